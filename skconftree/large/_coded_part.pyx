@@ -24,8 +24,13 @@ ctypedef fused code_t:
     uint8_t
     label_t
 
-ctypedef fused count_t:
+ctypedef fused value_t:
     uint8_t
+    label_t
+    int32_t
+
+ctypedef fused taken_t:
+    uint16_t
     int32_t
 
 
@@ -267,23 +272,15 @@ cdef int take_counts(
     cdef const int32_t[::1] wide
     if counts.dtype == np.uint8:
         narrow = counts
-        take_times(&narrow[start], rows, n, times)
+        take(&narrow[start], rows, n, times)
     else:
         wide = counts
-        take_times(&wide[start], rows, n, times)
+        take(&wide[start], rows, n, times)
     return 0
 
 
 cdef void take(
-    const code_t* values, const uint16_t* rows, intp_t n, uint16_t* out
-) noexcept nogil:
-    cdef intp_t i
-    for i in range(n):
-        out[i] = values[rows[i]]
-
-
-cdef void take_times(
-    const count_t* values, const uint16_t* rows, intp_t n, int32_t* out
+    const value_t* values, const uint16_t* rows, intp_t n, taken_t* out
 ) noexcept nogil:
     cdef intp_t i
     for i in range(n):

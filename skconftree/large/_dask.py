@@ -4,11 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._dask_engine import DaskEngine
+from ._dask_engine import JOINED, DaskEngine
 from ._engine import LocalEngine
 
 AT_ONCE = 4  # partitions for each thread of the cluster whose results are on their way
-JOINED = 8  # results that are added up in one step
 
 
 class DaskParts:

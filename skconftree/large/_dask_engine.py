@@ -5,7 +5,7 @@ import numpy as np
 from . import _steps
 from ._engine import sample_of_parts
 
-JOINED = 8  # counts that are added up in one step
+JOINED = 8  # results that are added up in one step
 
 
 class DaskEngine:

@@ -69,7 +69,12 @@ cdef class Builder:
     # Grow the tree, which has no node yet, from a leaf of another builder's, which keeps
     # what it owns.
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
+    # Copy what belongs to a candidate of another builder's; of a dense table.
     cdef int _take_over(self, Candidate* candidate) except -1 nogil
+    cdef int32_t* _copied(
+        self, const int32_t* features, intp_t n_features
+    ) except NULL nogil
+    cdef float64_t* _copied_box(self, const float64_t* box) except NULL nogil
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
     cdef int _grow_best_first(self) except -1 nogil

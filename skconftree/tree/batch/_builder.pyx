@@ -97,8 +97,7 @@ cdef class Builder:
         for f in range(root.n_features):
             root.features[f] = features[f]
         if box is not None:
-            root.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
-            memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
+            root.box = self._copied_box(&box[0, 0])
         tree.reserve(min(self.source.n_rows // 4, <intp_t> FIRST_ROOM))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         with nogil:
@@ -115,20 +114,9 @@ cdef class Builder:
 
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil:
         cdef Candidate root = leaf[0]
-        cdef intp_t d = self.splitter.node.n_features
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = leaf.record.id
         root.record.id = 0
-        root.record.features = <int32_t*> self.arena.take(
-            root.record.n_features, sizeof(int32_t)
-        )
-        memcpy(
-            root.record.features, leaf.record.features,
-            root.record.n_features * sizeof(int32_t),
-        )
-        if leaf.record.box != NULL:
-            root.record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
-            memcpy(root.record.box, leaf.record.box, 2 * d * sizeof(float64_t))
         self._take_over(&root)
         self.tree.add_leaf(
             -1, other.counts + node * K, other.n_node_samples[node],
@@ -139,9 +127,25 @@ cdef class Builder:
         return self._grow_depth_first()
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
-        # Copy what another builder keeps beside the record; of a dense table.
+        cdef NodeRecord* record = &candidate.record
+        record.features = self._copied(record.features, record.n_features)
+        if record.box != NULL:
+            record.box = self._copied_box(record.box)
         candidate.tried = NULL
         return 0
+
+    cdef int32_t* _copied(
+        self, const int32_t* features, intp_t n_features
+    ) except NULL nogil:
+        cdef int32_t* copy = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
+        memcpy(copy, features, n_features * sizeof(int32_t))
+        return copy
+
+    cdef float64_t* _copied_box(self, const float64_t* box) except NULL nogil:
+        cdef intp_t d = self.splitter.node.n_features
+        cdef float64_t* copy = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
+        memcpy(copy, box, 2 * d * sizeof(float64_t))
+        return copy
 
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
         return self.helpers.take(self, candidate)
@@ -279,7 +283,6 @@ cdef class Builder:
     ) except -1 nogil:
         cdef Candidate child
         cdef NodeRecord* record = &child.record
-        cdef intp_t d = self.splitter.node.n_features
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
         record.end = parent.record.start + self.starts[outcome + 1]
@@ -289,8 +292,7 @@ cdef class Builder:
         child.tried = NULL
         self._pass_features(&parent.record, &child, outcome)
         if parent.record.box != NULL:
-            record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
-            memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
+            record.box = self._copied_box(parent.record.box)
             cut_box(
                 record.box, parent.split.feature, parent.split.threshold, outcome
             )
@@ -316,12 +318,7 @@ cdef class Builder:
         candidate.n_segments = 0
         if not self.source.has_segments:
             child.n_features = parent.n_features
-            child.features = <int32_t*> self.arena.take(
-                child.n_features, sizeof(int32_t)
-            )
-            memcpy(
-                child.features, parent.features, parent.n_features * sizeof(int32_t)
-            )
+            child.features = self._copied(parent.features, parent.n_features)
             return 0
         for j in range(parent.n_features):
             self.passed[n_features] = parent.features[j]
@@ -331,8 +328,7 @@ cdef class Builder:
             n_segments += passing == SEGMENT
             n_features += passing != GONE or keeps_all
         child.n_features = n_features
-        child.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
-        memcpy(child.features, self.passed, n_features * sizeof(int32_t))
+        child.features = self._copied(self.passed, n_features)
         candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
         memcpy(candidate.segments, self.segments, n_segments * sizeof(Segment))
         candidate.n_segments = n_segments

@@ -60,7 +60,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
         cdef const TriedNode* tried = candidate.tried
-        candidate.tried = NULL
+        Builder._take_over(self, candidate)
         if tried != NULL:
             # as many as there are, which nobody has counted
             self._make_room(_size_of(tried))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._runner_up cimport Sides
@@ -94,8 +94,6 @@ cdef class PartedBuilder(Builder):
         cdef Builder builder = self.make_builder(
             self.parted.nodes.gather(candidate.record.id)
         )
-        cdef intp_t d = self.splitter.node.n_features
-        cdef NodeRecord* record
         cdef Candidate root = candidate[0]
         builder.tree = self.tree
         root.record.start = 0
@@ -109,20 +107,9 @@ cdef class PartedBuilder(Builder):
             # the splitter has dropped features from the list they share
             candidate.record.n_features = root.record.n_features
             return 0
-        # what the candidate owns is copied: the other builder gives it back
-        record = &root.record
-        record.features = <int32_t*> builder.arena.take(
-            record.n_features, sizeof(int32_t)
-        )
-        memcpy(
-            record.features, candidate.record.features,
-            record.n_features * sizeof(int32_t),
-        )
-        if record.box != NULL:
-            record.box = <float64_t*> builder.arena.take(2 * d, sizeof(float64_t))
-            memcpy(record.box, candidate.record.box, 2 * d * sizeof(float64_t))
         candidate.split.feature = -1
         with nogil:
+            builder._take_over(&root)   # it gives back what belongs to the candidate
             builder._add(&root)
             builder._grow_depth_first()
         return 0

@@ -9,7 +9,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport REPEATS, Scan
-from skconftree.tree.split._source cimport ValueCounts, drawn_between
+from skconftree.tree.split._source cimport ValueCounts, add_up, drawn_between
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._midpoint cimport midpoint
 
@@ -169,12 +169,7 @@ cdef class PartedSource(RowSource):
             counts = values.seen if b < column.n_levels - 1 else values.missing
             for c in range(width):
                 counts[c] += self.histogram[b * width + c]
-        values.n_seen = 0.0
-        values.n_missing = 0.0
-        for c in range(K):
-            values.n_seen += values.seen[c]
-            values.n_missing += values.missing[c]
-        values.pool_seen = values.n_seen + values.seen[K]
+        add_up(values, K)
         return True
 
     cdef intp_t everything(self, intp_t feature) noexcept nogil:

@@ -16,7 +16,7 @@ from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport REPEATS, weight_of
 from skconftree.tree.split._source cimport (
-    ValueCounts, drawn_between, labelled_neighbours,
+    ValueCounts, add_up, drawn_between, labelled_neighbours,
 )
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._midpoint cimport midpoint
@@ -323,12 +323,7 @@ cdef class TableSource(RowSource):
                 counts[self.rows.y[row]] += weight_of(
                     self.rows.count, self.rows.weight, row
                 )
-        values.n_seen = 0.0
-        values.n_missing = 0.0
-        for c in range(K):
-            values.n_seen += values.seen[c]
-            values.n_missing += values.missing[c]
-        values.pool_seen = values.n_seen + values.seen[K]
+        add_up(values, K)
         return True
 
     cdef intp_t everything(self, intp_t feature) noexcept nogil:

@@ -30,6 +30,17 @@ cdef struct ValueCounts:
     intp_t labelled_missing     # of tables only
 
 
+cdef inline void add_up(ValueCounts* values, intp_t n_classes) noexcept nogil:
+    # The sums of the counts of classes.
+    cdef intp_t c
+    values.n_seen = 0.0
+    values.n_missing = 0.0
+    for c in range(n_classes):
+        values.n_seen += values.seen[c]
+        values.n_missing += values.missing[c]
+    values.pool_seen = values.n_seen + values.seen[n_classes]
+
+
 # Says which method a class lacks; such a class is refused when it is put to use.
 cdef int lacks(object made, str method) except -1
 
