@@ -354,13 +354,17 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 BEGINNING = """
-    import os, signal, threading
+    import os, resource, signal, threading
     import numpy as np
     from skconftree import ConfidenceTreeClassifier
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 20)).astype(np.float32)
     y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
     tree = ConfidenceTreeClassifier(None, n_jobs=2).fit(X[:500], y[:500])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    tree.fit(X, y)
+    whole = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    tree.fit(X[:500], y[:500])
     n = tree.tree_.node_count
 """
 
@@ -378,8 +382,8 @@ def test_ctrl_c_ends_a_fit_and_its_threads():
             raise KeyboardInterrupt
 
         signal.signal(signal.SIGVTALRM, press)
-        for seconds in (0.02, 0.05, 0.1, 0.2, 0.3):
-            signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        for share in (0.03, 0.1, 0.2, 0.3, 0.4):
+            signal.setitimer(signal.ITIMER_VIRTUAL, share * whole)
             try:
                 tree.fit(X, y)
                 raise AssertionError("no interrupt")
@@ -403,7 +407,7 @@ def test_a_child_that_is_forked_amid_a_fit_is_told_so():
             children.append(os.fork())
 
         signal.signal(signal.SIGVTALRM, fork)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.1)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.3 * whole)
         try:
             tree.fit(X, y)
         except RuntimeError as error:
