@@ -59,4 +59,3 @@ cdef class Challenger:
     cdef void judge(self, bint wrong, bint other_wrong) noexcept nogil
     cdef void _compare(self, bint won) noexcept nogil
     cdef void _bet_on_error(self, bint wrong) noexcept nogil
-    cdef bint _leads(self) noexcept nogil

@@ -2,13 +2,12 @@
 
 from skconftree.tree.stream._grower_state import damaged
 
-from libc.math cimport isfinite, log, sqrt
+from libc.math cimport isfinite, log
 
 cdef float64_t FADING = 0.98    # of rows that one of the two predicts, with each
 cdef float64_t BOLDEST = 0.9    # largest stake
 cdef float64_t STEP = 0.05      # of the late share of errors, with a row
 cdef float64_t MOST_ERRORS = 0.95   # as a share that is expected
-cdef float64_t LEAD = 2.0       # standard errors that a tree leads by that takes over
 cdef float64_t GIVEN_UP = 4.0   # logarithm of the wealth that ends an attempt
 cdef enum:
     PATIENCE = 200      # rows before it is found to be worse
@@ -58,7 +57,7 @@ cdef class Challenger:
         if wrong != other_wrong:
             self._compare(other_wrong)
         self._bet_on_error(other_wrong)
-        if max(self.gain, self.rise) >= self.level and self._leads():
+        if max(self.gain, self.rise) >= self.level and self.n_won > self.n_lost:
             self.verdict = WON
         elif self.loss >= GIVEN_UP or self.n_rows >= self.most_rows:
             self.verdict = LOST
@@ -86,10 +85,6 @@ cdef class Challenger:
         )
         self.share += STEP * (wrong - self.share)
         self.share = min(max(self.share, self.usual), MOST_ERRORS)
-
-    cdef bint _leads(self) noexcept nogil:
-        cdef float64_t lead = self.n_won - self.n_lost
-        return lead >= LEAD * sqrt(self.n_won + self.n_lost + 1.0)
 
     # -- state --------------------------------------------------------------------
 
