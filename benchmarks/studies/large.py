@@ -33,7 +33,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 CHUNK = 500_000  # rows made at a time
 LEAST = 200  # megabytes of a fit that do not depend on the table
-LIMIT = 1000  # megabytes of a worker
+WORKERS, LIMIT = 2, 1000  # and megabytes of one
 A_CELL, A_ROW = {"tree": 1.0, "forest of 10": 2.2}, {"tree": 30, "forest of 10": 75}
 
 
@@ -110,10 +110,14 @@ def fit_on_workers(path, name, limit):
     dask.config.set({f"distributed.worker.memory.{one}": False for one in thresholds})
     with (
         LocalCluster(
-            2, threads_per_worker=1, memory_limit=None, dashboard_address=None
+            n_workers=WORKERS,
+            threads_per_worker=1,
+            memory_limit=None,
+            dashboard_address=None,
         ) as cluster,
         Client(cluster) as client,
     ):
+        client.wait_for_workers(WORKERS, timeout=300)
         client.run(limit_memory, limit)
         base, start = status("VmHWM"), time.perf_counter()
         cpu = -time.process_time() - sum(client.run(time.process_time).values())

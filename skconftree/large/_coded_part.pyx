@@ -189,18 +189,19 @@ cdef class CodedPart:
             n = starts[b + 1] - begin
             if n == 0:
                 continue
-            if self.codes[feature] != NULL:
-                take_sides(
-                    self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                    &sides[begin],
-                )
-            else:
-                take_sides(
-                    self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                    &sides[begin],
-                )
-            for i in range(begin, begin + n):
-                ends[sides[i], b + 1] += 1
+            with nogil:
+                if self.codes[feature] != NULL:
+                    take_sides(
+                        self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                        &sides[begin],
+                    )
+                else:
+                    take_sides(
+                        self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                        &sides[begin],
+                    )
+                for i in range(begin, begin + n):
+                    ends[sides[i], b + 1] += 1
         np.cumsum(made, axis=1, out=made)
         parts = [np.empty(ends[z, n_blocks], dtype=np.uint16) for z in range(n_outcomes)]
         cdef Arena scratch = Arena()
@@ -248,20 +249,22 @@ cdef class CodedPart:
                 take_counts(counts, b * BLOCK, &rows[begin], n, &times[0])
             memset(&cells[0], 0, n * sizeof(int32_t))
             for feature, outcomes, n_outcomes in tests:
-                if self.codes[feature] != NULL:
-                    take_sides(
-                        self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                        &sides[0],
-                    )
-                else:
-                    take_sides(
-                        self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                        &sides[0],
-                    )
+                with nogil:
+                    if self.codes[feature] != NULL:
+                        take_sides(
+                            self.codes[feature] + b * BLOCK, &rows[begin], n,
+                            &outcomes[0], &sides[0],
+                        )
+                    else:
+                        take_sides(
+                            self.wide[feature] + b * BLOCK, &rows[begin], n,
+                            &outcomes[0], &sides[0],
+                        )
+                    for i in range(n):
+                        cells[i] = cells[i] * n_outcomes + sides[i]
+            with nogil:
                 for i in range(n):
-                    cells[i] = cells[i] * n_outcomes + sides[i]
-            for i in range(n):
-                out[cells[i], labels[i]] += times[i]
+                    out[cells[i], labels[i]] += times[i]
         return found
 
 

@@ -1,68 +1,58 @@
-"""Parts of a table that are the partitions of a Dask DataFrame, where they are."""
+"""Parts of a table that Dask has, where they are: partitions of a DataFrame."""
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ._dask_engine import JOINED, DaskEngine
 from ._engine import LocalEngine
 
-AT_ONCE = 4  # partitions for each thread of the cluster whose results are on their way
+AT_ONCE = 4  # parts for each thread of the cluster whose results are on their way
 
 
 class DaskParts:
-    """Partitions of a Dask DataFrame.
+    """Parts of a table that are somewhere on a cluster, or made when asked for.
 
-    Functions go to the partitions, and what they find comes back: sums, added up by the
-    workers, or codes.
+    Functions go to the parts, and what they find comes back: sums, added up by the
+    workers, or codes. What the parts are is said by `_DaskFrame` and `DaskArrays`.
     """
 
-    def __init__(self, frame):
-        self._meta = frame._meta
-        self._dtypes = self._meta.dtypes.to_dict()
-        self.names = list(frame.columns)
-        self._parts = frame.to_delayed()
-        import dask
-
-        sizes = dask.compute(*(dask.delayed(len)(part) for part in self._parts))
+    def __init__(self, names, sizes):
+        self.names = names
         self._stops = np.cumsum(sizes, dtype=np.int64)
         self.n_rows = int(self._stops[-1])
 
     @classmethod
     def of(cls, source):
         """Parts of a Dask DataFrame; None of anything else."""
-        for base in type(source).__mro__:
-            if base.__module__.startswith("dask") and hasattr(source, "to_delayed"):
-                if hasattr(source, "columns"):
-                    return cls(source)
+        if is_of_dask(source) and hasattr(source, "columns"):
+            return _DaskFrame(source)
         return None
 
-    def empty(self, columns):
-        """The columns without rows, which tell their types."""
-        return self._meta[columns]
-
-    @staticmethod
-    def labels_of(frame):
-        """The only column of a frame."""
-        return frame.iloc[:, 0]
+    def _parts(self, columns):
+        # The parts, with these columns at least, and what takes no others from one.
+        raise NotImplementedError
 
     def _calls(self, function, columns, by_row, knows_start=False):
-        # A task for each partition; the function may be told where its rows begin.
+        # A task for each part; the function may be told where its rows begin.
         import dask
 
-        called = dask.delayed(_Partition(function, columns, self._dtypes, knows_start))
+        parts, take = self._parts(columns)
+        called = dask.delayed(_Part(function, take, knows_start), traverse=False)
         start = 0
         for place, (part, stop) in enumerate(
-            zip(self._parts, self._stops.tolist(), strict=True)
+            zip(parts, self._stops.tolist(), strict=True)
         ):
             rows = [one[start:stop] for one in by_row]
             yield called(part, place, start, stop, *rows)
             start = stop
 
     def map(self, function, columns, *by_row):
-        """Call a function of each partition, and the arrays' part that is its rows'.
+        """Call a function of each part, and the arrays' part that is its rows'.
 
-        Gives the results in their order, some partitions at a time.
+        Gives the results in their order, some parts at a time.
         """
         import dask
 
@@ -72,11 +62,11 @@ class DaskParts:
             yield from dask.compute(*calls[first : first + at_once])
 
     def total(self, task, columns, *by_row):
-        """Add up what a task counts in each partition."""
+        """Add up what a task counts in each part."""
         import dask
 
         found = list(self._calls(_Counted(task), columns, by_row))
-        joined = dask.delayed(_Joined(task))
+        joined = dask.delayed(_Joined(task), traverse=False)
         while len(found) > 1:
             found = [
                 joined(*found[first : first + JOINED])
@@ -107,19 +97,45 @@ class DaskParts:
         return DaskEngine(client, coded, places)
 
 
-class _Partition:
-    """A function of a partition, the types of whose columns are those of the table."""
+class _DaskFrame(DaskParts):
+    """Partitions of a Dask DataFrame."""
 
-    def __init__(self, function, columns, dtypes, knows_start):
-        self.function, self.columns = function, columns
-        self.dtypes, self.knows_start = dtypes, knows_start
+    def __init__(self, frame):
+        self._frame, self._meta = frame, frame._meta
+        self._whole = frame.to_delayed()
+        names = list(frame.columns)
+        super().__init__(names, sizes_of(self._narrow(names[0])))
 
-    def __call__(self, frame, place, start, stop, *rows):
+    def empty(self, columns):
+        """The columns without rows, which tell their types."""
+        return self._meta[columns]
+
+    @staticmethod
+    def labels_of(frame):
+        """The only column of a frame."""
+        return frame.iloc[:, 0]
+
+    def _parts(self, columns):
+        parts = self._narrow(*columns) if len(columns) == 1 else self._whole
+        return parts, _TakeColumns(columns, self._meta.dtypes.to_dict())
+
+    def _narrow(self, column):
+        # A file need not be read for its other columns. Optimized further, Dask would
+        # read several partitions as one.
+        narrow = self._frame[[column]]
+        if not hasattr(narrow, "simplify"):
+            return narrow.to_delayed()
+        return narrow.simplify().to_delayed(optimize_graph=False)
+
+
+class _TakeColumns(NamedTuple):
+    """Takes columns of a partition, whose types have to be those of the table."""
+
+    columns: list
+    dtypes: dict
+
+    def __call__(self, frame, place):
         frame = frame[self.columns]
-        if len(frame) != stop - start:
-            raise RuntimeError(
-                f"Partition {place} had {stop - start} rows, and has {len(frame)} now."
-            )
         for name, dtype in frame.dtypes.items():
             expected = self.dtypes[name]
             if dtype != expected and str(dtype) != str(expected):
@@ -127,13 +143,29 @@ class _Partition:
                     f"Column {name!r} has other types: {expected} in the table, "
                     f"{dtype} in partition {place}."
                 )
+        return frame
+
+
+class _Part(NamedTuple):
+    """A function of what is taken from a part."""
+
+    function: Callable
+    take: Callable
+    knows_start: bool
+
+    def __call__(self, part, place, start, stop, *rows):
+        if len(part) != stop - start:
+            raise RuntimeError(
+                f"Partition {place} had {stop - start} rows, and has {len(part)} now."
+            )
+        taken = self.take(part, place)
         if self.knows_start:
-            return self.function(frame, start, *rows)
-        return self.function(frame, *rows)
+            return self.function(taken, start, *rows)
+        return self.function(taken, *rows)
 
 
 class _Counted:
-    """What a task counts in one partition."""
+    """What a task counts in one part."""
 
     def __init__(self, task):
         self.task = task
@@ -155,6 +187,21 @@ class _Joined:
         for one in found:
             self.task.join(total, one)
         return total
+
+
+def is_of_dask(source):
+    """Whether it is a collection of Dask, of parts in an order."""
+    return hasattr(source, "to_delayed") and any(
+        base.__module__.partition(".")[0] in ("dask", "dask_expr")
+        for base in type(source).__mro__
+    )
+
+
+def sizes_of(parts):
+    """Numbers of rows."""
+    import dask
+
+    return dask.compute(*(dask.delayed(len)(part) for part in parts))
 
 
 def _client():

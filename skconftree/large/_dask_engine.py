@@ -15,7 +15,7 @@ class DaskEngine:
     nodes, come here. A result that was lost with its worker is made anew by Dask.
     """
 
-    is_here = False
+    is_here = is_one_part = False
 
     def __init__(self, client, coded, places):
         self._client = client
@@ -27,6 +27,10 @@ class DaskEngine:
             self._places.append([places[place] for place in found])
             self._workers.append(worker)
         self.n_rows = sum(_n_rows(one) for group in self._places for one in group)
+
+    def with_team(self, team):
+        """The same: workers have threads of their own."""
+        return self
 
     def _submit(self, worker, function, *arguments):
         # It goes elsewhere if the worker is no more.

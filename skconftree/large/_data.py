@@ -54,10 +54,17 @@ class PartedData(TrainingData):
         present = None if sample.count is None else sample.count > 0
         return np.array([one.limits(present) for one in self.columns])
 
-    def nodes(self, count, distinct, in_threads):
+    def nodes(self, count, distinct, team):
         """Nodes of a sample, whose rows lie in parts."""
-        if in_threads and self._engine.is_here:
+        engine = self._engine
+        few = len(self.y) <= MOST_GATHERED  # are gathered in any case
+        if team is not None and engine.is_here and (few or engine.is_one_part):
             return None
         return SampleNodes(
-            self._engine, self._heads, self.n_classes, count, distinct, MOST_GATHERED
+            engine.with_team(team),
+            self._heads,
+            self.n_classes,
+            count,
+            distinct,
+            MOST_GATHERED,
         )

@@ -1,5 +1,7 @@
 """Coded parts of a table in the memory of this process."""
 
+from functools import partial
+
 import numpy as np
 
 from . import _steps
@@ -7,13 +9,26 @@ from ._steps import Sampled
 
 
 class LocalEngine:
-    """Parts whose codes are here, or in a file that is mapped here."""
+    """Parts whose codes are here, or in a file that is mapped here.
+
+    The threads of a team count and divide them side by side.
+    """
 
     is_here = True
 
-    def __init__(self, parts):
+    def __init__(self, parts, team=None):
         self.parts = parts
         self.n_rows = sum(part.n_rows for part in parts)
+        self._each = _steps.in_turn if team is None else partial(_side_by_side, team)
+
+    @property
+    def is_one_part(self):
+        """Whether the codes of all rows are had without a copy."""
+        return len(self.parts) == 1
+
+    def with_team(self, team):
+        """The same for a tree that a team grows."""
+        return self if team is None else LocalEngine(self.parts, team)
 
     def columns(self):
         """Codes of all rows, column by column."""
@@ -27,21 +42,33 @@ class LocalEngine:
         """
         places = [places_of(part.places, part.n_rows) for part in self.parts]
         present, sampled = sample_of_parts(places, counts, repeated, weights)
-        found = _steps.begin(self.parts, present, sampled)
+        found = _steps.begin(self.parts, present, sampled, self._each)
         weight = None if found.weights is None else found.weights[0]
         return sampled, found.members[0], found.counts[0], weight
 
     def divide(self, sampled, members, question):
         """Divide the rows of a node: those of children, counts, and weights."""
-        return _steps.divide(self.parts, sampled, members, question)
+        return _steps.divide(self.parts, sampled, members, question, self._each)
 
     def count_cells(self, sampled, members, tests):
         """Count the rows of a node by the outcomes of tests."""
-        return _steps.count_cells(self.parts, sampled, members, tests)
+        return _steps.count_cells(self.parts, sampled, members, tests, self._each)
 
     def collect(self, sampled, members):
         """Take the rows of a node."""
         return _steps.collect(self.parts, sampled, members)
+
+
+def _side_by_side(team, function, *lists):
+    # As `_steps.in_turn`, by threads.
+    calls = list(zip(*lists, strict=True))
+    found = [None] * len(calls)
+
+    def do(thread, place):
+        found[place] = function(*calls[place])
+
+    team.run(do, len(calls))
+    return found
 
 
 def places_of(places, n_rows):

@@ -11,6 +11,7 @@ from ..ensemble.forest._classes import ConfidenceForestClassifier
 from ..tree._classes import ConfidenceTreeClassifier
 from ..tree.pruning._c45 import C45Pruning
 from ._dask import DaskParts
+from ._dask_array import DaskArrays
 from ._parquet import ParquetParts
 from ._table import read_parts
 
@@ -21,7 +22,7 @@ def fit(
     estimator: Grown,
     source: Any,
     *,
-    target: str,
+    target: Any,
     columns: Sequence[str] | None = None,
     temp_folder: str | os.PathLike[str] | None = None,
 ) -> Grown:
@@ -39,15 +40,17 @@ def fit(
     estimator : ConfidenceTreeClassifier or ConfidenceForestClassifier
         With `max_bins`, unless no numeric column has more than 256 values: rows in
         parts cannot be put in the order of every value.
-    source : path, list of paths or dask.dataframe.DataFrame
+    source : path, list of paths, dask.dataframe.DataFrame or dask.array.Array
         Parquet files whose columns have the same names and types; a folder of files
-        ``*.parquet``, which are read in the order of their names; or a Dask DataFrame,
-        whose partitions are counted and encoded where they are. One that is not
-        persisted is computed again in each pass.
-    target : str
-        The column of the classes.
+        ``*.parquet``, which are read in the order of their names; a Dask DataFrame, or
+        a Dask array of two dimensions whose chunks have all columns. What Dask has is
+        counted and encoded where it is; if it is not persisted, it is computed again in
+        each pass.
+    target : str or dask.array.Array
+        The column of the classes; with a Dask array, another of the class of each row.
     columns : list of str, default=None
-        The columns to learn from. None: all but the target.
+        The columns to learn from. None: all but the target. An array has no names, and
+        is learnt from as a whole.
     temp_folder : path, default=None
         Where a file keeps the codes while the estimator is fitted: the system then has
         in memory what there is room for. None: they are in memory.
@@ -99,11 +102,20 @@ def fit(
     True
     """
     _check_estimator(estimator)
-    parts = ParquetParts.of(source) or DaskParts.of(source)
+    parts: Any = DaskArrays.of(source, target)
+    if parts is not None:
+        target = parts.target
+        if columns is not None:
+            raise ValueError(
+                "columns must be None with a Dask array, which has no names: choose "
+                "some of it, as in source[:, :3]."
+            )
+    else:
+        parts = ParquetParts.of(source) or DaskParts.of(source)
     if parts is None:
         raise TypeError(
-            "source must be a path or a list of paths of Parquet files, or a Dask "
-            f"DataFrame, got {type(source).__name__}."
+            "source must be a path or a list of paths of Parquet files, a Dask "
+            f"DataFrame or a Dask array, got {type(source).__name__}."
         )
     columns = _check_columns(parts, target, columns)
     read: Any = partial(read_parts, parts, target, columns, temp_folder)

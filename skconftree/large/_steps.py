@@ -56,34 +56,44 @@ class Collected(NamedTuple):
     places: np.ndarray
 
 
-def begin(parts, present, sampled):
+def in_turn(function, *lists):
+    """Call a function with the entries of lists, one place after the other."""
+    return [function(*one) for one in zip(*lists, strict=True)]
+
+
+def begin(parts, present, sampled, each=in_turn):
     """Count the rows of a sample; those that are `present`, unless all are."""
-    members = [
-        Members.of(part.n_rows, one) for part, one in zip(parts, present, strict=True)
-    ]
-    counts = [_count(*three) for three in zip(parts, members, sampled, strict=True)]
+
+    def begin_part(part, of_part, one):
+        members = Members.of(part.n_rows, of_part)
+        return members, _count(part, members, one)
+
+    found = each(begin_part, parts, present, sampled)
+    members, counts = map(list, zip(*found, strict=True))
     return Found([members], _sum(counts)[None], _weigh([members], sampled))
 
 
-def divide(parts, sampled, members, question):
+def divide(parts, sampled, members, question, each=in_turn):
     """Divide a node, and count some of its children."""
-    children, counts = [], []
-    for part, one, rows in zip(parts, sampled, members, strict=True):
+
+    def divide_part(part, one, rows):
         divided = part.divide(rows, question.feature, question.outcomes)
-        counts.append([_count(part, divided[z], one) for z in question.counted])
-        children.append([divided[z] for z in question.kept])
+        counts = [_count(part, divided[z], one) for z in question.counted]
+        return [divided[z] for z in question.kept], counts
+
+    found = each(divide_part, parts, sampled, members)
+    children, counts = zip(*found, strict=True)
     kept = [list(one) for one in zip(*children, strict=True)]
     return Found(kept, _sum(counts), _weigh(kept, sampled))
 
 
-def count_cells(parts, sampled, members, tests):
+def count_cells(parts, sampled, members, tests, each=in_turn):
     """Count the rows of a node by the outcomes of several tests."""
-    return _sum(
-        [
-            part.count_cells(rows, tests, one.counts)
-            for part, one, rows in zip(parts, sampled, members, strict=True)
-        ]
-    )
+
+    def count_part(part, one, rows):
+        return part.count_cells(rows, tests, one.counts)
+
+    return _sum(each(count_part, parts, sampled, members))
 
 
 def collect(parts, sampled, members):

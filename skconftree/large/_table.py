@@ -7,7 +7,7 @@ import numpy as np
 from ..tables._category_counts import CategoryCounts, count_categories
 from ..tables._content_order import ContentOrder
 from ..tables._features import MAX_CATEGORIES, nominal_columns
-from ..tables._frames import library_of
+from ..tables._frames import Table, library_of
 from ..tables._label_values import check_labels, encode_labels
 from ..tables._labels import MAX_CLASSES, Classes, read_labels
 from ..tables._records import names_of
@@ -116,7 +116,7 @@ def _read_columns(parts, columns, categorical_features, kept, caller, stacklevel
     is_nominal = nominal_columns(empty, categorical_features)
     if is_nominal is None:
         return Schema(len(columns), names_of(empty)), None
-    table = library_of(empty)(empty)
+    table = (library_of(empty) or Table)(empty)
     categories = CategoryCounts(
         is_nominal, [table.name(j) for j in range(len(columns))]
     )

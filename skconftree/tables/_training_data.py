@@ -141,10 +141,10 @@ class TrainingData:
             float(sums[self.n_classes]),
         )
 
-    def nodes(self, count, distinct, in_threads):
+    def nodes(self, count, distinct, team):
         """Nodes of a sample whose rows lie in parts; None: they are all here.
 
-        Threads that share the work want them here if that costs no copy.
+        A team that shares the work wants them here if that costs no copy.
         """
         return None
 

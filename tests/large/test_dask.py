@@ -3,6 +3,8 @@
 import os
 import pickle
 import signal
+from threading import get_ident
+from time import sleep
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _dask_engine, _data
+from skconftree.large import _dask_engine, _data, _engine
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -76,6 +78,37 @@ def test_types_that_differ_between_partitions():
         with pytest.raises(ValueError, match="'one' has other types.*partition 2"):
             large.fit(model, parts, target="y")
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("lookahead", [0, 1])
+def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead):
+    frame, threads = make_frame(70_000), set()
+    side_by_side = _engine._side_by_side
+
+    def told(team, function, *lists):
+        def call(*one):
+            threads.add(get_ident())
+            sleep(0.001)  # while which others begin
+            return function(*one)
+
+        return side_by_side(team, call, *lists)
+
+    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_engine, "_side_by_side", told)
+    found = []
+    for n_jobs in (None, 2, 3):
+        model = ConfidenceTreeClassifier(
+            max_bins=255, lookahead=lookahead, n_jobs=n_jobs
+        )
+        with dask.config.set(scheduler="synchronous"):
+            parts = dd.from_pandas(frame, npartitions=7)
+            model = large.fit(model, parts, target="y")
+        expected = whole_fit(model, frame)
+        assert pickle.dumps(model) == pickle.dumps(expected)
+        found.append(pickle.dumps(model.tree_))
+    assert len(set(found)) == 1
+    # who looks ahead has the rows here
+    assert (len(threads) >= 2) == (lookahead == 0)
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def grow(
     has_pool = by_volume or sample.pool > 0.0
     nodes = None
     if lookahead is None:
-        nodes = data.nodes(sample.count, distinct, team is not None)
+        nodes = data.nodes(sample.count, distinct, team)
     box = None
     if by_volume:
         box = data.limits(sample) if nodes is None else nodes.limits()
