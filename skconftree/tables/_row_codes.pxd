@@ -9,7 +9,7 @@
 
 from skconftree.tables._encoded_table cimport Column, EncodedTable
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport int32_t, intp_t, uint8_t, uint16_t, uint32_t
+from skconftree.utils._typedefs cimport int32_t, intp_t, uint8_t, uint16_t, uint64_t
 
 
 cdef struct CodeColumn:
@@ -38,7 +38,7 @@ cdef class RowCodes:
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil
     cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
     cdef void _lay_out(self) noexcept nogil
-    # Codes of n rows.
+    # Codes of n rows, whose numbers are the low halves of these words.
     cdef void look_up(
-        self, intp_t feature, const uint32_t* rows, intp_t n, int32_t* codes
+        self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skconftree.utils._typedefs cimport uint32_t
+
 cdef enum:
     BLOCK = 8       # features written at a time: no row is touched too often
 
@@ -123,7 +125,7 @@ cdef class RowCodes:
                 codes[column.order[i] >> 1] = rank
 
     cdef void look_up(
-        self, intp_t feature, const uint32_t* rows, intp_t n, int32_t* codes
+        self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil:
         cdef const CodeColumn* column = &self.columns[feature]
         cdef const uint8_t* start = self.bytes + column.offset
@@ -136,9 +138,9 @@ cdef class RowCodes:
 
 
 cdef void _look_up(
-    const code_t* column, intp_t stride, const uint32_t* rows, intp_t n,
+    const code_t* column, intp_t stride, const uint64_t* rows, intp_t n,
     int32_t* codes,
 ) noexcept nogil:
     cdef intp_t i
     for i in range(n):
-        codes[i] = column[rows[i] * stride]
+        codes[i] = column[<intp_t> <uint32_t> rows[i] * stride]

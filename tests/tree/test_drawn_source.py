@@ -58,7 +58,7 @@ def random_table(rng, n):
         elif rng.random() < 0.3:
             column[rng.random(n) < rng.choice([0.01, 0.3])] = np.nan
     X = np.column_stack(found)
-    n_classes = int(rng.choice([2, 3, 5]))
+    n_classes = int(rng.choice([2, 2, 3, 5, 5, 12, 20]))
     ranks = np.argsort(np.argsort(np.nan_to_num(X), axis=0), axis=0) / n
     score = ranks[:, 0] + ranks[:, -1] ** 2 + 0.3 * rng.standard_normal(n)
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
@@ -116,7 +116,7 @@ def test_both_sources_grow_one_tree(monkeypatch, bound, n_rows):
         X, n_categories, y, n_classes = random_table(rng, n_rows)
         weight = None
         if rng.random() < 0.3:
-            weight = rng.integers(0, rng.choice([2, 3, 40]), n_rows).astype(float)
+            weight = rng.integers(0, rng.choice([2, 3, 40, 900]), n_rows).astype(float)
             weight[0] = 1.0
         data = TrainingData(
             X,
@@ -148,6 +148,23 @@ def test_a_sample_with_few_values_is_left_to_the_other_source(monkeypatch):
     expected, tree = both(monkeypatch, data, counts, settings, 0)
     assert_same(tree, expected)
     assert tree.node_count > 20
+
+
+def test_a_row_that_counts_too_often_is_left_to_the_other_source(monkeypatch):
+    # A word has no room for it.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 100, (500, 4)).astype(np.float32)
+    y = (X[:, 0] + 20.0 * rng.standard_normal(500) > 50.0).astype(int)
+    for most in (65_535, 65_536):
+        weight = np.ones(500)
+        weight[7] = most
+        data = TrainingData(X, y, 2, sample_weight=weight)
+        expected, tree = both(
+            monkeypatch, data, None, GrowthSettings(max_features=1), 0
+        )
+        assert_same(tree, expected)
+        assert tree.counts[0].sum() == most + 499
+        assert tree.node_count > 20
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 9])

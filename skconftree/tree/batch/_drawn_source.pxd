@@ -2,13 +2,16 @@
 #
 # A TableSource divides every feature of a node among its children, so that each finds
 # its rows side by side. Where a node looks at a few drawn features, most of that is
-# never read. Here the rows alone are divided, with their labels and counts, and what is
-# asked of a feature is looked up in RowCodes: counted, or sorted on the spot. The tree
-# is the same to the last bit.
+# never read. Here the rows alone are divided, each a word with its label and count, and
+# what is asked of a feature is looked up in RowCodes: counted, or sorted on the spot. The
+# tree is the same to the last bit.
 #
 # It knows dense tables, no rows without label, and weights that are whole counts. A
-# sample in which a sorted feature has so few values that a table of that sample would
-# have codes instead is not for it.
+# sample in which a row counts more often than a word has room for, or a sorted feature
+# has so few values that a table of that sample would have codes instead, is not for it.
+#
+# Histograms of parents do not help those of children: a child would need the parent's of
+# the features that it draws, thus those of all features.
 #
 # The place of a cut is the largest code that goes left.
 
@@ -16,12 +19,13 @@ from skconftree.tables._encoded_table cimport Column, EncodedTable
 from skconftree.tables._row_codes cimport RowCodes
 from skconftree.tree.batch._rank_sort cimport RankSort
 from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.batch._tagged_rows cimport Parted
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._source cimport ValueCounts
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint64_t,
 )
 
 
@@ -43,35 +47,33 @@ cdef class DrawnSource(RowSource):
     cdef DrawnColumn* columns       # [n_features]
 
     # In node order.
-    cdef uint32_t* ids              # [n_rows] the rows, ascending in a node
-    cdef label_t* y                 # [n_rows]
-    cdef int32_t* count             # [n_rows], or NULL if all are 1
-    cdef bint tagged                # all of them have room in a tag
-    cdef uint32_t* spare            # [n_rows] rows on their way
+    cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
+    cdef bint repeated              # some count more than once
+    cdef uint64_t* spare            # [n_rows] rows on their way
 
     # The node, from its start.
+    cdef intp_t bits                # of a class in packed counts; 0 = not packed
     cdef intp_t looked_up           # the feature whose codes these are; -1 = none
-    cdef int32_t* codes            # [n_rows]
-    cdef intp_t sided               # the feature whose cut these sides are of; -1 = none
-    cdef intp_t sided_place
+    cdef int32_t* codes             # [n_rows]
+    cdef intp_t sided               # the feature whose cut the rows are parted by in
+    cdef intp_t sided_place         # `spare`, or, if some have no value, have sides;
+    cdef Parted parted              # -1 = none
     cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
     cdef intp_t side_rows[3]
     cdef int32_t* side_counts       # [3, n_classes]
-    cdef intp_t below               # rows with the values next to the cut
-    cdef intp_t above
     cdef label_t* branches          # [n_rows] the child, if there may be more
     cdef intp_t* at                 # [branches of a multiway test] scratch
     cdef float64_t n_walked         # as of TableSource
 
     # The rows of a walk: those that have a value.
     cdef intp_t n_seen
-    cdef const int32_t* walked_codes
-    cdef const label_t* walked_y
-    cdef const int32_t* walked_count
-    cdef int32_t* seen_codes       # [n_rows] if some have none
-    cdef label_t* seen_y
-    cdef int32_t* seen_count
-    cdef int32_t* tally             # [MAX_LEVELS, n_classes] zeros between walks
+    cdef const uint64_t* walked_rows
+    cdef int32_t* seen_codes        # [n_rows], and
+    cdef uint64_t* seen_rows        # [n_rows] if some have none
+    cdef label_t* plain_y           # [n_rows] of walks that take no tags
+    cdef int32_t* plain_count
+    cdef uint64_t* tally            # [MAX_LEVELS] packed,
+    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] or not: zeros between walks
     cdef uint64_t* present          # [MAX_LEVELS] bits: what is in the tally
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 
@@ -91,16 +93,18 @@ cdef class DrawnSource(RowSource):
         self, const Column* column, const int32_t* count
     ) noexcept nogil
     cdef void _look_up(self, intp_t feature) noexcept nogil
-    cdef float32_t _value(self, intp_t feature, intp_t i) noexcept nogil
-    cdef float32_t _floor(self, intp_t feature, intp_t i) noexcept nogil
-    cdef void _count_codes(self) noexcept nogil
+    cdef float32_t _value(
+        self, intp_t feature, intp_t row, int32_t code
+    ) noexcept nogil
+    cdef float32_t _floor(
+        self, intp_t feature, intp_t row, int32_t code
+    ) noexcept nogil
     cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil
-    cdef intp_t _walk_order(self, Scan scan) noexcept nogil
+    cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil
+    cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil
     cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil
     cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil
-    cdef intp_t _row_of(self, intp_t feature, int32_t code) noexcept nogil
-    cdef void _part(self, intp_t start, intp_t n) noexcept nogil
-    cdef void _scatter(
-        self, intp_t start, intp_t n, const intp_t* starts, intp_t n_outcomes
-    ) noexcept nogil
+    cdef void _part(self, intp_t feature, int32_t cut) noexcept nogil
+    cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil
+    cdef void _prefetch_value(self, intp_t feature, intp_t row) noexcept nogil

@@ -5,19 +5,29 @@ from libc.string cimport memset
 
 from skconftree.tables._encoded_table cimport floor_of
 from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tables._row_codes cimport CodeColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport SORT_LIMIT
 from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
-from skconftree.tree.batch._rank_sort cimport MOST_TAGGED
+from skconftree.tree.batch._tagged_rows cimport (
+    MOST_TAGGED, class_of, count_of, packed_bits, part_rows, row_of, tagged,
+    take_parted, tally_packed, tally_plain,
+)
+from skconftree.tree.batch._tally_walks cimport (
+    walk_packed_tally, walk_plain_tally, walk_two_class_tally,
+)
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport BLOCK, REPEATS
 from skconftree.tree.split._source cimport drawn_between
 from skconftree.tree.split._split cimport Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._typedefs cimport uint16_t
 
 cdef int32_t NO_CODE = 0x7FFFFFFF
+cdef enum:
+    FEW_ROWS = 40       # of many classes, which are sorted rather than counted
 
 
 cdef class DrawnSource(RowSource):
@@ -62,35 +72,39 @@ cdef class DrawnSource(RowSource):
                 n += count[i] > 0
                 most = max(most, count[i])
         self.n_rows = n
-        self.tagged = most <= MOST_TAGGED
-        self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+        self.repeated = most > 1
+        self.fits = most <= MOST_TAGGED
+        if not self.fits:
+            return 0
+        self.rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
         n = 0
         for i in range(n_table):
-            if count == NULL or count[i] > 0:
-                self.ids[n] = <uint32_t> i
+            if count == NULL:
+                self.rows[i] = tagged(i, y[i], 1)
+            elif count[i] > 0:
+                self.rows[n] = tagged(i, y[i], count[i])
                 n += 1
+        n = self.n_rows
         self.columns = <DrawnColumn*> self.arena.take(d, sizeof(DrawnColumn))
         found = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
-        self.fits = True
         for f in range(d):
             self._describe(f, count, found)
             n_codes = max(n_codes, self.table.columns[f].n_levels)
         if not self.fits:
             return 0
-        self.y = <label_t*> self.arena.take(n, sizeof(label_t))
-        self.seen_y = <label_t*> self.arena.take(n, sizeof(label_t))
-        for i in range(n):
-            self.y[i] = y[self.ids[i]]
-        if most > 1:
-            self.count = <int32_t*> self.arena.take(n, sizeof(int32_t))
-            self.seen_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
-            for i in range(n):
-                self.count[i] = count[self.ids[i]]
-        self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
-        self.spare = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+        self.spare = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
         self.codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.seen_codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.tally = <int32_t*> self.arena.take_zeros(MAX_LEVELS * K, sizeof(int32_t))
+        for f in range(d):
+            if self.columns[f].has_missing and self.seen_rows == NULL:
+                self.seen_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+                self.seen_codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        self.plain_y = <label_t*> self.arena.take(n, sizeof(label_t))
+        self.plain_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.tally = <uint64_t*> self.arena.take_zeros(MAX_LEVELS, sizeof(uint64_t))
+        self.plain_tally = <int32_t*> self.arena.take_zeros(
+            MAX_LEVELS * K, sizeof(int32_t)
+        )
         self.present = <uint64_t*> self.arena.take_zeros(
             MAX_LEVELS // 64, sizeof(uint64_t)
         )
@@ -137,8 +151,8 @@ cdef class DrawnSource(RowSource):
         cdef intp_t i
         memset(found, 0, MAX_LEVELS)
         for i in range(self.n_rows):
-            n_levels += not found[column.codes[self.ids[i]]]
-            found[column.codes[self.ids[i]]] = 1
+            n_levels += not found[column.codes[row_of(self.rows[i])]]
+            found[column.codes[row_of(self.rows[i])]] = 1
             if n_levels == column.n_levels:
                 break
         return n_levels
@@ -179,7 +193,8 @@ cdef class DrawnSource(RowSource):
     cdef void begin(self) noexcept nogil:
         self.looked_up = -1
         self.sided = -1
-        if self.count != NULL:
+        self.bits = packed_bits(self.node.n_classes, self.node.n)
+        if self.repeated:
             self.node.n_repeated = self.node.n
         self.n_walked = fmin(
             self.node.n_repeated,
@@ -191,7 +206,7 @@ cdef class DrawnSource(RowSource):
         cdef float64_t weight = 0.0
         cdef intp_t i
         for i in range(self.node.record.start, self.node.record.end):
-            weight += distinct[self.ids[i]]
+            weight += distinct[row_of(self.rows[i])]
         return weight
 
     cdef inline void _look_up(self, intp_t feature) noexcept nogil:
@@ -200,24 +215,26 @@ cdef class DrawnSource(RowSource):
             return
         self.looked_up = feature
         self.row_codes.look_up(
-            feature, self.ids + start, self.node.record.end - start, self.codes
+            feature, self.rows + start, self.node.record.end - start, self.codes
         )
 
-    cdef float32_t _value(self, intp_t feature, intp_t i) noexcept nogil:
-        # Of a row of the node, whose codes have been looked up.
+    cdef float32_t _value(
+        self, intp_t feature, intp_t row, int32_t code
+    ) noexcept nogil:
+        # Of a row that has this code.
         cdef const Column* column = &self.table.columns[feature]
         if column.levels != NULL:
-            return column.levels[self.codes[i]]
-        return column.values[
-            <intp_t> self.ids[self.node.record.start + i] * self.table.stride
-        ]
+            return column.levels[code]
+        return column.values[row * self.table.stride]
 
-    cdef float32_t _floor(self, intp_t feature, intp_t i) noexcept nogil:
+    cdef float32_t _floor(
+        self, intp_t feature, intp_t row, int32_t code
+    ) noexcept nogil:
         # The smallest value that such a code stands for.
         cdef const Column* column = &self.table.columns[feature]
         if column.levels != NULL:
-            return floor_of(column, self.codes[i])
-        return self._value(feature, i)
+            return floor_of(column, code)
+        return self._value(feature, row, code)
 
     # -- walks --------------------------------------------------------------------
 
@@ -226,75 +243,79 @@ cdef class DrawnSource(RowSource):
         # the order of the rows, or on where a block ends, it is that of TableSource.
         cdef const DrawnColumn* column = &self.columns[feature]
         cdef intp_t K = self.node.n_classes
-        cdef bint counts
+        cdef bint counts, exact
         if not column.has_missing:
-            self._look_up(feature)
-            self.walked_codes = self.codes
-            self.walked_y = self.y + self.node.record.start
-            self.walked_count = NULL
-            if self.count != NULL:
-                self.walked_count = self.count + self.node.record.start
+            self.walked_rows = self.rows + self.node.record.start
             self.n_seen = self.node.record.end - self.node.record.start
         if not column.coded:
-            return self._walk_order(scan)
+            return self._walk_order(feature, scan)
         counts = (
             2 * self.n_walked >= column.n_levels * K or self.n_walked >= SORT_LIMIT
             or column.has_missing
         )
-        if (scan.squares or not scan.additive) and (
-            counts or K > 2 or self.node.n_repeated <= BLOCK
-        ):
+        exact = scan.squares or not scan.additive
+        if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
+            if (
+                self.bits == 0 and scan.additive and self.n_seen <= FEW_ROWS
+                and self.node.n_repeated <= REPEATS * self.n_seen
+            ):
+                return self._walk_order(feature, scan)
             return self._walk_tally(feature, scan)
         if counts:
             return self._walk_histogram(feature, scan)
-        return self._walk_order(scan)
-
-    cdef void _count_codes(self) noexcept nogil:
-        cdef intp_t K = self.node.n_classes
-        cdef const int32_t* codes = self.walked_codes
-        cdef const label_t* y = self.walked_y
-        cdef const int32_t* count = self.walked_count
-        cdef intp_t i
-        if count != NULL:
-            for i in range(self.n_seen):
-                self.tally[codes[i] * K + y[i]] += count[i]
-        else:
-            for i in range(self.n_seen):
-                self.tally[codes[i] * K + y[i]] += 1
+        return self._walk_order(feature, scan)
 
     cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef const int32_t* codes = self.walked_codes
-        cdef uint64_t* present = self.present
-        cdef intp_t i
-        self._count_codes()
-        for i in range(self.n_seen):
-            present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
-        return scan.walk_tally(
-            self.tally, present, self.table.columns[feature].n_levels,
-            self.node.counts,
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef intp_t n_levels = self.table.columns[feature].n_levels
+        cdef const int32_t* codes = NULL
+        if self.columns[feature].has_missing:
+            codes = self.seen_codes
+        if self.bits == 0:
+            tally_plain(
+                self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
+                self.walked_rows, self.n_seen, self.node.n_classes, self.plain_tally,
+                self.present,
+            )
+            return walk_plain_tally(
+                scan, self.plain_tally, self.present, n_levels, self.node.counts
+            )
+        tally_packed(
+            self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
+            self.walked_rows, self.n_seen, self.bits, self.tally, self.present,
+        )
+        if self.node.n_classes == 2:
+            return walk_two_class_tally(scan, self.tally, self.present, n_levels)
+        return walk_packed_tally(
+            scan, self.tally, self.present, n_levels, self.bits, self.node.counts
         )
 
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
         cdef intp_t n_levels = self.table.columns[feature].n_levels
-        cdef intp_t size = n_levels * self.node.n_classes
+        cdef const int32_t* codes = self._walked_codes(feature)
         cdef intp_t i
-        self._count_codes()
-        for i in range(size):
-            self.histogram[i] = self.tally[i]
-        memset(self.tally, 0, size * sizeof(int32_t))
+        memset(self.histogram, 0, n_levels * K * sizeof(float64_t))
+        for i in range(self.n_seen):
+            self.histogram[codes[i] * K + class_of(self.walked_rows[i])] += (
+                count_of(self.walked_rows[i])
+            )
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
-    cdef intp_t _walk_order(self, Scan scan) noexcept nogil:
+    cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil:
+        if self.columns[feature].has_missing:
+            return self.seen_codes
+        self._look_up(feature)
+        return self.codes
+
+    cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef const int32_t* codes = self._walked_codes(feature)
         cdef bint two_classes = self.node.n_classes == 2
-        if self.tagged and (
-            two_classes or scan.additive and scan.squares and (
-                self.walked_count == NULL
-                or self.node.n_repeated <= REPEATS * self.n_seen
-            )
+        cdef intp_t i
+        if two_classes or scan.additive and scan.squares and (
+            not self.repeated or self.node.n_repeated <= REPEATS * self.n_seen
         ):
-            self.order.sort_tagged(
-                self.walked_codes, self.walked_y, self.walked_count, self.n_seen
-            )
+            self.order.sort_tagged(codes, self.walked_rows, self.n_seen)
             if two_classes:
                 return walk_two_class_keys(
                     scan, self.order.keys, self.n_seen, self.order.least
@@ -303,11 +324,14 @@ cdef class DrawnSource(RowSource):
                 scan, self.order.keys, self.n_seen, self.order.least,
                 self.node.counts,
             )
-        self.order.sort(self.walked_codes, self.n_seen)
+        self.order.sort(codes, self.n_seen)
         scan.places = self.order.ranks
+        for i in range(self.n_seen):
+            self.plain_y[i] = <label_t> class_of(self.walked_rows[i])
+            self.plain_count[i] = count_of(self.walked_rows[i])
         return scan.walk_sorted(
-            self.order.entries, self.n_seen, self.walked_y, self.walked_count, NULL,
-            self.node.counts,
+            self.order.entries, self.n_seen, self.plain_y,
+            self.plain_count if self.repeated else NULL, NULL, self.node.counts,
         )
 
     # -- missing values -----------------------------------------------------------
@@ -321,28 +345,23 @@ cdef class DrawnSource(RowSource):
         cdef int32_t missing = self.columns[feature].missing
         cdef intp_t n_seen = 0
         cdef intp_t i, c
-        cdef int32_t w = 1
+        cdef uint64_t row
         if not self.columns[feature].has_missing:
             return False
         self._look_up(feature)
         memset(values.seen, 0, (K + 1) * sizeof(float64_t))
         memset(values.missing, 0, (K + 1) * sizeof(float64_t))
-        for i in range(start, self.node.record.end):
-            if self.count != NULL:
-                w = self.count[i]
-            if self.codes[i - start] == missing:
-                values.missing[self.y[i]] += w
+        for i in range(self.node.record.end - start):
+            row = self.rows[start + i]
+            if self.codes[i] == missing:
+                values.missing[class_of(row)] += count_of(row)
                 continue
-            values.seen[self.y[i]] += w
-            self.seen_codes[n_seen] = self.codes[i - start]
-            self.seen_y[n_seen] = self.y[i]
-            if self.count != NULL:
-                self.seen_count[n_seen] = w
+            values.seen[class_of(row)] += count_of(row)
+            self.seen_codes[n_seen] = self.codes[i]
+            self.seen_rows[n_seen] = row
             n_seen += 1
         self.n_seen = n_seen
-        self.walked_codes = self.seen_codes
-        self.walked_y = self.seen_y
-        self.walked_count = self.seen_count
+        self.walked_rows = self.seen_rows
         values.n_seen = 0.0
         values.n_missing = 0.0
         for c in range(K):
@@ -378,7 +397,15 @@ cdef class DrawnSource(RowSource):
         if not self.codes[least] < self.codes[most]:
             return -1
         threshold[0] = drawn_between(
-            self._value(feature, least), self._value(feature, most), u
+            self._value(
+                feature, row_of(self.rows[self.node.record.start + least]),
+                self.codes[least],
+            ),
+            self._value(
+                feature, row_of(self.rows[self.node.record.start + most]),
+                self.codes[most],
+            ),
+            u,
         )
         return self._place_of(feature, threshold[0])
 
@@ -409,75 +436,101 @@ cdef class DrawnSource(RowSource):
         if self.sided != feature or self.sided_place != place:
             self._set_sides(feature, place)
         return midpoint(
-            self._value(feature, self.below), self._floor(feature, self.above)
+            self._value(feature, self.parted.below, <int32_t> place),
+            self._floor(
+                feature, self.parted.above, <int32_t> self.parted.code_above
+            ),
         )
 
     cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil:
         # Count the rows on either side of a cut, and the third ones that have no value.
-        cdef intp_t K = self.node.n_classes
-        cdef intp_t start = self.node.record.start
-        cdef intp_t n = self.node.record.end - start
-        cdef int32_t missing = self.columns[feature].missing
-        cdef const int32_t* codes = self.codes
-        cdef const label_t* y = self.y + start
-        cdef int32_t* counts = self.side_counts
-        cdef uint8_t* sides = self.sides
-        cdef int32_t below = -1
-        cdef int32_t above = NO_CODE
-        cdef int32_t cut = <int32_t> place
-        cdef intp_t n_right = 0
-        cdef intp_t n_missing = 0
-        cdef int32_t code, low, high
-        cdef uint8_t side
-        cdef intp_t i
-        self._look_up(feature)
+        memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
         self.sided = feature
         self.sided_place = place
-        # without branches: nobody knows which side is next
-        for i in range(n):
-            code = codes[i]
-            side = code > cut
-            low = -1 if side else code
-            high = code if side else NO_CODE
-            sides[i] = side
-            n_right += side
-            below = low if low > below else below
-            above = high if high < above else above
-        if missing != NO_CODE:      # it is the largest code
-            above = NO_CODE
-            for i in range(n):
-                code = codes[i]
-                sides[i] += code == missing
-                n_missing += code == missing
-                if cut < code < above and code != missing:
-                    above = code
-        self.side_rows[0] = n - n_right
-        self.side_rows[1] = n_right - n_missing
-        self.side_rows[2] = n_missing
-        memset(counts, 0, 3 * K * sizeof(int32_t))
-        if self.count != NULL:
-            for i in range(n):
-                counts[sides[i] * K + y[i]] += self.count[start + i]
+        if self.columns[feature].has_missing:
+            self._mark_sides(feature, <int32_t> place)
         else:
-            for i in range(n):
-                counts[sides[i] * K + y[i]] += 1
-        if below >= 0:
-            self.below = self._row_of(feature, below)
-        if above != NO_CODE:
-            self.above = self._row_of(feature, above)
+            self._part(feature, <int32_t> place)
 
-    cdef intp_t _row_of(self, intp_t feature, int32_t code) noexcept nogil:
-        # The first row of the node with a code; its value will be asked for.
-        cdef const Column* column = &self.table.columns[feature]
-        cdef intp_t i = 0
-        while self.codes[i] != code:
-            i += 1
-        if column.levels == NULL:
-            prefetch(
-                column.values
-                + <intp_t> self.ids[self.node.record.start + i] * self.table.stride
+    cdef void _part(self, intp_t feature, int32_t cut) noexcept nogil:
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef const uint8_t* codes = self.row_codes.bytes + column.offset
+        cdef intp_t row_bytes = self.row_codes.row_bytes
+        cdef intp_t K = self.node.n_classes
+        cdef const uint64_t* rows = self.rows + self.node.record.start
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef Parted* parted = &self.parted
+        cdef intp_t i, c
+        if column.width == 1:
+            part_rows(codes, row_bytes, rows, n, cut, self.bits, self.spare, parted)
+        elif column.width == 2:
+            part_rows(
+                <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.bits,
+                self.spare, parted,
             )
-        return i
+        else:
+            part_rows(
+                <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.bits,
+                self.spare, parted,
+            )
+        self.side_rows[0] = parted.n_left
+        self.side_rows[1] = n - parted.n_left
+        self.side_rows[2] = 0
+        if self.bits > 0:
+            for c in range(K):
+                self.side_counts[K + c] = <int32_t> (
+                    (parted.right >> (c * self.bits))
+                    & ((<uint64_t> 1 << self.bits) - 1)
+                )
+        else:
+            for i in range(parted.n_left, n):
+                self.side_counts[K + class_of(self.spare[i])] += (
+                    count_of(self.spare[i])
+                )
+        for c in range(K):
+            self.side_counts[c] = (
+                <int32_t> self.node.counts[c] - self.side_counts[K + c]
+            )
+        self._prefetch_value(feature, parted.below)
+        self._prefetch_value(feature, parted.above)
+
+    cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
+        # The code of rows without a value is the largest.
+        cdef intp_t K = self.node.n_classes
+        cdef const uint64_t* rows = self.rows + self.node.record.start
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef int32_t missing = self.columns[feature].missing
+        cdef Parted* parted = &self.parted
+        cdef int32_t below = -1
+        cdef int32_t above = NO_CODE
+        cdef int32_t code
+        cdef uint8_t side
+        cdef intp_t i
+        memset(self.side_rows, 0, 3 * sizeof(intp_t))
+        self._look_up(feature)
+        for i in range(n):
+            code = self.codes[i]
+            side = (code > cut) + (code == missing)
+            self.sides[i] = side
+            self.side_rows[side] += 1
+            self.side_counts[side * K + class_of(rows[i])] += count_of(rows[i])
+            if code == cut and below < 0:
+                below = code
+                parted.below = row_of(rows[i])
+            if side == 1 and code < above:
+                above = code
+                parted.above = row_of(rows[i])
+        parted.code_above = above
+        if below >= 0:
+            self._prefetch_value(feature, parted.below)
+        if above != NO_CODE:
+            self._prefetch_value(feature, parted.above)
+
+    cdef void _prefetch_value(self, intp_t feature, intp_t row) noexcept nogil:
+        # It will be asked for.
+        cdef const Column* column = &self.table.columns[feature]
+        if column.levels == NULL:
+            prefetch(column.values + row * self.table.stride)
 
     cdef bint count_sides(
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
@@ -511,13 +564,12 @@ cdef class DrawnSource(RowSource):
         cdef intp_t start = self.node.record.start
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef intp_t i
-        cdef int32_t w = 1
         self._look_up(feature)
         memset(counts, 0, n_levels * width * sizeof(float64_t))
         for i in range(start, self.node.record.end):
-            if self.count != NULL:
-                w = self.count[i]
-            counts[self.codes[i - start] * width + self.y[i]] += w
+            counts[self.codes[i - start] * width + class_of(self.rows[i])] += (
+                count_of(self.rows[i])
+            )
         return n_levels
 
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
@@ -538,7 +590,11 @@ cdef class DrawnSource(RowSource):
     ) noexcept nogil:
         cdef const Children* children = &split.children
         cdef intp_t n = record.end - record.start
+        cdef uint64_t* rows = self.rows + record.start
         cdef bint multiway = self.branches != NULL and children.ordinals != NULL
+        cdef bint whole = children.ordinals == NULL and (
+            not self.columns[split.feature].has_missing
+        )
         cdef uint8_t went_left = <uint8_t> children.missing_left
         cdef intp_t i, z
         if children.ordinals != NULL:
@@ -553,39 +609,21 @@ cdef class DrawnSource(RowSource):
                     self.branches[i] = <label_t> z
                 else:
                     self.sides[i] = z == 0
+        elif self.sided != split.feature or self.sided_place != split.cut.place:
+            self._set_sides(split.feature, split.cut.place)
+        if whole:
+            take_parted(self.spare, n, self.parted.n_left, rows)
+        elif multiway:
+            scatter_values(
+                rows, n, self.branches, starts, children.n_outcomes, self.at,
+                self.spare,
+            )
         else:
-            if self.sided != split.feature or self.sided_place != split.cut.place:
-                self._set_sides(split.feature, split.cut.place)
-            for i in range(n):
-                self.sides[i] = (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
-        if multiway:
-            self._scatter(record.start, n, starts, children.n_outcomes)
-        else:
-            self._part(record.start, n)
+            if children.ordinals == NULL:
+                for i in range(n):
+                    self.sides[i] = (
+                        (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
+                    )
+            partition_values(rows, n, self.sides, self.spare)
         self.looked_up = -1
         self.sided = -1
-
-    cdef void _part(self, intp_t start, intp_t n) noexcept nogil:
-        partition_values(self.ids + start, n, self.sides, self.spare)
-        partition_values(self.y + start, n, self.sides, <label_t*> self.spare)
-        if self.count != NULL:
-            partition_values(
-                <uint32_t*> self.count + start, n, self.sides, self.spare
-            )
-
-    cdef void _scatter(
-        self, intp_t start, intp_t n, const intp_t* starts, intp_t n_outcomes
-    ) noexcept nogil:
-        scatter_values(
-            self.ids + start, n, self.branches, starts, n_outcomes, self.at,
-            self.spare,
-        )
-        scatter_values(
-            self.y + start, n, self.branches, starts, n_outcomes, self.at,
-            <label_t*> self.spare,
-        )
-        if self.count != NULL:
-            scatter_values(
-                <uint32_t*> self.count + start, n, self.branches, starts, n_outcomes,
-                self.at, self.spare,
-            )

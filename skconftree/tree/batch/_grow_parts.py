@@ -35,9 +35,10 @@ def make_parted_builder(nodes, growth, root_facts, looks_up):
         facts = root
         if gathered.distinct is not None:
             facts = root_facts(distinct=gathered.distinct)
+        source = None
         if looks_up:
             source = DrawnSource(RowCodes(table), y, count, settings, facts)
-        else:
+        if source is None or not source.fits:
             rows = NodeRows(table, y, count, None, settings.multiway, True)
             source = TableSource(rows, settings, facts)
         return growth.builder(growth.splitter(source), source)

@@ -7,13 +7,14 @@
 # the bit means nothing.
 
 from skconftree.utils._typedefs cimport (
-    float64_t, intp_t, label_t, uint8_t, uint32_t,
+    float64_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
 )
 
 ctypedef fused element_t:
     uint8_t
     label_t
     uint32_t
+    uint64_t
     float64_t
 
 

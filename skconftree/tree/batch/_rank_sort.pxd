@@ -1,14 +1,10 @@
 # Rows of a node in the order of their ranks.
 #
 # A sorted key is (rank - least) << 32 | tag. A tag is the number of the row in the node,
-# or all that a walk asks of it: its count << 16 | its class.
+# or all that a walk asks of it (_tagged_rows.pxd).
 
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport int32_t, intp_t, label_t, uint32_t, uint64_t
-
-cdef enum:
-    MOST_TAGGED = 0xFFFF    # a tag has no room for larger counts
-
+from skconftree.utils._typedefs cimport int32_t, intp_t, uint32_t, uint64_t
 
 cdef class RankSort:
     cdef readonly intp_t n_most
@@ -21,12 +17,12 @@ cdef class RankSort:
 
     # Sort rows 0, 1, ... of these ranks; equal ones stay in their order.
     cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil
-    # The same, for keys alone that are tagged with classes and counts (NULL: all 1).
+    # The same, for keys alone that have the tags of these rows.
     cdef void sort_tagged(
-        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+        self, const int32_t* ranks, const uint64_t* rows, intp_t n
     ) noexcept nogil
     cdef void _sort_by_comparing(
-        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+        self, const int32_t* ranks, const uint64_t* rows, intp_t n
     ) noexcept nogil
     cdef void _sort_by_digits(
         self, intp_t n, intp_t shift, intp_t n_bits

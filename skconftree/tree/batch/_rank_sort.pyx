@@ -24,13 +24,13 @@ cdef class RankSort:
         self.other = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
 
     cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
-        self.sort_tagged(ranks, NULL, NULL, n)
+        self.sort_tagged(ranks, NULL, n)
         self._write(n)
 
     cdef void sort_tagged(
-        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+        self, const int32_t* ranks, const uint64_t* rows, intp_t n
     ) noexcept nogil:
-        # Without y, rows are tagged with their numbers.
+        # Without rows, they are tagged with their numbers.
         cdef int32_t least = ranks[0]
         cdef int32_t most = ranks[0]
         cdef uint64_t* keys = self.keys
@@ -39,7 +39,7 @@ cdef class RankSort:
         cdef intp_t i
         self.least = 0
         if n <= SHORT:
-            self._sort_by_comparing(ranks, y, count, n)
+            self._sort_by_comparing(ranks, rows, n)
             return
         for i in range(n):
             least = ranks[i] if ranks[i] < least else least
@@ -48,7 +48,7 @@ cdef class RankSort:
         if most > least:
             n_bits = highest_bit(most - least) + 1
         for i in range(n):
-            keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(y, count, i)
+            keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(rows, i)
         # Ranks are spread evenly, unless features go together: their leading bits leave
         # little to be done
         leading = min(n_bits, highest_bit(n) + SPARE_BITS)
@@ -57,7 +57,7 @@ cdef class RankSort:
             self._sort_by_digits(n, 32, n_bits)
 
     cdef void _sort_by_comparing(
-        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+        self, const int32_t* ranks, const uint64_t* rows, intp_t n
     ) noexcept nogil:
         # Without branches: a row comes behind as many as have a smaller rank, or the
         # same and are before it.
@@ -71,7 +71,7 @@ cdef class RankSort:
                 place += ranks[j] <= rank
             for j in range(i + 1, n):
                 place += ranks[j] < rank
-            self.keys[place] = (<uint64_t> rank << 32) | _tag(y, count, i)
+            self.keys[place] = (<uint64_t> rank << 32) | _tag(rows, i)
 
     cdef void _sort_by_digits(
         self, intp_t n, intp_t shift, intp_t n_bits
@@ -130,11 +130,5 @@ cdef class RankSort:
             before = rank
 
 
-cdef inline uint64_t _tag(
-    const label_t* y, const int32_t* count, intp_t i
-) noexcept nogil:
-    if y == NULL:
-        return <uint64_t> i
-    if count == NULL:
-        return (<uint64_t> 1 << 16) | y[i]
-    return (<uint64_t> count[i] << 16) | y[i]
+cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
+    return <uint64_t> i if rows == NULL else rows[i] >> 32

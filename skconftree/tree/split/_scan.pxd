@@ -18,7 +18,7 @@ from skconftree.bounds._contract cimport TestBlock
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t, uint64_t,
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t,
 )
 
 cdef enum:
@@ -131,13 +131,6 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float32_t* x,
         intp_t stride,
-    ) noexcept nogil
-    cdef intp_t walk_tally(
-        self, int32_t* tally, uint64_t* present, intp_t n_levels,
-        const float64_t* total,
-    ) noexcept nogil
-    cdef intp_t _walk_two_class_tally(
-        self, int32_t* tally, uint64_t* present, intp_t n_levels
     ) noexcept nogil
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total

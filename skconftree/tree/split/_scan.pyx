@@ -2,9 +2,8 @@
 
 from libc.string cimport memcpy, memset
 
-from skconftree.utils._bits cimport lowest_bit
 from skconftree.utils._midpoint cimport midpoint
-from skconftree.utils._typedefs cimport int32_t, int64_t, uint64_t
+from skconftree.utils._typedefs cimport int32_t, int64_t
 
 
 cdef class TestReader:
@@ -357,93 +356,6 @@ cdef class Scan:
             n_left += w
             last = row
         return self.finish()
-
-    cdef intp_t walk_tally(
-        self, int32_t* tally, uint64_t* present, intp_t n_levels,
-        const float64_t* total,
-    ) noexcept nogil:
-        # As walk_histogram, of whole counts that are exact in any order; there are at
-        # most BLOCK levels. tally is [n_levels, n_classes]; bits of `present` say which
-        # levels have rows. Both are all zeros afterwards.
-        cdef intp_t K = self.n_classes
-        cdef int64_t* left = self.counted
-        cdef int64_t* whole = self.counted + K
-        cdef int32_t* level
-        cdef int64_t squares = 0        # as in _walk_squares
-        cdef int64_t products = 0
-        cdef int64_t constant = 0
-        cdef int64_t n_left = 0
-        cdef int64_t w
-        cdef intp_t size = 0
-        cdef intp_t last = -1
-        cdef intp_t k, b, c
-        cdef uint64_t bits
-        if K == 2:
-            return self._walk_two_class_tally(tally, present, n_levels)
-        for c in range(K):
-            left[c] = 0
-            whole[c] = <int64_t> total[c]
-            constant += whole[c] * whole[c]
-        for k in range((n_levels + 63) // 64):
-            bits = present[k]
-            present[k] = 0
-            while bits != 0:
-                b = 64 * k + lowest_bit(bits)
-                bits &= bits - 1
-                if last >= 0:
-                    if self.additive:
-                        self.phi_left[size] = squares
-                        self.phi_right[size] = constant - 2 * products + squares
-                    else:
-                        for c in range(K):
-                            self.left[size * K + c] = left[c]
-                    self.n_left[size] = n_left
-                    self.place[size] = last
-                    size += 1
-                last = b
-                level = tally + b * K
-                for c in range(K):
-                    w = level[c]
-                    level[c] = 0
-                    squares += w * (2 * left[c] + w)
-                    products += w * whole[c]
-                    left[c] += w
-                    n_left += w
-        if size > 0:
-            self.take(size)
-        return size
-
-    cdef intp_t _walk_two_class_tally(
-        self, int32_t* tally, uint64_t* present, intp_t n_levels
-    ) noexcept nogil:
-        # Every step writes a test: behind the last level there is room for one.
-        cdef float64_t* left = self.left
-        cdef float64_t* n_left = self.n_left
-        cdef intp_t* place = self.place
-        cdef int32_t zeros = 0
-        cdef int32_t ones = 0
-        cdef intp_t size = 0
-        cdef intp_t k, b
-        cdef uint64_t bits
-        for k in range((n_levels + 63) // 64):
-            bits = present[k]
-            present[k] = 0
-            while bits != 0:
-                b = 64 * k + lowest_bit(bits)
-                bits &= bits - 1
-                zeros += tally[2 * b]
-                ones += tally[2 * b + 1]
-                tally[2 * b] = 0
-                tally[2 * b + 1] = 0
-                left[2 * size] = zeros
-                left[2 * size + 1] = ones
-                n_left[size] = zeros + ones
-                place[size] = b
-                size += 1
-        size -= 1
-        if size > 0:
-            self.take(size)
-        return size
 
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total

@@ -1,0 +1,170 @@
+"""Walks over the rows of a node as tallies of their codes."""
+
+from skconftree.utils._bits cimport lowest_bit
+from skconftree.utils._typedefs cimport int64_t, uint32_t
+
+
+cdef intp_t walk_two_class_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels
+) noexcept nogil:
+    # Every step writes a test, also that behind the last level, for which there is room.
+    cdef float64_t* left = scan.left
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* place = scan.place
+    cdef uint64_t sums = 0
+    cdef intp_t size = 0
+    cdef intp_t k, b
+    cdef int32_t zeros, ones
+    cdef uint64_t bits
+    for k in range((n_levels + 63) // 64):
+        bits = present[k]
+        present[k] = 0
+        while bits != 0:
+            b = 64 * k + lowest_bit(bits)
+            bits &= bits - 1
+            sums += tally[b]
+            tally[b] = 0
+            zeros = <int32_t> <uint32_t> sums
+            ones = <int32_t> (sums >> 32)
+            left[2 * size] = zeros
+            left[2 * size + 1] = ones
+            n_left[size] = zeros + ones
+            place[size] = b
+            size += 1
+    size -= 1
+    if size > 0:
+        scan.take(size)
+    return size
+
+
+cdef struct Sums:
+    # With l and t a class's counts on the left and in all, (t - l)^2 = t^2 - 2 t l + l^2:
+    # what is added to a class changes one l.
+    int64_t left            # of l^2,
+    int64_t right           # and of (t - l)^2, over the classes
+    int64_t weight
+
+
+cdef inline void _begin(Scan scan, const float64_t* total, Sums* sums) noexcept nogil:
+    cdef int64_t* whole = scan.counted + scan.n_classes
+    cdef intp_t c
+    sums.left = 0
+    sums.right = 0
+    sums.weight = 0
+    for c in range(scan.n_classes):
+        scan.counted[c] = 0
+        whole[c] = 2 * <int64_t> total[c]
+        sums.right += <int64_t> total[c] * <int64_t> total[c]
+
+
+cdef inline void _add(Scan scan, intp_t c, int64_t w, Sums* sums) noexcept nogil:
+    cdef int64_t l = scan.counted[c]
+    scan.counted[c] = l + w
+    sums.weight += w
+    l = w * (2 * l + w)
+    sums.left += l
+    sums.right += l - w * scan.counted[scan.n_classes + c]
+
+
+cdef inline void _write(
+    Scan scan, intp_t size, intp_t last, const Sums* sums
+) noexcept nogil:
+    # The test behind a level, of those before it.
+    cdef intp_t K = scan.n_classes
+    cdef intp_t c
+    if scan.additive:
+        scan.phi_left[size] = sums.left
+        scan.phi_right[size] = sums.right
+    else:
+        for c in range(K):
+            scan.left[size * K + c] = scan.counted[c]
+    scan.n_left[size] = sums.weight
+    scan.place[size] = last
+
+
+cdef intp_t walk_packed_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil:
+    # Without branches that depend on the classes of a level.
+    cdef intp_t K = scan.n_classes
+    cdef int64_t* whole = scan.counted
+    cdef float64_t* left = scan.left
+    cdef float64_t* phi_left = scan.phi_left
+    cdef float64_t* phi_right = scan.phi_right
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* place = scan.place
+    cdef bint additive = scan.additive
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t sums = 0          # packed
+    cdef int64_t constant = 0
+    cdef intp_t size = 0
+    cdef intp_t k, b, c
+    cdef uint64_t marks, packed
+    cdef int64_t l, weight, squares, products
+    for c in range(K):
+        whole[c] = <int64_t> total[c]
+        constant += whole[c] * whole[c]
+    for k in range((n_levels + 63) // 64):
+        marks = present[k]
+        present[k] = 0
+        while marks != 0:
+            b = 64 * k + lowest_bit(marks)
+            marks &= marks - 1
+            sums += tally[b]
+            tally[b] = 0
+            packed = sums
+            weight = 0
+            if additive:
+                squares = 0
+                products = 0
+                for c in range(K):
+                    l = <int64_t> (packed & mask)
+                    packed >>= bits
+                    weight += l
+                    squares += l * l
+                    products += l * whole[c]
+                phi_left[size] = squares
+                phi_right[size] = constant - 2 * products + squares
+            else:
+                for c in range(K):
+                    l = <int64_t> (packed & mask)
+                    packed >>= bits
+                    weight += l
+                    left[size * K + c] = l
+            n_left[size] = weight
+            place[size] = b
+            size += 1
+    size -= 1       # behind the last level there is no test
+    if size > 0:
+        scan.take(size)
+    return size
+
+
+cdef intp_t walk_plain_tally(
+    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
+    const float64_t* total,
+) noexcept nogil:
+    cdef intp_t K = scan.n_classes
+    cdef Sums sums
+    cdef intp_t size = 0
+    cdef intp_t last = -1
+    cdef intp_t k, b, c
+    cdef uint64_t left_over
+    _begin(scan, total, &sums)
+    for k in range((n_levels + 63) // 64):
+        left_over = present[k]
+        present[k] = 0
+        while left_over != 0:
+            b = 64 * k + lowest_bit(left_over)
+            left_over &= left_over - 1
+            if last >= 0:
+                _write(scan, size, last, &sums)
+                size += 1
+            last = b
+            for c in range(K):
+                _add(scan, c, tally[b * K + c], &sums)
+                tally[b * K + c] = 0
+    if size > 0:
+        scan.take(size)
+    return size
