@@ -4,9 +4,11 @@ import numpy as np
 
 from ..tables._encoded_table import EncodedTable
 from ..tables._training_data import TrainingData
+from ..utils._warnings import warn_once
 from ._nodes import SampleNodes
 
 MOST_GATHERED = 200_000  # rows of a node whose codes are had here
+A_ROW = 17  # bytes, measured, of a row beside codes of which there are two copies
 
 
 class PartedData(TrainingData):
@@ -35,7 +37,10 @@ class PartedData(TrainingData):
     @property
     def columns(self):
         """The columns with the codes of all rows."""
-        codes = self._engine.columns()
+        try:
+            codes = self._engine.columns()
+        except MemoryError as error:
+            raise MemoryError(self._told_of_bytes()) from error
         return [
             head._replace(codes=one)
             for head, one in zip(self._heads, codes, strict=True)
@@ -43,11 +48,22 @@ class PartedData(TrainingData):
 
     @property
     def table(self):
-        """All rows, encoded."""
+        """All rows, encoded, in this process."""
         with self._lock:
             if self._table is None:
+                if not self._engine.is_one_part and len(self.y) > MOST_GATHERED:
+                    warn_once(self, "codes", self._told_of_bytes())
                 self._table = EncodedTable.of_codes(len(self.y), self.columns)
             return self._table
+
+    def _told_of_bytes(self):
+        codes = sum(head.codes.itemsize for head in self._heads)
+        megabytes = len(self.y) * (2 * codes + A_ROW) / 2**20
+        return (
+            "A tree that looks ahead has the codes of all rows in this process, which "
+            f"takes some {megabytes:.0f} megabytes. Set lookahead=0 if that does not "
+            "fit."
+        )
 
     def limits(self, sample):
         """Smallest and largest value of each feature in a sample."""

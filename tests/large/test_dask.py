@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from contextlib import nullcontext
 from threading import get_ident
 from time import sleep
 
@@ -80,6 +81,30 @@ def test_types_that_differ_between_partitions():
     assert pickle.dumps(model) == before
 
 
+def told_of_codes(lookahead):
+    # 70,000 rows of 4 columns
+    if not lookahead:
+        return nullcontext()
+    return pytest.warns(UserWarning, match="some 2 megabytes. Set lookahead=0")
+
+
+def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
+    frame = make_frame()
+    model = clone(MODELS[0]).fit(frame[["one"]], frame["y"])
+    model.set_params(lookahead=1)
+    before = pickle.dumps(model)
+
+    def refuse(*found):
+        raise MemoryError
+
+    monkeypatch.setattr(_engine._steps, "in_order", refuse)
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=4)
+        with pytest.raises(MemoryError, match="Set lookahead=0"):
+            large.fit(model, parts, target="y")
+    assert pickle.dumps(model) == before
+
+
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead):
     frame, threads = make_frame(70_000), set()
@@ -100,7 +125,7 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
         model = ConfidenceTreeClassifier(
             max_bins=255, lookahead=lookahead, n_jobs=n_jobs
         )
-        with dask.config.set(scheduler="synchronous"):
+        with dask.config.set(scheduler="synchronous"), told_of_codes(lookahead):
             parts = dd.from_pandas(frame, npartitions=7)
             model = large.fit(model, parts, target="y")
         expected = whole_fit(model, frame)
