@@ -1,7 +1,7 @@
 """Fits of a Parquet file in little memory, beside the same fits in memory.
 
     python benchmarks large [--rows 5000000] [--columns 20] [--folder FOLDER]
-    python benchmarks large --cluster [--limit 1000]
+    python benchmarks large --cluster [--limit 1000] [--alone] [--model tree]
 
 ``large-fit``: the default tree and a forest of 10, with 255 bins. Each fit is a process
 of its own. That of the file has a limit of private memory (RLIMIT_DATA), beyond what
@@ -12,7 +12,8 @@ file. The last column says whether the two models are the same bytes.
 ``large-cluster``: the same fits of a Dask DataFrame on two workers, processes of this
 machine whose private memory has a limit (RLIMIT_DATA), all that they import included.
 CPU seconds are those of the driver and the workers, the peak is that of the worker that
-took most.
+took most. ``--alone``: where the table does not fit into memory, and there is nothing
+to compare with.
 """
 
 import hashlib
@@ -176,18 +177,30 @@ def compare_cluster(tables, n, d, options):
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "rows.parquet"
         write_rows(path, n, d)
-        for name in make_models():
-            parted, whole = run(path, name, limit, "--cluster"), run(path, name, 0)
-            same = "yes" if parted["nodes"] == whole["nodes"] else "NO"
-            for way, one in (("in memory", whole), ("two workers", parted)):
-                worker = f"{one['worker']:.0f}" if "worker" in one else "-"
-                row = [name, way, n, worker, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
-                ratios = [f"{one[what] / whole[what]:.2f}" for what in ("cpu", "wall")]
-                rows.append([*row, *ratios, same])
-                print(*rows[-1], sep=" | ", flush=True)
+        for name in [options.model] if options.model else make_models():
+            ways = {"two workers": run(path, name, limit, "--cluster")}
+            if not options.alone:
+                ways = {"in memory": run(path, name, 0)} | ways
+            rows += cluster_rows(name, n, ways)
     header = ["model", "rows are", "rows", "peak of a worker, MB", "peak here, MB"]
     header += ["CPU s", "over in memory", "elapsed over in memory", "same bytes"]
     tables.show("large-cluster", header, rows)
+
+
+def cluster_rows(name, n, ways):
+    """Rows of the table for the ways in which a model was fitted, and print them."""
+    rows, whole = [], ways.get("in memory")
+    for way, one in ways.items():
+        worker = f"{one['worker']:.0f}" if "worker" in one else "-"
+        row = [name, way, n, worker, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
+        if whole is None:
+            row += ["-", "-", "-"]
+        else:
+            row += [f"{one[what] / whole[what]:.2f}" for what in ("cpu", "wall")]
+            row.append("yes" if one["nodes"] == whole["nodes"] else "NO")
+        print(*row, f"wall {one['wall']:.0f}", sep=" | ", flush=True)
+        rows.append(row)
+    return rows
 
 
 def main(argv=None):
@@ -200,6 +213,8 @@ def main(argv=None):
     parser.add_argument("--file", help="to this file")
     parser.add_argument("--limit", type=int, default=0, help="in so many megabytes")
     parser.add_argument("--cluster", action="store_true", help="fit on two workers")
+    parser.add_argument("--alone", action="store_true", help="and not in memory")
+    parser.add_argument("--model", choices=list(make_models()), help="this one alone")
     options = parser.parse_args(argv)
     if options.only is not None:
         fit = fit_on_workers if options.cluster else fit_here
@@ -209,6 +224,8 @@ def main(argv=None):
     given = f"--rows {n} --columns {d}"
     if options.cluster:
         given = f"--cluster --limit {options.limit or LIMIT} {given}"
+        given += " --alone" if options.alone else ""
+        given += f" --model {options.model!r}" if options.model else ""
     tables = command.tables("large", options, given)
     if options.cluster:
         compare_cluster(tables, n, d, options)
