@@ -136,6 +136,35 @@ def test_both_sources_grow_one_tree(monkeypatch, bound, n_rows):
         assert_same(tree, expected)
 
 
+def patterns(rng, n):
+    """Labels in the order of a feature, many of whose cuts are equally good."""
+    place = np.arange(n)
+    yield place % 2
+    yield place // 10 % 2
+    yield (place == n // 3).astype(int)
+    yield ((place < 3) | (place >= n - 3)).astype(int)
+    yield (place > n // 2).astype(int)
+    yield (rng.random(n) < 0.02).astype(int)
+    yield (rng.random(n) < 0.3 + 0.4 * (np.abs(place - n // 2) < n // 4)).astype(int)
+
+
+@pytest.mark.parametrize("criterion", [*CRITERIA, "error"])
+def test_many_unsorted_rows_of_two_classes(monkeypatch, criterion):
+    rng = np.random.default_rng(0)
+    n = 2000
+    X = rng.standard_normal((n, 2)).astype(np.float32)
+    X[:, 1] = np.round(X[:, 1] + np.sort(X[:, 0]), 2)
+    settings = GrowthSettings(criterion=criterion, max_features=1)
+    for y in patterns(rng, n):
+        X[:, 0] = np.sort(X[:, 0])
+        order = rng.permutation(n)
+        data = TrainingData(np.ascontiguousarray(X[order]), y[order], 2)
+        for counts in (None, rng.poisson(1.0, n).astype(np.uint32)):
+            expected, tree = both(monkeypatch, data, counts, settings, 0)
+            assert_same(tree, expected)
+            assert tree.node_count > 2
+
+
 def test_a_sample_with_few_values_is_left_to_the_other_source(monkeypatch):
     # It would have codes if it were the table, and entropy adds up by them.
     rng = np.random.default_rng(0)
@@ -183,10 +212,10 @@ def test_codes_are_ranks(d):
 
 def test_the_rule_counts_what_is_sorted():
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 500)
-    sorted_ = rng.standard_normal((500, 12)).astype(np.float32)
-    for X, most in ((sorted_, 2), (np.round(sorted_), 8)):
-        data = TrainingData(X, y, 2)
+    sorted_ = rng.standard_normal((20_000, 12)).astype(np.float32)
+    small, whole = sorted_[:500], np.round(sorted_[:500])
+    for X, K, most in ((small, 2, 2), (sorted_, 2, 3), (sorted_, 3, 2), (whole, 2, 8)):
+        data = TrainingData(X, rng.integers(0, K, len(X)), K)
         for max_features in range(1, 13):
             settings = GrowthSettings(max_features=max_features)
             assert _grow.looks_up(data, settings) == (max_features <= most)

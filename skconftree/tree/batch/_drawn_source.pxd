@@ -17,6 +17,7 @@
 
 from skconftree.tables._encoded_table cimport Column, EncodedTable
 from skconftree.tables._row_codes cimport RowCodes
+from skconftree.tree.batch._pruned_walk cimport PrunedWalk
 from skconftree.tree.batch._rank_sort cimport RankSort
 from skconftree.tree.batch._row_source cimport RowSource
 from skconftree.tree.batch._tagged_rows cimport Parted
@@ -42,6 +43,7 @@ cdef class DrawnSource(RowSource):
     cdef EncodedTable table
     cdef RowCodes row_codes
     cdef RankSort order
+    cdef PrunedWalk pruned      # of two classes
     cdef Arena arena
     cdef readonly bint fits
     cdef DrawnColumn* columns       # [n_features]

@@ -10,6 +10,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport SORT_LIMIT
 from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
+from skconftree.tree.batch._pruned_walk cimport LEAST_PRUNED, PrunedWalk
 from skconftree.tree.batch._tagged_rows cimport (
     MOST_TAGGED, class_of, count_of, packed_bits, part_rows, row_of, tagged,
     take_parted, tally_packed, tally_plain,
@@ -53,6 +54,8 @@ cdef class DrawnSource(RowSource):
         self.longest_walk = REPEATS * self.n_rows
         if self.fits:
             self.order = RankSort(self.n_rows)
+            if root.n_classes == 2 and self.n_rows >= LEAST_PRUNED:
+                self.pruned = PrunedWalk(self.n_rows, self.table.n_rows)
 
     cdef int _begin(
         self, const label_t* y, const int32_t* count, bint multiway
@@ -311,7 +314,16 @@ cdef class DrawnSource(RowSource):
     cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
         cdef const int32_t* codes = self._walked_codes(feature)
         cdef bint two_classes = self.node.n_classes == 2
-        cdef intp_t i
+        cdef intp_t found, i
+        if two_classes and scan.prunes and self.n_seen >= LEAST_PRUNED and not (
+            self.columns[feature].has_missing
+        ):
+            found = self.pruned.walk(
+                scan, self.order, codes, self.walked_rows, self.n_seen,
+                self.row_codes.columns[feature].n_codes, self.node.n,
+            )
+            if found >= 0:
+                return found
         if two_classes or scan.additive and scan.squares and (
             not self.repeated or self.node.n_repeated <= REPEATS * self.n_seen
         ):

@@ -42,6 +42,11 @@ cdef class Scan
 cdef class TestReader:
     # Scan.tests and Scan.place hold the next tests of the attribute being walked.
     cdef void read(self, Scan scan) noexcept nogil
+    # It keeps the best test by a concave score of the class counts on the left alone, and
+    # says these scores; of tests that are left out it wants the number.
+    cdef bint prunes
+    cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil
+    cdef void leave_out(self, intp_t n) noexcept nogil
     # The one test of a multiway attribute has these children.
     cdef void read_children(self, const Children* children) noexcept nogil
 
@@ -69,6 +74,10 @@ cdef class Scan:
                                     # are not to be the numbers of these rows; else NULL
 
     cdef void take(self, intp_t size) noexcept nogil
+    # What a reader asks for that prunes, of a walk that may leave tests out.
+    cdef bint prunes
+    cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil
+    cdef void leave_out(self, intp_t n) noexcept nogil
 
     cdef inline void emit(self, float64_t n_left, intp_t place) noexcept nogil:
         # Complete the test whose counts, or sums of phi, stand at self.size.

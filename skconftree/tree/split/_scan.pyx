@@ -12,6 +12,12 @@ cdef class TestReader:
     cdef void read(self, Scan scan) noexcept nogil:
         pass
 
+    cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil:
+        pass
+
+    cdef void leave_out(self, intp_t n) noexcept nogil:
+        pass
+
     cdef void read_children(self, const Children* children) noexcept nogil:
         pass
 
@@ -35,6 +41,12 @@ cdef class Scan:
 
     cdef void take(self, intp_t size) noexcept nogil:
         # The first `size` tests of the arrays have their counts and places.
+        pass
+
+    cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil:
+        pass
+
+    cdef void leave_out(self, intp_t n) noexcept nogil:
         pass
 
     cdef intp_t walk_sorted(

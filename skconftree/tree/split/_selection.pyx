@@ -222,6 +222,10 @@ cdef class BestTests(Selection):
         intp_t largest_count, bint at_once=True,
     ):
         super().__init__(node, criterion, bound, largest_count, at_once)
+        self.prunes = (
+            criterion.concave and node.class_weight == NULL and not self.own_scale
+            and not node.has_pool
+        )
         if bound is not None and not self.own_scale:
             self.ranks = bound.ranks_attributes
             # with class weights the bound sees other counts than the criterion
@@ -234,6 +238,12 @@ cdef class BestTests(Selection):
     cdef void read(self, Scan scan) noexcept nogil:
         self._score(scan)
         self._keep_best(scan)
+
+    cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil:
+        self.criterion.block(&scan.tests, scores)
+
+    cdef void leave_out(self, intp_t n) noexcept nogil:
+        self.best.n_tests += n
 
     cdef void read_children(self, const Children* children) noexcept nogil:
         self.best.n_tests = 1.0

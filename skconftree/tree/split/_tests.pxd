@@ -56,6 +56,7 @@ cdef class NodeTests(Scan):
     cdef intp_t _walk_sets(self, intp_t feature) noexcept nogil
     cdef void _take_presence(self, intp_t feature) noexcept nogil
     cdef void _take_children(self, Cut cut) noexcept nogil
+    cdef void _show(self, intp_t size) noexcept nogil
     cdef void _add_missing(self, intp_t size) noexcept nogil
     cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil
     cdef bint _has_small_child(self) noexcept nogil

@@ -74,6 +74,9 @@ cdef class NodeTests(Scan):
         self.missing_left = False
         self.places = NULL
         self.nominal = self.is_nominal(feature)
+        self.prunes = self.reader.prunes and not (
+            self.node.filters or self.node.by_volume
+        )
         if self.nominal:
             return self._walk_sets(feature)
         if self.random_cuts:
@@ -188,6 +191,18 @@ cdef class NodeTests(Scan):
             for i in range(size):
                 cut.place = self.place[i]
                 self.pool_left[i] = self._left_volume(self.feature, cut)
+        self._show(size)
+        self.reader.read(self)
+
+    cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil:
+        self._show(size)
+        self.tests.nested = False
+        self.reader.measure(self, scores)
+
+    cdef void leave_out(self, intp_t n) noexcept nogil:
+        self.reader.leave_out(n)
+
+    cdef void _show(self, intp_t size) noexcept nogil:
         self.tests.size = size
         self.tests.nested = not self.nominal
         self.tests.left = self.left
@@ -195,7 +210,6 @@ cdef class NodeTests(Scan):
         self.tests.pool_left = self.pool_left if self.node.has_pool else self.n_left
         self.tests.phi_left = self.phi_left if self.additive else NULL
         self.tests.phi_right = self.phi_right if self.additive else NULL
-        self.reader.read(self)
 
     cdef void _add_missing(self, intp_t size) noexcept nogil:
         # Send the rows without a value to the left outcome of tests without them.
