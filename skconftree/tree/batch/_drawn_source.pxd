@@ -15,8 +15,9 @@
 #
 # The place of a cut is the largest code that goes left.
 
-from skconftree.tables._encoded_table cimport Column, EncodedTable
+from skconftree.tables._encoded_table cimport EncodedTable
 from skconftree.tables._row_codes cimport RowCodes
+from skconftree.tree.batch._drawn_columns cimport DrawnColumn
 from skconftree.tree.batch._pruned_walk cimport PrunedWalk
 from skconftree.tree.batch._rank_sort cimport RankSort
 from skconftree.tree.batch._row_source cimport RowSource
@@ -28,15 +29,6 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint64_t,
 )
-
-
-cdef struct DrawnColumn:
-    # A feature, as a table of the sample would have it.
-    bint coded              # few values; else codes are ranks among those of all rows
-    bint has_missing
-    intp_t n_levels         # values, if it is coded
-    int32_t missing        # the code of rows without a value; no code is so large if
-                            # there are none
 
 
 cdef class DrawnSource(RowSource):
@@ -82,18 +74,6 @@ cdef class DrawnSource(RowSource):
     cdef int _begin(
         self, const label_t* y, const int32_t* count, bint multiway
     ) except -1 nogil
-    cdef void _describe(
-        self, intp_t feature, const int32_t* count, uint8_t* found
-    ) noexcept nogil
-    cdef intp_t _count_levels(
-        self, const Column* column, uint8_t* found
-    ) noexcept nogil
-    cdef bint _has_many_values(
-        self, const Column* column, const int32_t* count
-    ) noexcept nogil
-    cdef bint _misses_some(
-        self, const Column* column, const int32_t* count
-    ) noexcept nogil
     cdef void _look_up(self, intp_t feature) noexcept nogil
     cdef float32_t _value(
         self, intp_t feature, intp_t row, int32_t code

@@ -1,13 +1,14 @@
 """The rows of a node of a table of which few features are asked for."""
 
-from libc.math cimport fmin, isnan
+from libc.math cimport fmin
 from libc.string cimport memset
 
-from skconftree.tables._encoded_table cimport floor_of
+from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._row_codes cimport CodeColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport SORT_LIMIT
+from skconftree.tree.batch._drawn_columns cimport NO_CODE, describe_column
 from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._pruned_walk cimport LEAST_PRUNED, PrunedWalk
@@ -26,7 +27,6 @@ from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._prefetch cimport prefetch
 from skconftree.utils._typedefs cimport uint16_t
 
-cdef int32_t NO_CODE = 0x7FFFFFFF
 cdef enum:
     FEW_ROWS = 40       # of many classes, which are sorted rather than counted
 
@@ -91,7 +91,10 @@ cdef class DrawnSource(RowSource):
         self.columns = <DrawnColumn*> self.arena.take(d, sizeof(DrawnColumn))
         found = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
         for f in range(d):
-            self._describe(f, count, found)
+            self.fits = self.fits and describe_column(
+                self.table, f, self.row_codes.columns[f].n_codes, self.rows, n, count,
+                found, &self.columns[f],
+            )
             n_codes = max(n_codes, self.table.columns[f].n_levels)
         if not self.fits:
             return 0
@@ -119,77 +122,6 @@ cdef class DrawnSource(RowSource):
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
             self.at = <intp_t*> self.arena.take(n_codes, sizeof(intp_t))
         return 0
-
-    # -- the sample ---------------------------------------------------------------
-
-    cdef void _describe(
-        self, intp_t feature, const int32_t* count, uint8_t* found
-    ) noexcept nogil:
-        # What a table of the sample's rows would have.
-        cdef const Column* original = &self.table.columns[feature]
-        cdef DrawnColumn* column = &self.columns[feature]
-        column.coded = original.order == NULL
-        column.n_levels = original.n_levels
-        column.has_missing = original.has_missing
-        column.missing = NO_CODE
-        if original.has_missing:
-            column.missing = <int32_t> (
-                self.row_codes.columns[feature].n_codes - 1
-            )
-        if original.nominal or self.n_rows == self.table.n_rows:
-            return
-        if column.coded:
-            column.n_levels = self._count_levels(original, found)
-            if original.has_missing:
-                column.has_missing = found[original.n_levels - 1]
-        else:
-            self.fits = self.fits and self._has_many_values(original, count)
-            if original.has_missing:
-                column.has_missing = self._misses_some(original, count)
-
-    cdef intp_t _count_levels(
-        self, const Column* column, uint8_t* found
-    ) noexcept nogil:
-        cdef intp_t n_levels = 0
-        cdef intp_t i
-        memset(found, 0, MAX_LEVELS)
-        for i in range(self.n_rows):
-            n_levels += not found[column.codes[row_of(self.rows[i])]]
-            found[column.codes[row_of(self.rows[i])]] = 1
-            if n_levels == column.n_levels:
-                break
-        return n_levels
-
-    cdef bint _has_many_values(
-        self, const Column* column, const int32_t* count
-    ) noexcept nogil:
-        # More than MAX_LEVELS.
-        cdef intp_t n_levels = 0
-        cdef bint new = True
-        cdef intp_t i
-        for i in range(self.table.n_rows):
-            new = new or column.order[i] & 1
-            if new and count[column.order[i] >> 1] > 0:
-                n_levels += 1
-                new = False
-                if n_levels > MAX_LEVELS:
-                    return True
-        return False
-
-    cdef bint _misses_some(
-        self, const Column* column, const int32_t* count
-    ) noexcept nogil:
-        # Whether a row of the sample has no value of a sorted feature: the last entries.
-        cdef intp_t i = self.table.n_rows - 1
-        cdef intp_t row
-        while i >= 0:
-            row = column.order[i] >> 1
-            if not isnan(column.values[row * self.table.stride]):
-                return False
-            if count[row] > 0:
-                return True
-            i -= 1
-        return False
 
     # -- the node -----------------------------------------------------------------
 

@@ -1,0 +1,24 @@
+# What a table of the rows of a sample would say of its columns.
+
+from skconftree.tables._encoded_table cimport EncodedTable
+from skconftree.utils._typedefs cimport int32_t, intp_t, uint8_t, uint64_t
+
+cdef enum:
+    NO_CODE = 0x7FFFFFFF
+
+
+cdef struct DrawnColumn:
+    bint coded              # few values; else codes are ranks among those of all rows
+    bint has_missing
+    intp_t n_levels         # values, if it is coded
+    int32_t missing         # the code of rows without a value; no code is so large if
+                            # there are none
+
+
+# Set all of `column`. `rows` are those of the sample, tagged, and `count` is by row of the
+# table; `n_codes` are those of the feature; found has room for MAX_LEVELS. False if the
+# feature is sorted and the sample has so few of its values that it would be coded.
+cdef bint describe_column(
+    EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
+    const int32_t* count, uint8_t* found, DrawnColumn* column,
+) noexcept nogil
