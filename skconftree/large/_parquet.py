@@ -3,6 +3,7 @@
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,10 @@ class ParquetParts:
         self._paths = paths
         self._known = [_look(path) for path in paths]
         first = self._known[0]
-        for path, (_, _, schema) in zip(paths, self._known, strict=True):
-            _check_types(first[2], schema, paths[0], path)
-        self._schema = first[2]
-        self.n_rows = sum(n_rows for n_rows, _, _ in self._known)
+        for path, known in zip(paths, self._known, strict=True):
+            _check_types(first.schema, known.schema, paths[0], path)
+        self._schema = first.schema
+        self.n_rows = sum(known.n_rows for known in self._known)
 
     @classmethod
     def of(cls, source):
@@ -77,38 +78,98 @@ class ParquetParts:
         if start != self.n_rows:
             raise _changed(self._paths[-1])
 
-    def total(self, task, columns, *by_row):
+    def total(self, task, columns, *by_row, team=None):
         """Add up what a task counts in each batch."""
-        state = task.start()
-        for _ in self.map(
-            lambda frame, *rows: task.count(state, frame, *rows), columns, *by_row
-        ):
-            pass
-        return state
+        states = {}
+
+        def count(thread, frame, start, *rows):
+            if thread not in states:
+                states[thread] = task.start()
+            task.count(states[thread], frame, *rows)
+
+        self._for_each(count, columns, by_row, team)
+        first, *others = states.values()
+        for one in others:
+            task.join(first, one)
+        return first
+
+    def each(self, function, columns, *by_row, team=None):
+        """Call a function of each batch, of where it begins, and the arrays' part."""
+
+        def call(thread, *batch):
+            function(*batch)
+
+        self._for_each(call, columns, by_row, team)
+
+    def _for_each(self, function, columns, by_row, team):
+        # The batches of a row group are for one thread.
+        groups = self._groups()
+
+        def read(thread, group):
+            place, number, start, stop = groups[group]
+            for frame in self._batches(place, columns, [number]):
+                end = start + frame.num_rows
+                if end > stop:
+                    raise _changed(self._paths[place])
+                function(thread, frame, start, *(one[start:end] for one in by_row))
+                start = end
+            if start != stop:
+                raise _changed(self._paths[place])
+
+        if team is None:
+            for group in range(len(groups)):
+                read(0, group)
+        else:
+            team.run(read, len(groups))
+
+    def _groups(self):
+        # Row groups of all files: the file, the number there, first row and last.
+        found, start = [], 0
+        for place, known in enumerate(self._known):
+            for number, n_rows in enumerate(known.groups):
+                found.append((place, number, start, start + n_rows))
+                start += n_rows
+        return found
 
     @staticmethod
     def engine(task, columns, positions, *by_row):
         """Tell that parts are coded here."""
         return None
 
-    def _batches(self, place, columns):
+    def _batches(self, place, columns, groups=None):
+        # Of some row groups; None: of all.
         import pyarrow as pa
 
-        path, (n_rows, stamp, _) = self._paths[place], self._known[place]
-        if _stamp(path) != stamp:
+        path, known = self._paths[place], self._known[place]
+        if _stamp(path) != known.stamp:
             raise _changed(path)
-        if not n_rows:
+        if not known.n_rows:
             return
         with _opened(path) as file:
-            for batch in file.iter_batches(BATCH, columns=columns, use_threads=False):
+            for batch in file.iter_batches(
+                BATCH, row_groups=groups, columns=columns, use_threads=False
+            ):
                 # columns come in the order of the file
                 yield pa.Table.from_batches([batch]).select(columns)
 
 
+class _File(NamedTuple):
+    """What was known of a file at first: rows of its row groups, size and time."""
+
+    groups: list
+    stamp: tuple
+    schema: Any
+
+    @property
+    def n_rows(self):
+        return sum(self.groups)
+
+
 def _look(path):
     with _opened(path) as file:
-        schema = file.schema_arrow.remove_metadata()
-        return file.metadata.num_rows, _stamp(path), schema
+        of_group = file.metadata.row_group
+        groups = [of_group(k).num_rows for k in range(file.num_row_groups)]
+        return _File(groups, _stamp(path), file.schema_arrow.remove_metadata())
 
 
 def _stamp(path):

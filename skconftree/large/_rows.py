@@ -1,6 +1,5 @@
 """Rows in parts, and what passes over them find."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,17 +52,6 @@ class PartedRows:
             self.parts, self.schema, self.caller, self.folder, found, self.categories
         )
 
-    def map(self, function, *by_row):
-        """Call a function of each part's rows and their positions."""
-        start = 0
-        for n, places, found in self.parts.map(
-            _Reading(self._reader, function), self._columns, *self._by_row
-        ):
-            if places is None:
-                places = slice(start, start + n)
-            start += n
-            yield places, found
-
     def hashes(self, y):
         """Two hashes of each row, by its values and label."""
         first, second = np.empty((2, self.shape[0]), dtype=np.uint64)
@@ -79,10 +67,11 @@ class PartedRows:
             start += n
         return first, second
 
-    def encode(self, max_bins, y, n_classes):
+    def encode(self, max_bins, y, n_classes, team=None):
         """Code the columns, those of numbers in bins unless there are 0.
 
-        Gives what has the coded parts, and each column as a `CodedColumn` of one row.
+        Gives what has the coded parts, and each column as a `CodedColumn` of one row. A
+        team reads a file in several places.
         """
         features = self.schema.features
         nominal = np.zeros(self.shape[1], bool)
@@ -91,7 +80,10 @@ class PartedRows:
         numeric = {j: ColumnValues(max_bins) for j in np.flatnonzero(~nominal)}
         while asked := {j: one.question for j, one in numeric.items() if one.question}:
             found = self.parts.total(
-                _Counting(self._reader, asked), self._columns, *self._by_row
+                _Counting(self._reader, asked),
+                self._columns,
+                *self._by_row,
+                team=team,
             )
             for j, values in found.items():
                 numeric[j].learn(values)
@@ -111,7 +103,7 @@ class PartedRows:
         n_levels = [head.n_levels for head in heads]
         engine = self._engine_elsewhere(coding, y, n_levels, n_classes)
         if engine is None:
-            codes = self._codes(coding)
+            codes = self._codes(coding, team)
             engine = LocalEngine([CodedPart(codes, y, n_levels, n_classes)])
         return engine, heads
 
@@ -130,12 +122,18 @@ class PartedRows:
                 "in the order of each of them. Set max_bins, as in max_bins=255."
             )
 
-    def _codes(self, coding):
+    def _codes(self, coding, team):
         n, d = self.shape
         codes = make_arrays([n] * d, coding.dtypes, self.folder)
-        for places, found in self.map(coding):
-            for j, part in enumerate(found):
+
+        def write(frame, start, positions=None):
+            X, places = self._reader.read(frame, positions)
+            if places is None:
+                places = slice(start, start + len(X))
+            for j, part in enumerate(coding(X)):
                 codes[j][places] = part
+
+        self.parts.each(write, self._columns, *self._by_row, team=team)
         return codes
 
 
@@ -155,17 +153,6 @@ class _Reader(NamedTuple):
             return X, None
         kept = positions >= 0
         return (X, positions) if kept.all() else (X[kept], positions[kept])
-
-
-class _Reading(NamedTuple):
-    """What a function finds in the rows of a part."""
-
-    reader: _Reader
-    function: Callable
-
-    def __call__(self, frame, positions=None):
-        X, positions = self.reader.read(frame, positions)
-        return len(X), positions, self.function(X)
 
 
 class _Hashing(NamedTuple):

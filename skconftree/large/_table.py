@@ -37,9 +37,9 @@ class PartedTable(TrainingTable):
         return self.X.categories.identifying(self.schema.features)
 
     def encode(self, settings, n_bins=0, team=None):
-        """Encode the table in passes over its parts, with no help of a team."""
+        """Encode the table in passes over its parts."""
         features, n_classes = self.schema.features, len(self.classes)
-        engine, heads = self.X.encode(n_bins, self.y, n_classes)
+        engine, heads = self.X.encode(n_bins, self.y, n_classes, team)
         return PartedData(
             engine,
             heads,

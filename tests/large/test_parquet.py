@@ -1,6 +1,8 @@
 """Fits of Parquet files are, byte for byte, those of the whole table in memory."""
 
 import pickle
+from threading import get_ident
+from time import sleep
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -44,6 +46,33 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
+
+
+@pytest.mark.parametrize("class_weight", [None, {"b": 0.0}])
+def test_threads_read_several_row_groups(tmp_path, monkeypatch, class_weight):
+    monkeypatch.setattr(_team, "WORTH_A_TEAM", 1)
+    batches, readers = _parquet.ParquetParts._batches, set()
+
+    def slow(self, place, columns, groups=None):
+        for frame in batches(self, place, columns, groups):
+            if groups is not None:
+                readers.add(get_ident())
+                sleep(0.002)  # while which others begin
+            yield frame
+
+    monkeypatch.setattr(_parquet.ParquetParts, "_batches", slow)
+    table = make_table(7)
+    for place in range(3):
+        part = table.slice(200 * place, 200)
+        pq.write_table(part, tmp_path / f"{place}.parquet", row_group_size=60)
+    for n_jobs in (None, 2, 3):
+        readers.clear()
+        tree = ConfidenceTreeClassifier(
+            None, max_bins=16, n_jobs=n_jobs, class_weight=class_weight
+        )
+        found = large.fit(tree, tmp_path, target="label")
+        assert_same_bytes(found, in_memory(tree, table))
+        assert len(readers) == 1 if n_jobs is None else len(readers) > 1
 
 
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
