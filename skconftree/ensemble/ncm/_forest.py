@@ -18,13 +18,15 @@ from ...utils._types import Indices, Seed, TableLike
 from .._bootstrap import tree_seed
 from .._jobs import TASKS_PER_JOB
 from .._voting_forest import VotingForest
-from ._centroid_tree import add_ncm_votes
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel
+from ._ncm_votes import add_ncm_votes
 from ._samples import Samples
 from ._update import TreeUpdate, Update, judge, seed_of_call
+from ._whole_means import WholeMeans, largest_value
 
 BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
+WORTH_ROUNDING = 256  # rows for which to round all means takes less than it saves
 OF_TREES = (
     "criterion",
     "bound",
@@ -339,7 +341,15 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         n_parts = -(-len(X) // BLOCK)
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
         blocks = [slice(start, end) for start, end in pairwise(ends)]
-        self._in_threads(lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks)
+        whole, largest = None, 0.0
+        if len(X) >= WORTH_ROUNDING:
+            largest = largest_value(trees, X)
+            whole = self._in_threads(lambda tree: WholeMeans(tree, largest), trees)
+
+        def add(rows):
+            add_ncm_votes(trees, whole, X[rows], out[rows], largest)
+
+        self._in_threads(add, blocks)
         out /= len(trees)
         return out
 

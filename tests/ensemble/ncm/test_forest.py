@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skconftree import NCMForestClassifier
+from skconftree.ensemble.ncm import _forest
 from skconftree.ensemble.ncm._samples import (
     Samples,
     content_order,
@@ -221,6 +222,30 @@ def test_unreached_leaves_say_what_the_node_above_does():
         for node in empty:
             assert np.array_equal(tree.value[node], tree.value[tree.parent[node]])
         assert tree.value.sum(axis=1) == pytest.approx(np.ones(tree.node_count))
+
+
+@pytest.mark.parametrize("kind", ["normal", "grid", "far", "zeros"])
+@pytest.mark.parametrize("d", [1, 3, 16, 70])
+def test_rounded_distances_change_nothing(monkeypatch, kind, d):
+    # Many rows are routed by rounded distances, unless these leave a doubt: on a grid
+    # rows have two nearest means, one value far out leaves no digits to the others.
+    X, y = make_table(d, 300, d)
+    if kind == "grid":
+        X = np.rint(X)
+    elif kind == "far":
+        X[7, 0] = 1e30
+    elif kind == "zeros":
+        X[:] = 0.0
+    forest = forest_of(max_classes=6).fit(X[:200], y[:200])
+    found = []
+    for least in (1, 1000):
+        monkeypatch.setattr(_forest, "WORTH_ROUNDING", least)
+        found.append(forest.predict_proba(X))
+    leaves = forest.apply(X)
+    trees = [one.tree_ for one in forest.estimators_]
+    expected = sum(one.value[leaf] for one, leaf in zip(trees, leaves.T, strict=True))
+    assert found[0].tobytes() == found[1].tobytes()
+    assert (found[0] == expected / len(trees)).all()
 
 
 def test_new_classes_are_learnt():
