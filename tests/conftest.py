@@ -21,6 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # SKCONFTREE_HYPOTHESIS=nightly every run draws others, and a failure says how to repeat
 # it.
 settings.register_profile("skconftree", derandomize=True, deadline=None)
+settings.register_profile("emulated", derandomize=True, deadline=None)
 settings.register_profile("nightly", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("SKCONFTREE_HYPOTHESIS", "skconftree"))
 
