@@ -152,6 +152,21 @@ def test_one_list_of_python_versions():
     assert PROJECT["requires-python"] == f">={ordered[0]}"
 
 
+def test_wheels_are_built_with_the_wheels_of_others():
+    """Releases of NumPy and SciPy leave out Pythons that ours are for, such as 3.13t.
+
+    pip takes the newest release all the same, and would compile it.
+    """
+    settings = PYPROJECT["tool"]["cibuildwheel"]
+    assert settings["environment"] == {"PIP_PREFER_BINARY": "1"}
+    # what a system has of its own would take its place
+    systems = [settings[name] for name in ("linux", "macos", "windows")]
+    assert not any("environment" in one for one in systems)
+    script = (ROOT / ".ci/wheels").read_text("utf-8").splitlines()
+    builds = [i for i, line in enumerate(script) if "-m build" in line]
+    assert script.index("export PIP_PREFER_BINARY=1") < min(builds)
+
+
 def floors(requirements):
     return {
         re.match(r"[\w-]+", one)[0]: re.search(r">=([\d.]+)", one)[1]
