@@ -151,6 +151,14 @@ def test_nothing_is_stored_from_an_uncommitted_tree(monkeypatch, results, tmp_pa
     assert options.tables("some_script", given).folder == RESULTS
 
 
+@pytest.mark.parametrize("lock", [True, False])
+def test_figures_say_whether_threads_shared_a_lock(lock, monkeypatch):
+    with benchmarks_on_path(monkeypatch):
+        from common.timing import environment
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: lock, raising=False)
+    assert environment()["python"].endswith("t") is not lock
+
+
 def test_a_folder_of_tables_that_is_none_is_told(monkeypatch, tmp_path):
     with benchmarks_on_path(monkeypatch):
         from common.data import data_folder, manifest

@@ -156,6 +156,11 @@ def load_table(path):
     return scipy.sparse.load_npz(path) if path.endswith(".npz") else np.load(path)
 
 
+def without_lock():
+    """Whether this Python runs without its global lock."""
+    return not getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 def environment():
     """Return what a figure depends on: versions, processor, load at the start, date."""
     import scipy
@@ -175,7 +180,7 @@ def environment():
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
-        "python": platform.python_version(),
+        "python": platform.python_version() + "t" * without_lock(),
         "processor": processor,
         "cores": os.cpu_count(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

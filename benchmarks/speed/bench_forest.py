@@ -10,6 +10,7 @@ The parts:
   were not learnt, is the mean over the seeds.
 - ``predict``: `predict_proba` of a million rows.
 - ``threads``: two threads against one, by the clock: for an idle machine of two cores.
+  On a free-threaded Python the table is another one.
 - ``memory``: bytes of the fitted forests, and the peak of our `fit` beyond X.
 - ``ncm``: an NCM forest beside a random forest, 100 classes.
 - ``adwin``: the change detector, a row.
@@ -34,6 +35,7 @@ from common.timing import (
     peak_memory,
     print_environment,
     spread,
+    without_lock,
 )
 from sklearn.ensemble import RandomForestClassifier
 from threadpoolctl import threadpool_limits
@@ -242,7 +244,8 @@ def part_threads(run):
         rows.append([name, f"{one:.3g}", f"{two:.3g}", f"{one / two:.2f}"])
         print(*rows[-1], spread(seconds[1]), spread(seconds[2]), sep=" | ", flush=True)
     header = ["work", "one thread, seconds", "two threads", "times faster"]
-    run.tables.show("forest-threads", header, rows)
+    name = "forest-threads-free" if without_lock() else "forest-threads"
+    run.tables.show(name, header, rows)
 
 
 SETUP = """from skconftree import ConfidenceForestClassifier
