@@ -65,14 +65,25 @@ class DaskParts:
         """Add up what a task counts in each part; Dask has threads of its own."""
         import dask
 
-        found = list(self._calls(_Counted(task), columns, by_row))
+        calls = list(self._calls(_Counted(task), columns, by_row))
         joined = dask.delayed(_Joined(task), traverse=False)
-        while len(found) > 1:
-            found = [
-                joined(*found[first : first + JOINED])
-                for first in range(0, len(found), JOINED)
-            ]
-        return found[0].compute()
+        at_once, total = len(calls), None
+        if _client() is not None:
+            # sums of all parts would wait on the workers for others to be joined with
+            at_once = JOINED * _n_threads()
+        for begin in range(0, len(calls), at_once):
+            found = calls[begin : begin + at_once]
+            while len(found) > 1:
+                found = [
+                    joined(*found[first : first + JOINED])
+                    for first in range(0, len(found), JOINED)
+                ]
+            one = found[0].compute()
+            if total is None:
+                total = one
+            else:
+                task.join(total, one)
+        return total
 
     def engine(self, task, columns, positions, *by_row):
         """Have the parts coded where they are; one after the other without a cluster.

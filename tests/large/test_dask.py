@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _dask_engine, _data, _engine
+from skconftree.large import _dask, _dask_engine, _data, _engine
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -141,7 +141,7 @@ def cluster():
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -151,6 +151,7 @@ def cluster():
 def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
     frame = make_frame(40_000)
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
     parts = dd.from_pandas(frame, npartitions=5).persist()
     for model in MODELS:
         found = large.fit(clone(model), parts, target="y")
