@@ -82,6 +82,7 @@ cdef class DrawnSource(RowSource):
         self, intp_t feature, intp_t row, int32_t code
     ) noexcept nogil
     cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil
+    cdef void _tally_plain(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil
     cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil

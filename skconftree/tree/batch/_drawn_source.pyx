@@ -204,17 +204,13 @@ cdef class DrawnSource(RowSource):
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef const int32_t* codes = NULL
-        if self.columns[feature].has_missing:
-            codes = self.seen_codes
         if self.bits == 0:
-            tally_plain(
-                self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
-                self.walked_rows, self.n_seen, self.node.n_classes, self.plain_tally,
-                self.present,
-            )
+            self._tally_plain(feature)
             return walk_plain_tally(
                 scan, self.plain_tally, self.present, n_levels, self.node.counts
             )
+        if self.columns[feature].has_missing:
+            codes = self.seen_codes
         tally_packed(
             self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
             self.walked_rows, self.n_seen, self.bits, self.tally, self.present,
@@ -225,16 +221,26 @@ cdef class DrawnSource(RowSource):
             scan, self.tally, self.present, n_levels, self.bits, self.node.counts
         )
 
+    cdef void _tally_plain(self, intp_t feature) noexcept nogil:
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef const int32_t* codes = NULL
+        if self.columns[feature].has_missing:
+            codes = self.seen_codes
+        tally_plain(
+            self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
+            self.walked_rows, self.n_seen, self.node.n_classes, self.plain_tally,
+            self.present,
+        )
+
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef intp_t K = self.node.n_classes
         cdef intp_t n_levels = self.table.columns[feature].n_levels
-        cdef const int32_t* codes = self._walked_codes(feature)
+        cdef intp_t size = n_levels * self.node.n_classes
         cdef intp_t i
-        memset(self.histogram, 0, n_levels * K * sizeof(float64_t))
-        for i in range(self.n_seen):
-            self.histogram[codes[i] * K + class_of(self.walked_rows[i])] += (
-                count_of(self.walked_rows[i])
-            )
+        self._tally_plain(feature)
+        for i in range(size):
+            self.histogram[i] = self.plain_tally[i]
+        memset(self.plain_tally, 0, size * sizeof(int32_t))
+        memset(self.present, 0, MAX_LEVELS // 64 * sizeof(uint64_t))
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
     cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil:
