@@ -64,6 +64,7 @@ FORESTS = {
         "grace_period": 100,
     },
 }
+NO_REPAIRS = {"forest, drift=None": {"drift": None}}
 ON_STREAMS = {
     "tree, the default": ConfidenceTreeClassifier(),
     "tree, children at once": ConfidenceTreeClassifier(AtOnce()),
@@ -72,7 +73,7 @@ ON_STREAMS = {
         name: ConfidenceForestClassifier(
             N_TREES_OF_STREAMS, random_state=0, **parameters
         )
-        for name, parameters in FORESTS.items()
+        for name, parameters in (FORESTS | NO_REPAIRS).items()
     },
 }
 

@@ -75,7 +75,7 @@ def _is_committee(final):
 def warn_of_own_detector(estimator, stacklevel):
     """Warn if a classifier is to look for drifts in rows that were chosen for it."""
     drift = getattr(final_step(estimator)[0], "drift", None)
-    if drift is not None:
+    if drift not in (None, "auto"):
         warnings.warn(
             f"The classifier looks for drifts by itself (drift={drift!r}), among rows "
             "whose labels were chosen to be asked for: it may find some that are none, "

@@ -101,14 +101,19 @@ class TreeModel(Lockable):
         return 0 if self.grower is None else self.grower.n_drifts
 
     @property
+    def watched_by(self):
+        """Name of what looks for drifts, or None."""
+        drift = None if self.grower is None else self.grower.recipe.settings.drift
+        return None if drift is None else name_of_detector(drift)
+
+    @property
     @reads
     def drifts(self):
         """Drifts found, in their order."""
         grower = self.grower
         if grower is None or not grower.n_drifts:
             return []
-        name = name_of_detector(grower.recipe.settings.drift)
-        before = self.n_rows_before
+        before, name = self.n_rows_before, self.watched_by
         return [Drift(before + row, node, name) for row, node in grower.drifts]
 
     @property

@@ -159,6 +159,14 @@ def _root_grace(given, growth):
     return AUTO_ROOT_GRACE * _row_weight(given, growth)
 
 
+def _drift(given, growth):
+    if given == "auto":  # of a forest
+        weighs = growth.bound is not None and growth.bound.uses_pool
+        repairs = growth.total is None and not (growth.is_limited or weighs)
+        given = "local" if repairs else None
+    return resolve_detector(given)
+
+
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
     "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
@@ -250,7 +258,7 @@ PARAMETERS = {
     ),
     "drift": Parameter(
         [StrOptions({"local", *DETECTORS}), BaseDetector, LocalRepair, None],
-        {"drift": lambda given, growth: resolve_detector(given)},
+        {"drift": _drift},
     ),
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),
     "sample_weight_kind": Parameter([StrOptions(set(KINDS))]),

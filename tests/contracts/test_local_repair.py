@@ -268,6 +268,13 @@ def test_rows_before_are_those_of_fit():
     assert is_dead(model.tree_).any()
 
 
+def test_a_fitted_tree_has_watched_no_row_yet():
+    X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 2
+    tree = ConfidenceTreeClassifier(drift="local", leaf_memory="rows").fit(X, y)
+    other = pickle.loads(pickle.dumps(tree))
+    assert pickle.dumps(tree.partial_fit(X, y)) == pickle.dumps(other.partial_fit(X, y))
+
+
 def test_rows_without_label_are_refused():
     X, y = turned(11)
     model = make({"bound": "credible"})

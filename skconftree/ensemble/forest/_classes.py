@@ -17,6 +17,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...bounds._base import BaseBound
+from ...drift._registry import DETECTORS
 from ...tables._learning import learn, read_call
 from ...tree._grown import GrownClassifier
 from ...tree._growth import check_stream
@@ -94,9 +95,11 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
-            detector object, LocalRepair or None, default=None
+            detector object, LocalRepair, None or "auto", default="auto"
         What watches the errors of each tree in `partial_fit`. A drift replaces a
-        single tree, or with ``"local"`` a part of one.
+        single tree, or with ``"local"`` a part of one. ``"auto"`` is ``"local"``, but
+        None with `max_bytes`, as trees that grow beside others need memory, and with a
+        bound that weighs the branches of a test by other rows than those of the node.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` balances the sample of each
         tree by itself.
@@ -214,6 +217,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             if name in TREE_PARAMETERS
         },
         "bound": [str, BaseBound, list, tuple, None],
+        "drift": [StrOptions({"auto", "local", *DETECTORS}), *CONSTRAINTS["drift"][1:]],
         "class_weight": [
             dict,
             StrOptions({"balanced", "balanced_subsample"}),
@@ -260,7 +264,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | LocalRepair | None = None,
+        drift: str | BaseDetector | LocalRepair | None = "auto",
         class_weight: dict[Any, Any]
         | Literal["balanced"]
         | Literal["balanced_subsample"]

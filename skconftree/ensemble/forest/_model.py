@@ -7,7 +7,7 @@ import numpy as np
 from ...tree._classes import tree_of_model
 from ...utils import canonical
 from .._bootstrap import tree_seed
-from ._parameters import trees_alone
+from ._parameters import tree_alone
 from ._state import read_forest
 from ._stepping import Steps
 from ._streaming import trusts
@@ -77,12 +77,12 @@ class ForestModel:
     def estimators(self):
         """The trees as estimators, for whoever looks at them."""
         if self._shown is None:
-            parameters = trees_alone(self.parameters, grow=self.grows)
-            n = len(parameters)
+            n = len(self.parameters)
             self._shown = [
                 tree_of_model(
                     tree,
-                    parameters[i % n] | {"random_state": tree_seed(self.seed, i)},
+                    tree_alone(self.parameters[i % n], tree, grows=self.grows)
+                    | {"random_state": tree_seed(self.seed, i)},
                 )
                 for i, tree in enumerate(self.trees)
             ]

@@ -74,13 +74,12 @@ def tree_parameters(forest):
     return [parameters | {"bound": bound} for bound in bounds]
 
 
-def trees_alone(parameters, *, grow):
+def tree_alone(parameters, tree, *, grows):
     """Parameters that give a tree by itself what ``"auto"`` gives one of a forest.
 
-    `grow`: it grows row by row.
+    `tree` is its model; `grows`: row by row.
     """
-    features = None if grow else "sqrt"
-    return [
-        one | {"max_features": features} if one["max_features"] == "auto" else one
-        for one in parameters
-    ]
+    auto = {"max_features": None if grows else "sqrt", "drift": tree.watched_by}
+    return parameters | {
+        name: value for name, value in auto.items() if parameters[name] == "auto"
+    }

@@ -115,12 +115,13 @@ cdef class Watches:
         cdef intp_t n = len(watches) // sizeof(Watch)
         if n > n_nodes or len(seen) != n * K * sizeof(float64_t):
             raise damaged()
-        numbers = np.frombuffer(watches, np.float64).reshape(n, -1)[:, :5]
-        counts = np.frombuffer(watches, np.int64).reshape(n, -1)[:, 5:]
+        # of each node, fields of 8 bytes; a tree that was fitted has watched none yet
+        numbers = np.frombuffer(watches, np.float64).reshape(n, sizeof(Watch) // 8)
+        counts = np.frombuffer(watches, np.int64).reshape(n, sizeof(Watch) // 8)
         if not (
-            _are_sound(numbers) and _are_sound(np.frombuffer(seen, np.float64))
+            _are_sound(numbers[:, :5]) and _are_sound(np.frombuffer(seen, np.float64))
             and bool((numbers[:, 1] <= numbers[:, 0]).all())
-            and bool(((counts >= 0) & (counts < 2**62)).all())
+            and bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all())
         ):
             raise damaged()
         self.reserve(n_nodes)

@@ -169,7 +169,7 @@ def alone_as_in_a_forest(tree):
 def test_each_tree_is_one_that_learns_its_rows_by_itself():
     X, y = make_stream(2)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
-    forest = learn(forest_of(bound=None, online_rate=1.0), X, y, [], weight)
+    forest = learn(forest_of(bound=None, online_rate=1.0, drift=None), X, y, [], weight)
     before = np.cumsum(weight > 0) - (weight > 0)
     for i, tree in enumerate(forest.estimators_):
         counts = stream_counts(forest._model.seed, i, 1.0, before)
@@ -182,7 +182,7 @@ def test_each_tree_is_one_that_learns_its_rows_by_itself():
 @pytest.mark.parametrize("rate", [0.3, 6.0, 100.0])
 def test_how_often_a_tree_learns_a_row(rate):
     X, y = make_stream(3)
-    forest = forest_of(bound=None, online_rate=rate)
+    forest = forest_of(bound=None, online_rate=rate, drift=None)
     learn(forest, X, y, [])
     for i, tree in enumerate(forest.estimators_):
         counts = stream_counts(forest._model.seed, i, rate, range(len(y)))
