@@ -114,7 +114,7 @@ def fit_on_workers(path, name, limit):
             n_workers=WORKERS,
             threads_per_worker=1,
             memory_limit=None,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         Client(cluster) as client,
     ):

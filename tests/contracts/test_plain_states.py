@@ -27,7 +27,7 @@ from skconftree.active import (
 from skconftree.active._registry import STRATEGIES
 from skconftree.active.stream._registry import STREAM_STRATEGIES
 from skconftree.bounds import BaseBound
-from skconftree.drift import DDM, BaseDetector
+from skconftree.drift import DDM, BaseDetector, LocalRepair
 from skconftree.drift._registry import DETECTORS
 from skconftree.evaluation import OneByOne, PrequentialEvaluator
 from skconftree.tree import BasePruning
@@ -77,7 +77,7 @@ def others(value):
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_the_only_objects_in_a_state(name):
     found = others(MODELS[name]().__getstate__())
-    kinds = BaseBound | BaseDetector | BasePruning
+    kinds = BaseBound | BaseDetector | BasePruning | LocalRepair
     assert [one for one in found if not isinstance(one, kinds)] == []
 
 

@@ -90,16 +90,16 @@ cdef class Watches:
 
     def write(self, intp_t n_nodes):
         """Watches of the nodes that there are, as bytes."""
+        cdef intp_t of_node = self.n_classes * sizeof(float64_t)
         cdef intp_t n = min(self.room, n_nodes)
-        if n == 0:
-            return b"", b""
-        return (
-            bytes(<const unsigned char[:n * sizeof(Watch)]> <unsigned char*> self.at),
-            bytes(
-                <const unsigned char[:n * self.n_classes * sizeof(float64_t)]>
-                <unsigned char*> self.seen
-            ),
-        )
+        at, seen = b"", b""
+        if n > 0:
+            at = bytes(
+                <const unsigned char[:n * sizeof(Watch)]> <unsigned char*> self.at
+            )
+            seen = bytes(<const unsigned char[:n * of_node]> <unsigned char*> self.seen)
+        # the nodes that have met no row yet, as `reserve` makes them
+        return at + bytes((n_nodes - n) * sizeof(Watch)), seen + bytes((n_nodes - n) * of_node)
 
     def read(self, state, intp_t n_nodes):
         """Take what `write` has written, which is not believed."""

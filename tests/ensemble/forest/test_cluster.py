@@ -31,7 +31,7 @@ def cluster():
     )
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
         distributed.Client(made) as client,
     ):
