@@ -5,6 +5,7 @@ What the encoder of a table in memory makes of all values in order, `_add_bins` 
 values' ordered bits, then 256, and 256 again, of each cell in which bins meet.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -180,9 +181,9 @@ class ColumnValues:
         return least[first], most[np.append(first[1:], len(bins)) - 1]
 
     def coder(self):
-        """What gives each value its code."""
+        """Makes what gives each value its code, which is much larger."""
         floors, _ = self.bins()
-        return Coder(floors, len(floors) if self.n_missing else -1)
+        return partial(Coder, floors, len(floors) if self.n_missing else -1)
 
     def column(self, codes):
         """The column as codes."""

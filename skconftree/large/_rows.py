@@ -103,7 +103,7 @@ class PartedRows:
         n_levels = [head.n_levels for head in heads]
         engine = self._engine_elsewhere(coding, y, n_levels, n_classes)
         if engine is None:
-            codes = self._codes(coding, team)
+            codes = self._codes(coding.made(), team)
             engine = LocalEngine([CodedPart(codes, y, n_levels, n_classes)])
         return engine, heads
 
@@ -192,10 +192,18 @@ class _Counting(NamedTuple):
 
 
 class _Coding(NamedTuple):
-    """Codes of the rows of a part, column by column."""
+    """Codes of the rows of a part, column by column.
+
+    A worker keeps what it was given for as long as what it has made of it. So `coders`
+    are not there, but what makes them, until it is `made`.
+    """
 
     coders: dict
     dtypes: list
+
+    def made(self):
+        """The same with coders."""
+        return self._replace(coders={j: make() for j, make in self.coders.items()})
 
     def __call__(self, X):
         return [self._code(X, j) for j in range(X.shape[1])]
@@ -226,5 +234,5 @@ class _CodingPart(NamedTuple):
             places = start
         else:
             labels = labels[positions >= 0]
-        codes = self.coding(X)
+        codes = self.coding.made()(X)
         return CodedPart(codes, labels, self.n_levels, self.n_classes, places)
