@@ -32,7 +32,7 @@ class DaskArrays(DaskParts):
         if not (is_of_dask(target) and hasattr(target, "chunks")):
             raise TypeError(
                 "target must be a Dask array of classes, as source is a Dask array, "
-                f"got {type(target).__name__}."
+                f"got {type(target).__name__}. Use dask.array.from_array(target)."
             )
         if source.ndim != 2 or target.ndim != 1:
             raise ValueError(

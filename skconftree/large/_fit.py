@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -115,7 +115,8 @@ def fit(
     if parts is None:
         raise TypeError(
             "source must be a path or a list of paths of Parquet files, a Dask "
-            f"DataFrame or a Dask array, got {type(source).__name__}."
+            f"DataFrame or a Dask array, got {type(source).__name__}. A table in "
+            "memory is what fit of the estimator takes."
         )
     columns = _check_columns(parts, target, columns)
     read: Any = partial(read_parts, parts, target, columns, temp_folder)
@@ -150,6 +151,11 @@ def _check_estimator(estimator):
 
 def _check_columns(parts, target, columns):
     names = parts.names
+    if not isinstance(target, Hashable):
+        raise TypeError(
+            "target must be the name of a column of source, got "
+            f"{type(target).__name__}."
+        )
     if target not in names:
         raise ValueError(f"source has no column {target!r}; its columns are {names}.")
     if columns is None:

@@ -109,7 +109,11 @@ def test_parameters_of_a_forest_that_need_the_rows(path, name):
 
 def test_other_estimators_and_sources(path):
     refuses(NCMTreeClassifier(), path, "ConfidenceTreeClassifier or a", TypeError)
-    refuses(fitted(), table(), "source must be a path", TypeError)
+    refuses(fitted(), table(), "source must be a path.* memory is what fit", TypeError)
+
+
+def test_a_target_that_is_no_name(path):
+    refuses(fitted(), path, "target must be the name", TypeError, target=Y)
 
 
 def test_values_and_labels_that_are_invalid(tmp_path):
