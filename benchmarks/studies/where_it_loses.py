@@ -134,14 +134,6 @@ CASES = (
         "forests",
     ),
     Case(
-        "forest, seconds to predict 1,000,000 rows, beside scikit-learn-intelex",
-        "forest-predict",
-        ({"forest": "skconftree"}, "seconds"),
-        ({"forest": "scikit-learn-intelex"}, "seconds"),
-        "not found out",
-        "forests",
-    ),
-    Case(
         "NCM forest, µs to predict a row, beside a random forest",
         "forest-ncm",
         ({"forest": "NCM forest"}, "prediction, µs a row"),
