@@ -101,9 +101,8 @@ def failures(prepare, work, most=MOST):
     n_allocations = fail_from(0)
     assert n_allocations > 0
     step = max(1, n_allocations // most)
-    for n in sorted(
-        {*range(1, min(n_allocations, 8) + 1), *range(1, n_allocations + 1, step)}
-    ):
+    begin = range(1, min(n_allocations, 8) + 1)
+    for n in sorted({*begin, *range(1, n_allocations, step), n_allocations}):
         prepared = prepare()
         raised = None
         fail_from(n)
