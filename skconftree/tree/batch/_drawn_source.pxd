@@ -17,6 +17,7 @@
 
 from skconftree.tables._encoded_table cimport EncodedTable
 from skconftree.tables._row_codes cimport RowCodes
+from skconftree.tree.batch._code_tally cimport CodeTally
 from skconftree.tree.batch._drawn_columns cimport DrawnColumn
 from skconftree.tree.batch._pruned_walk cimport PrunedWalk
 from skconftree.tree.batch._rank_sort cimport RankSort
@@ -46,7 +47,6 @@ cdef class DrawnSource(RowSource):
     cdef uint64_t* spare            # [n_rows] rows on their way
 
     # The node, from its start.
-    cdef intp_t bits                # of a class in packed counts; 0 = not packed
     cdef intp_t looked_up           # the feature whose codes these are; -1 = none
     cdef int32_t* codes             # [n_rows]
     cdef intp_t sided               # the feature whose cut the rows are parted by in
@@ -66,8 +66,8 @@ cdef class DrawnSource(RowSource):
     cdef uint64_t* seen_rows        # [n_rows] if some have none
     cdef label_t* plain_y           # [n_rows] of walks that take no tags
     cdef int32_t* plain_count
-    cdef uint64_t* tally            # [MAX_LEVELS] packed,
-    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] or not: zeros between walks
+    cdef CodeTally packed           # their counts, if these can be packed;
+    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] if not: zeros between walks
     cdef uint64_t* present          # [MAX_LEVELS] bits: what is in the tally
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 

@@ -13,12 +13,10 @@ from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_k
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._pruned_walk cimport LEAST_PRUNED, PrunedWalk
 from skconftree.tree.batch._tagged_rows cimport (
-    MOST_TAGGED, class_of, count_of, packed_bits, part_rows, row_of, tagged,
+    MOST_TAGGED, class_of, count_of, part_rows, row_of, tagged,
     take_parted, tally_packed, tally_plain,
 )
-from skconftree.tree.batch._tally_walks cimport (
-    walk_packed_tally, walk_plain_tally, walk_two_class_tally,
-)
+from skconftree.tree.batch._tally_walks cimport walk_plain_tally
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport BLOCK, REPEATS
 from skconftree.tree.split._source cimport drawn_between
@@ -46,6 +44,7 @@ cdef class DrawnSource(RowSource):
         self.row_codes = row_codes
         self.table = row_codes.table
         self.arena = Arena()
+        self.packed = CodeTally(root.n_classes)
         cdef const int32_t* counts = NULL
         if count is not None:
             counts = &count[0]
@@ -107,7 +106,6 @@ cdef class DrawnSource(RowSource):
         self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         self.plain_y = <label_t*> self.arena.take(n, sizeof(label_t))
         self.plain_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.tally = <uint64_t*> self.arena.take_zeros(MAX_LEVELS, sizeof(uint64_t))
         self.plain_tally = <int32_t*> self.arena.take_zeros(
             MAX_LEVELS * K, sizeof(int32_t)
         )
@@ -128,7 +126,7 @@ cdef class DrawnSource(RowSource):
     cdef void begin(self) noexcept nogil:
         self.looked_up = -1
         self.sided = -1
-        self.bits = packed_bits(self.node.n_classes, self.node.n)
+        self.packed.begin(self.node.n)
         if self.repeated:
             self.node.n_repeated = self.node.n
         self.n_walked = fmin(
@@ -191,10 +189,12 @@ cdef class DrawnSource(RowSource):
         exact = scan.squares or not scan.additive
         if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
             if (
-                self.bits == 0 and scan.additive and self.n_seen <= FEW_ROWS
+                self.packed.bits == 0 and scan.additive and self.n_seen <= FEW_ROWS
                 and self.node.n_repeated <= REPEATS * self.n_seen
             ):
                 return self._walk_order(feature, scan)
+            return self._walk_tally(feature, scan)
+        if counts and self.packed.bits > 0:
             return self._walk_tally(feature, scan)
         if counts:
             return self._walk_histogram(feature, scan)
@@ -204,7 +204,7 @@ cdef class DrawnSource(RowSource):
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef const int32_t* codes = NULL
-        if self.bits == 0:
+        if self.packed.bits == 0:
             self._tally_plain(feature)
             return walk_plain_tally(
                 scan, self.plain_tally, self.present, n_levels, self.node.counts
@@ -213,13 +213,10 @@ cdef class DrawnSource(RowSource):
             codes = self.seen_codes
         tally_packed(
             self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
-            self.walked_rows, self.n_seen, self.bits, self.tally, self.present,
+            self.walked_rows, self.n_seen, self.packed.bits, self.packed.counts,
+            self.packed.present,
         )
-        if self.node.n_classes == 2:
-            return walk_two_class_tally(scan, self.tally, self.present, n_levels)
-        return walk_packed_tally(
-            scan, self.tally, self.present, n_levels, self.bits, self.node.counts
-        )
+        return self.packed.walk(scan, n_levels, self.node.counts)
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
@@ -412,25 +409,25 @@ cdef class DrawnSource(RowSource):
         cdef Parted* parted = &self.parted
         cdef intp_t i, c
         if column.width == 1:
-            part_rows(codes, row_bytes, rows, n, cut, self.bits, self.spare, parted)
+            part_rows(codes, row_bytes, rows, n, cut, self.packed.bits, self.spare, parted)
         elif column.width == 2:
             part_rows(
-                <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.bits,
+                <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.packed.bits,
                 self.spare, parted,
             )
         else:
             part_rows(
-                <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.bits,
+                <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.packed.bits,
                 self.spare, parted,
             )
         self.side_rows[0] = parted.n_left
         self.side_rows[1] = n - parted.n_left
         self.side_rows[2] = 0
-        if self.bits > 0:
+        if self.packed.bits > 0:
             for c in range(K):
                 self.side_counts[K + c] = <int32_t> (
-                    (parted.right >> (c * self.bits))
-                    & ((<uint64_t> 1 << self.bits) - 1)
+                    (parted.right >> (c * self.packed.bits))
+                    & ((<uint64_t> 1 << self.packed.bits) - 1)
                 )
         else:
             for i in range(parted.n_left, n):

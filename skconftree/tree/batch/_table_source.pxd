@@ -3,6 +3,7 @@
 # Its places are written in _node_rows.pxd.
 
 from skconftree.tables._encoded_table cimport Column
+from skconftree.tree.batch._code_tally cimport CodeTally
 from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._row_source cimport RowSource
@@ -18,6 +19,7 @@ from skconftree.utils._typedefs cimport (
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
     cdef KeptOrder kept             # of a node that is looked ahead from
+    cdef CodeTally packed           # of nodes whose rows have whole weights, and labels
     cdef Arena arena
 
     # One feature.
@@ -37,6 +39,7 @@ cdef class TableSource(RowSource):
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     cdef Column* _column(self, intp_t feature) noexcept nogil
     cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
+    cdef bint _is_exact(self, Scan scan) noexcept nogil
     cdef bint _counts_codes(self, intp_t n_levels) noexcept nogil
     cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil
     cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil

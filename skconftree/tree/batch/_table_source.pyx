@@ -14,7 +14,7 @@ from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
-from skconftree.tree.split._scan cimport REPEATS, weight_of
+from skconftree.tree.split._scan cimport BLOCK, REPEATS, weight_of
 from skconftree.tree.split._source cimport (
     ValueCounts, add_up, drawn_between, labelled_neighbours,
 )
@@ -47,6 +47,7 @@ cdef class TableSource(RowSource):
                     if rows.sparse is None:
                         self.node.cuts_only = False
         self.arena = Arena()
+        self.packed = CodeTally(K)
         self.histogram = <float64_t*> self.arena.take(
             MAX_LEVELS * (K + 1), sizeof(float64_t)
         )
@@ -68,6 +69,8 @@ cdef class TableSource(RowSource):
         self.n_walked = fmin(
             self.node.n_repeated, <float64_t> REPEATS * (end - start)
         )
+        if weight == NULL and not self.node.has_pool:
+            self.packed.begin(self.node.n)
         if self.rows.sparse is None:
             return
         self.rows.sparse.dense_feature = -1
@@ -129,7 +132,14 @@ cdef class TableSource(RowSource):
         cdef intp_t n = self.node.record.end - start
         cdef const int32_t* count = self.rows.node_count
         cdef const float64_t* weight = self.rows.node_weight
-        if self._counts_codes(column.n_levels):
+        cdef bint counts = self._counts_codes(column.n_levels)
+        if self.packed.bits > 0 and (counts or self._is_exact(scan)):
+            self.packed.add(
+                column.codes + start, self.rows.node_y + start,
+                count + start if count != NULL else NULL, n,
+            )
+            return self.packed.walk(scan, column.n_levels, self.node.counts)
+        if counts:
             self._count_codes(
                 column, self.node.n_classes + self.node.has_pool, self.histogram
             )
@@ -166,6 +176,12 @@ cdef class TableSource(RowSource):
         return scan.walk_sorted(
             entries, n, self.rows.y, self.rows.count, self.rows.weight,
             self.node.counts,
+        )
+
+    cdef inline bint _is_exact(self, Scan scan) noexcept nogil:
+        # Whether tests are the same, and their block, in whatever order rows are summed.
+        return (scan.squares or not scan.additive) and (
+            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )
 
     cdef inline bint _counts_codes(self, intp_t n_levels) noexcept nogil:

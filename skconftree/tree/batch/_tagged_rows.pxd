@@ -14,6 +14,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     MOST_TAGGED = 0xFFFF    # a tag has no room for larger counts
+    MARKED_ROWS = 192       # of more rows codes are looked for in the tally
 
 
 ctypedef fused code_t:
@@ -48,6 +49,9 @@ cdef inline int32_t count_of(uint64_t word) noexcept nogil:
 
 # How many bits a class may take, if no count is above `most`.
 cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil
+
+# Note in `present` which of 256 codes have counts.
+cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil
 
 # Add rows to the packed tally of their codes, all below 256, and note in `present` which
 # codes have rows; both are zeros. The codes are those of a `column` by row, `stride` apart,

@@ -5,7 +5,6 @@ from libc.string cimport memcpy
 
 cdef enum:
     MOST_PACKED = 16        # classes
-    MARKED_ROWS = 192       # of more rows codes are looked for in the tally
     N_WORDS = 4             # of `present`
 
 
@@ -21,13 +20,22 @@ cdef inline uint64_t _packed(uint64_t word, intp_t bits) noexcept nogil:
     return (word >> 48) << (class_of(word) * bits)
 
 
+cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
+    cdef uint64_t word
+    cdef intp_t i, k
+    for k in range(N_WORDS):
+        word = 0
+        for i in range(64):
+            word |= <uint64_t> (tally[64 * k + i] != 0) << i
+        present[k] = word
+
+
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
-    cdef intp_t i, k
+    cdef intp_t i, code
     cdef uint64_t word
-    cdef intp_t code
     if codes != NULL:
         for i in range(n):
             tally[codes[i]] += _packed(rows[i], bits)
@@ -36,11 +44,7 @@ cdef void tally_packed(
         for i in range(n):
             word = rows[i]
             tally[column[<intp_t> row_of(word) * stride]] += _packed(word, bits)
-        for k in range(N_WORDS):
-            word = 0
-            for i in range(64):
-                word |= <uint64_t> (tally[64 * k + i] != 0) << i
-            present[k] = word
+        mark_present(tally, present)
     else:
         for i in range(n):
             word = rows[i]

@@ -14,6 +14,11 @@ cdef intp_t walk_packed_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
     const float64_t* total,
 ) noexcept nogil
+# Of more than two classes, if phi is no square: sums in the order of the classes.
+cdef intp_t walk_phi_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil
 cdef intp_t walk_plain_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
     const float64_t* total,

@@ -141,6 +141,57 @@ cdef intp_t walk_packed_tally(
     return size
 
 
+cdef intp_t walk_phi_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil:
+    # A class that a level has not got adds 0. Every step writes a test, as above.
+    cdef intp_t K = scan.n_classes
+    cdef const float64_t* phi = scan.phi
+    cdef int64_t* left = scan.counted
+    cdef int64_t* rest = scan.counted + K
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef float64_t phi_left = 0.0
+    cdef float64_t phi_right = 0.0
+    cdef int64_t weight = 0
+    cdef intp_t size = 0
+    cdef intp_t k, b, c
+    cdef uint64_t marks, packed
+    cdef int64_t l, r, w
+    for c in range(K):
+        left[c] = 0
+        rest[c] = <int64_t> total[c]
+        phi_left += phi[0]
+        phi_right += phi[rest[c]]
+    for k in range((n_levels + 63) // 64):
+        marks = present[k]
+        present[k] = 0
+        while marks != 0:
+            b = 64 * k + lowest_bit(marks)
+            marks &= marks - 1
+            packed = tally[b]
+            tally[b] = 0
+            for c in range(K):
+                w = <int64_t> (packed & mask)
+                packed >>= bits
+                l = left[c]
+                r = rest[c]
+                phi_left += phi[l + w] - phi[l]
+                phi_right += phi[r - w] - phi[r]
+                left[c] = l + w
+                rest[c] = r - w
+                weight += w
+            scan.phi_left[size] = phi_left
+            scan.phi_right[size] = phi_right
+            scan.n_left[size] = weight
+            scan.place[size] = b
+            size += 1
+    size -= 1
+    if size > 0:
+        scan.take(size)
+    return size
+
+
 cdef intp_t walk_plain_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
     const float64_t* total,
