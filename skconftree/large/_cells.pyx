@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport isnan
 
-from skconftree.tables._encoded_table cimport bin_of
+from skconftree.tables._equal_bins cimport bin_of
 from skconftree.tables._encoding cimport MAX_LEVELS, encode
 from skconftree.utils._sorting cimport (
     make_nan_canonical, ordered_bits, value_of_bits,

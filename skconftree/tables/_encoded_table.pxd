@@ -45,15 +45,6 @@ cdef inline float32_t floor_of(const Column* column, intp_t code) noexcept nogil
     return column.levels[code] if column.floors == NULL else column.floors[code]
 
 
-# Where a value goes among `max_bins` bins of equal weight: where the middle of its rows
-# falls, of which `below` have less and `here` the value. What bins there are depends
-# on these sums alone.
-cdef inline intp_t bin_of(
-    float64_t below, float64_t here, float64_t total, intp_t max_bins
-) noexcept nogil:
-    return min(<intp_t> ((below + here / 2.0) / total * max_bins), max_bins - 1)
-
-
 cdef class EncodedTable:
     cdef readonly intp_t n_rows
     cdef readonly intp_t n_features
@@ -85,7 +76,12 @@ cdef class EncodedTable:
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil
     cdef int _add_bins(
-        self, Column* column, const float32_t* values, uint8_t* codes, void* keys
+        self, Column* column, const float32_t* values, const float32_t* found,
+        uint8_t* codes, void* keys,
+    ) except -1 nogil
+    cdef intp_t _sort_into_bins(
+        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* floors,
+        float32_t* levels,
     ) except -1 nogil
     cdef int _add_nominal(
         self, intp_t feature, const float32_t* values, intp_t n_categories

@@ -10,6 +10,9 @@ from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS, encode
+from skconftree.tables._equal_bins cimport (
+    BIN_ROOM, bin_levels, bin_of, bin_spread,
+)
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tables._sparse_table cimport SparseTable
 from skconftree.utils._sorting cimport (
@@ -220,7 +223,8 @@ cdef class EncodedTable:
         if block < 1:
             block = 1
         cdef float32_t* values = <float32_t*> scratch.take(block * n, sizeof(float32_t))
-        cdef void* keys = scratch.take(2 * n, sizeof(uint64_t))
+        cdef intp_t n_words = 2 * n + (BIN_ROOM if self.max_bins > 0 else 0)
+        cdef void* keys = scratch.take(n_words, sizeof(uint64_t))
         cdef uint8_t* codes = NULL
         cdef intp_t f, i, width
         cdef const float32_t* row
@@ -258,7 +262,7 @@ cdef class EncodedTable:
             column.n_levels == 0
             or column.n_levels - column.has_missing > self.max_bins
         ):
-            self._add_bins(column, values, codes[0], keys)
+            self._add_bins(column, values, levels, codes[0], keys)
             codes[0] = NULL
             return 0
         if column.n_levels > 0:
@@ -274,12 +278,39 @@ cdef class EncodedTable:
         return 0
 
     cdef int _add_bins(
-        self, Column* column, const float32_t* values, uint8_t* codes, void* keys
+        self, Column* column, const float32_t* values, const float32_t* found,
+        uint8_t* codes, void* keys,
+    ) except -1 nogil:
+        # `found` are the levels of a column of few values.
+        cdef intp_t n = self.n_rows
+        cdef intp_t n_bins = 0
+        cdef intp_t room = self.max_bins + 1
+        cdef float32_t* levels = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        cdef float32_t* floors = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        if self.weight is None and column.n_levels > 0:
+            n_bins = bin_levels(
+                found, column.n_levels, column.has_missing, n, self.max_bins, codes,
+                floors, levels,
+            )
+        elif self.weight is None and not column.has_missing:
+            n_bins = bin_spread(
+                values, n, self.max_bins, <uint64_t*> keys, codes, floors, levels
+            )
+        if n_bins == 0:
+            n_bins = self._sort_into_bins(values, codes, keys, floors, levels)
+        column.codes = codes
+        column.n_levels = n_bins
+        column.levels = levels
+        column.floors = floors
+        self.n_coded += 1
+        return 0
+
+    cdef intp_t _sort_into_bins(
+        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* floors,
+        float32_t* levels,
     ) except -1 nogil:
         cdef intp_t n = self.n_rows
         cdef uint32_t* order = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
-        cdef float32_t* levels
-        cdef float32_t* floors
         cdef float64_t total = 0.0
         cdef float64_t below = 0.0
         cdef float64_t here
@@ -291,8 +322,6 @@ cdef class EncodedTable:
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, order)
         while n_present > 0 and isnan(values[order[n_present - 1] >> 1]):
             n_present -= 1
-        levels = <float32_t*> self.arena.take(self.max_bins + 1, sizeof(float32_t))
-        floors = <float32_t*> self.arena.take(self.max_bins + 1, sizeof(float32_t))
         for i in range(n_present):
             total += self._weight_of(order[i] >> 1)
         i = 0
@@ -320,12 +349,7 @@ cdef class EncodedTable:
                 codes[order[k] >> 1] = <uint8_t> n_bins
             n_bins += 1
         self.arena.give_back(order)
-        column.codes = codes
-        column.n_levels = n_bins
-        column.levels = levels
-        column.floors = floors
-        self.n_coded += 1
-        return 0
+        return n_bins
 
     cdef int _add_nominal(
         self, intp_t feature, const float32_t* values, intp_t n_categories

@@ -156,3 +156,24 @@ def test_wrong_numbers_of_bins_are_refused(wrong):
             kind(max_bins=wrong).fit(X, y)
     with pytest.raises(ValueError, match="max_bins must be from 0 to 255"):
         EncodedTable(X, max_bins=256)
+
+
+@pytest.mark.parametrize("max_bins", [2, 63, 255])
+@pytest.mark.parametrize("n", [300, 8_192, 50_000])
+def test_bins_are_those_of_sorted_rows(n, max_bins):
+    # rows of weights are sorted, all of them
+    rng = np.random.default_rng(n)
+    X = np.empty((n, 11), dtype=np.float32)
+    X[:, 0] = rng.normal(size=n)
+    X[:, 1] = rng.lognormal(sigma=2.0, size=n)
+    X[:, 2] = rng.random(n)
+    X[:, 3] = np.where(rng.random(n) < 0.6, 0.0, X[:, 0])
+    X[:, 4] = rng.integers(0, 400, n)
+    X[:, 5] = rng.integers(0, 256, n)
+    X[:, 6] = np.where(rng.random(n) < 0.1, np.nan, X[:, 5])
+    X[:, 7] = np.where(rng.random(n) < 0.5, -0.0, np.round(X[:, 0], 2))
+    X[:, 8] = np.where(rng.random(n) < 0.3, 0.0, X[:, 7])
+    X[:, 9] = 1e-40 * X[:, 0]
+    X[:, 10] = np.append(3e38, -3e38 * X[1:, 2])
+    found = EncodedTable(X, max_bins=max_bins).digest()
+    assert found == EncodedTable(X, max_bins=max_bins, weight=np.ones(n)).digest()
