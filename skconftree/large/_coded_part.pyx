@@ -34,42 +34,49 @@ ctypedef fused taken_t:
     int32_t
 
 
-class Members(NamedTuple):
-    """The rows of a node in a part: those of block b are from starts[b] on."""
+EVERY = np.arange(BLOCK, dtype=np.uint16)
 
-    starts: np.ndarray
+
+class Members(NamedTuple):
+    """The rows of a node in a part: those of block b are rows[begins[b]:ends[b]].
+
+    Blocks that have all of their rows share one list of them.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
     rows: np.ndarray
 
     @classmethod
     def of(cls, n_rows, present=None):
         """All rows of a part, or those that are present."""
-        n_blocks = -(-n_rows // BLOCK)
+        edges = np.arange(-(-n_rows // BLOCK) + 1) * BLOCK
         if present is None:
-            rows = np.arange(n_rows)
-        else:
-            rows = np.flatnonzero(present)
-        edges = np.arange(n_blocks + 1) * BLOCK
-        return cls(
-            np.searchsorted(rows, edges).astype(np.int32), rows.astype(np.uint16)
-        )
+            ends = np.minimum(n_rows - edges[:-1], BLOCK).astype(np.int32)
+            return cls(np.zeros_like(ends), ends, EVERY)
+        rows = np.flatnonzero(present)
+        starts = np.searchsorted(rows, edges).astype(np.int32)
+        return cls(starts[:-1], starts[1:], rows.astype(np.uint16))
 
     def places(self):
         """Numbers of the rows in the part."""
-        first = np.arange(len(self.starts) - 1) * BLOCK
-        return self.rows + np.repeat(first, np.diff(self.starts))
+        found = [
+            self.rows[begin:end] + np.intp(BLOCK * block)
+            for block, (begin, end) in enumerate(zip(self.begins, self.ends, strict=True))
+        ]
+        return np.concatenate([np.empty(0, dtype=np.intp), *found])
 
 
 cdef class CodedPart:
     """Codes and classes of the rows of a part.
 
     Columns are arrays of one byte or two, classes too; `n_levels` says how many codes a
-    column has. `places` are the rows' places in the table, or that of the first.
+    column has.
     """
 
     cdef readonly object columns
     cdef readonly object y
     cdef readonly object n_levels
-    cdef readonly object places
     cdef readonly intp_t n_classes
     cdef readonly intp_t n_rows
     cdef intp_t n_features
@@ -79,12 +86,11 @@ cdef class CodedPart:
     cdef const label_t** wide       # the same on two bytes
     cdef intp_t* first              # where the codes of a column begin among all
 
-    def __init__(self, columns, y, n_levels, intp_t n_classes, places=0):
+    def __init__(self, columns, y, n_levels, intp_t n_classes):
         cdef const uint8_t[::1] narrow
         cdef const label_t[::1] wide
         cdef intp_t f
         self.columns, self.y, self.n_levels = columns, y, n_levels
-        self.places = places
         self.n_classes = n_classes
         self.n_rows = len(y)
         self.n_features = len(columns)
@@ -111,15 +117,10 @@ cdef class CodedPart:
                 self.wide[f] = &wide[0]
 
     def __reduce__(self):
-        return CodedPart, (
-            self.columns, self.y, self.n_levels, self.n_classes, self.places
-        )
+        return CodedPart, (self.columns, self.y, self.n_levels, self.n_classes)
 
     def __sizeof__(self):
-        arrays = [*self.columns, self.y]
-        if np.ndim(self.places):
-            arrays.append(self.places)
-        return sum(one.nbytes for one in arrays)
+        return sum(one.nbytes for one in (*self.columns, self.y))
 
     def count(self, members, counts=None):
         """Count the classes of each code, [codes of all columns, classes].
@@ -127,7 +128,8 @@ cdef class CodedPart:
         `counts` say how often each row of the part is there; one more class counts the
         rows without repeats then.
         """
-        cdef const int32_t[::1] starts = members.starts
+        cdef const int32_t[::1] begins = members.begins
+        cdef const int32_t[::1] ends = members.ends
         cdef const uint16_t[::1] rows = members.rows
         cdef bint repeated = counts is not None
         cdef intp_t width = self.n_classes + repeated
@@ -136,9 +138,9 @@ cdef class CodedPart:
         cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
         cdef int32_t[::1] times = np.empty(BLOCK if repeated else 1, dtype=np.int32)
         cdef intp_t b, n, begin, f
-        for b in range(starts.shape[0] - 1):
-            begin = starts[b]
-            n = starts[b + 1] - begin
+        for b in range(begins.shape[0]):
+            begin = begins[b]
+            n = ends[b] - begin
             if n == 0:
                 continue
             self._take_labels(&rows[begin], n, b, &labels[0])
@@ -176,34 +178,39 @@ cdef class CodedPart:
 
         Gives the `Members` of each outcome up to the largest.
         """
-        cdef const int32_t[::1] starts = members.starts
+        cdef const int32_t[::1] begins = members.begins
+        cdef const int32_t[::1] ends = members.ends
         cdef const uint16_t[::1] rows = members.rows
         cdef intp_t n_outcomes = int(np.max(outcomes)) + 1
-        cdef intp_t n_blocks = starts.shape[0] - 1
+        cdef intp_t n_blocks = begins.shape[0]
+        cdef intp_t n_rows = int(np.sum(members.ends - members.begins, dtype=np.intp))
         made = np.zeros((n_outcomes, n_blocks + 1), dtype=np.int32)
-        cdef int32_t[:, ::1] ends = made
-        cdef uint16_t[::1] sides = np.empty(max(rows.shape[0], 1), dtype=np.uint16)
-        cdef intp_t b, z, i, begin, n
+        cdef int32_t[:, ::1] starts = made
+        cdef uint16_t[::1] sides = np.empty(max(n_rows, 1), dtype=np.uint16)
+        cdef intp_t b, z, i, n
+        cdef intp_t at = 0
         for b in range(n_blocks):
-            begin = starts[b]
-            n = starts[b + 1] - begin
+            n = ends[b] - begins[b]
             if n == 0:
                 continue
             with nogil:
                 if self.codes[feature] != NULL:
                     take_sides(
-                        self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                        &sides[begin],
+                        self.codes[feature] + b * BLOCK, &rows[begins[b]], n,
+                        &outcomes[0], &sides[at],
                     )
                 else:
                     take_sides(
-                        self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
-                        &sides[begin],
+                        self.wide[feature] + b * BLOCK, &rows[begins[b]], n,
+                        &outcomes[0], &sides[at],
                     )
-                for i in range(begin, begin + n):
-                    ends[sides[i], b + 1] += 1
+                for i in range(at, at + n):
+                    starts[sides[i], b + 1] += 1
+            at += n
         np.cumsum(made, axis=1, out=made)
-        parts = [np.empty(ends[z, n_blocks], dtype=np.uint16) for z in range(n_outcomes)]
+        parts = [
+            np.empty(starts[z, n_blocks], dtype=np.uint16) for z in range(n_outcomes)
+        ]
         cdef Arena scratch = Arena()
         cdef uint16_t** to = <uint16_t**> scratch.take(n_outcomes, sizeof(void*))
         cdef uint16_t[::1] one
@@ -213,10 +220,15 @@ cdef class CodedPart:
                 one = parts[z]
                 to[z] = &one[0]
         with nogil:
-            for i in range(rows.shape[0]):
-                to[sides[i]][0] = rows[i]
-                to[sides[i]] += 1
-        return [Members(made[z], parts[z]) for z in range(n_outcomes)]
+            at = 0
+            for b in range(n_blocks):
+                for i in range(begins[b], ends[b]):
+                    to[sides[at]][0] = rows[i]
+                    to[sides[at]] += 1
+                    at += 1
+        return [
+            Members(made[z, :-1], made[z, 1:], parts[z]) for z in range(n_outcomes)
+        ]
 
     def count_cells(self, members, tests, counts=None):
         """Count the classes of the rows by the outcomes of several tests, [cells, classes].
@@ -224,7 +236,8 @@ cdef class CodedPart:
         A test is a feature, the outcome of each of its codes, and how many there are. A
         cell is one outcome of each, the last test's moving fastest.
         """
-        cdef const int32_t[::1] starts = members.starts
+        cdef const int32_t[::1] begins = members.begins
+        cdef const int32_t[::1] ends = members.ends
         cdef const uint16_t[::1] rows = members.rows
         cdef const uint16_t[::1] outcomes
         cdef bint repeated = counts is not None
@@ -239,9 +252,9 @@ cdef class CodedPart:
             n_cells *= n_outcomes
         found = np.zeros((n_cells, self.n_classes), dtype=np.int32)
         cdef int32_t[:, ::1] out = found
-        for b in range(starts.shape[0] - 1):
-            begin = starts[b]
-            n = starts[b + 1] - begin
+        for b in range(begins.shape[0]):
+            begin = begins[b]
+            n = ends[b] - begin
             if n == 0:
                 continue
             self._take_labels(&rows[begin], n, b, &labels[0])

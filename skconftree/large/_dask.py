@@ -35,12 +35,12 @@ class DaskParts:
         # The parts, with these columns at least, and what takes no others from one.
         raise NotImplementedError
 
-    def _calls(self, function, columns, by_row, knows_start=False):
-        # A task for each part; the function may be told where its rows begin.
+    def _calls(self, function, columns, by_row):
+        # A task for each part.
         import dask
 
         parts, take = self._parts(columns)
-        called = dask.delayed(_Part(function, take, knows_start), traverse=False)
+        called = dask.delayed(_Part(function, take), traverse=False)
         start = 0
         for place, (part, stop) in enumerate(
             zip(parts, self._stops.tolist(), strict=True)
@@ -92,20 +92,17 @@ class DaskParts:
         """
         import dask
 
-        if positions is not None:
-            by_row = (*by_row, positions)
-        calls = self._calls(task, columns, by_row, knows_start=True)
-        client = _client()
-        if client is None:
-            return LocalEngine([dask.compute(one)[0] for one in calls])
-        # a part at a time: no message is as long as the table
-        coded = [client.compute(one) for one in calls]
         edges = [0, *self._stops.tolist()]
         places = [slice(*edge) for edge in pairwise(edges)]
         if positions is not None:
             places = [positions[one] for one in places]
             places = [one[one >= 0] for one in places]
-        return DaskEngine(client, coded, places)
+        calls = self._calls(task, columns, by_row)
+        client = _client()
+        if client is None:
+            return LocalEngine([dask.compute(one)[0] for one in calls], places)
+        # a part at a time: no message is as long as the table
+        return DaskEngine(client, [client.compute(one) for one in calls], places)
 
 
 class _DaskFrame(DaskParts):
@@ -162,17 +159,13 @@ class _Part(NamedTuple):
 
     function: Callable
     take: Callable
-    knows_start: bool
 
     def __call__(self, part, place, start, stop, *rows):
         if len(part) != stop - start:
             raise RuntimeError(
                 f"Partition {place} had {stop - start} rows, and has {len(part)} now."
             )
-        taken = self.take(part, place)
-        if self.knows_start:
-            return self.function(taken, start, *rows)
-        return self.function(taken, *rows)
+        return self.function(self.take(part, place), *rows)
 
 
 class _Counted:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _steps
-from ._engine import sample_of_parts
+from ._engine import in_order, in_table, n_rows_of, sample_of_parts
 
 JOINED = 8  # results that are added up in one step
 
@@ -26,7 +26,7 @@ class DaskEngine:
             )
             self._places.append([places[place] for place in found])
             self._workers.append(worker)
-        self.n_rows = sum(_n_rows(one) for group in self._places for one in group)
+        self.n_rows = sum(map(n_rows_of, places))
 
     def with_team(self, team):
         """The same: workers have threads of their own."""
@@ -66,47 +66,53 @@ class DaskEngine:
 
     def columns(self):
         """Codes of all rows, column by column."""
-        return _steps.in_order(*self._client.gather(self._each(_steps.whole)))
+        found = self._client.gather(self._each(_steps.whole))
+        places = [one for group in self._places for one in group]
+        return in_order(_steps.join_columns(found), places)
 
     def begin(self, counts, repeated, weights):
         """Begin a tree, as `LocalEngine.begin`."""
         sampled = []
         for worker, places in zip(self._workers, self._places, strict=True):
-            parts = zip(
-                *sample_of_parts(places, counts, repeated, weights), strict=True
-            )
             # a part at a time: no message is as long as the table
-            sampled.append([self._submit(worker, _kept, *part) for part in parts])
-        found = self._each(_begin, sampled)
+            parts = [
+                self._submit(worker, _steps.Sampled, *part)
+                for part in sample_of_parts(places, counts, repeated, weights)
+            ]
+            sampled.append(self._submit(worker, _listed, *parts))
+        found = self._each(_steps.begin, sampled)
         counts, weights = self._total(_sums_of, found)
-        sampled = [
-            self._submit(worker, _listed, *parts)
-            for worker, parts in zip(self._workers, sampled, strict=True)
-        ]
         weight = None if weights is None else weights[0]
-        return sampled, (found, 0), counts[0], weight
+        return sampled, self._rows_of(found, 0), counts[0], weight
+
+    def _rows_of(self, found, place):
+        # Those of one node by themselves, so that others can be forgotten before.
+        return [
+            self._submit(worker, _members, one, place)
+            for worker, one in zip(self._workers, found, strict=True)
+        ]
 
     def divide(self, sampled, members, question):
         """Divide the rows of a node: those of children, counts, and weights."""
-        nodes, place = members
-        n = len(nodes)
-        found = self._each(_divide, sampled, nodes, [place] * n, [question] * n)
+        found = self._each(_steps.divide, sampled, members, [question] * len(members))
         counts, weights = self._total(_sums_of, found)
-        children = [(found, place) for place in range(len(question.kept))]
+        children = [self._rows_of(found, place) for place in range(len(question.kept))]
         return _steps.Found(children, counts, weights)
 
     def count_cells(self, sampled, members, tests):
         """Count the rows of a node by the outcomes of tests."""
-        nodes, place = members
-        n = len(nodes)
-        found = self._each(_count_cells, sampled, nodes, [place] * n, [tests] * n)
+        found = self._each(_count_cells, sampled, members, [tests] * len(members))
         return self._total(_itself, found)[0]
 
     def collect(self, sampled, members):
         """Take the rows of a node."""
-        nodes, place = members
-        found = self._each(_collect, sampled, nodes, [place] * len(nodes))
-        return _steps.join_collected(self._client.gather(found))
+        found = self._client.gather(self._each(_steps.collect, sampled, members))
+        return _steps.join_collected(
+            [
+                one._replace(places=in_table(places, one.places))
+                for one, places in zip(found, self._places, strict=True)
+            ]
+        )
 
 
 def _by_worker(client, coded):
@@ -126,10 +132,6 @@ def _by_worker(client, coded):
     return groups
 
 
-def _n_rows(places):
-    return places.stop - places.start if isinstance(places, slice) else len(places)
-
-
 # -- what workers call --------------------------------------------------------------
 
 
@@ -137,12 +139,16 @@ def _listed(*parts):
     return list(parts)
 
 
-def _kept(present, sampled):
-    return present, sampled
+def _members(found, place):
+    return found.members[place]
 
 
-def _itself(counts):
-    return counts, None
+def _count_cells(*given):
+    return _steps.count_cells(*given), None
+
+
+def _itself(found):
+    return found
 
 
 def _sums_of(found):
@@ -153,24 +159,3 @@ def _add(found):
     counts, weights = zip(*found, strict=True)
     total = np.sum(counts, axis=0)
     return total, None if weights[0] is None else np.sum(weights, axis=0)
-
-
-def _begin(parts, sampled):
-    present, sampled = zip(*sampled, strict=True)
-    return _steps.begin(parts, present, sampled)
-
-
-def _divide(parts, sampled, found, place, question):
-    return _steps.divide(parts, _of(sampled), found.members[place], question)
-
-
-def _count_cells(parts, sampled, found, place, tests):
-    return _steps.count_cells(parts, _of(sampled), found.members[place], tests)
-
-
-def _collect(parts, sampled, found, place):
-    return _steps.collect(parts, _of(sampled), found.members[place])
-
-
-def _of(sampled):
-    return [one for _, one in sampled]

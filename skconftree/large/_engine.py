@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from . import _steps
-from ._steps import Sampled
+from ._steps import Sampled, joined
 
 
 class LocalEngine:
@@ -16,9 +16,9 @@ class LocalEngine:
 
     is_here = True
 
-    def __init__(self, parts, team=None):
-        self.parts = parts
-        self.n_rows = sum(part.n_rows for part in parts)
+    def __init__(self, parts, places, team=None):
+        self.parts, self.places = parts, places
+        self.n_rows = sum(map(n_rows_of, places))
         self._each = _steps.in_turn if team is None else partial(_side_by_side, team)
 
     @property
@@ -28,11 +28,11 @@ class LocalEngine:
 
     def with_team(self, team):
         """The same for a tree that a team grows."""
-        return self if team is None else LocalEngine(self.parts, team)
+        return self if team is None else LocalEngine(self.parts, self.places, team)
 
     def columns(self):
         """Codes of all rows, column by column."""
-        return _steps.in_order(_steps.whole(self.parts))
+        return in_order(_steps.whole(self.parts), self.places)
 
     def begin(self, counts, repeated, weights):
         """Begin a tree whose sample has each row so often; None: each once.
@@ -40,9 +40,8 @@ class LocalEngine:
         Gives what the parts know of the sample, the rows of the root, its counts, and
         what it weighs.
         """
-        places = [places_of(part.places, part.n_rows) for part in self.parts]
-        present, sampled = sample_of_parts(places, counts, repeated, weights)
-        found = _steps.begin(self.parts, present, sampled, self._each)
+        sampled = sample_of_parts(self.places, counts, repeated, weights)
+        found = _steps.begin(self.parts, sampled, self._each)
         weight = None if found.weights is None else found.weights[0]
         return sampled, found.members[0], found.counts[0], weight
 
@@ -56,7 +55,8 @@ class LocalEngine:
 
     def collect(self, sampled, members):
         """Take the rows of a node."""
-        return _steps.collect(self.parts, sampled, members)
+        found = _steps.collect(self.parts, sampled, members)
+        return found._replace(places=in_table(self.places, found.places))
 
 
 def _side_by_side(team, function, *lists):
@@ -71,25 +71,47 @@ def _side_by_side(team, function, *lists):
     return found
 
 
-def places_of(places, n_rows):
-    """Where rows of a part are in a table: an index of its arrays."""
-    if np.ndim(places) == 0:
-        return slice(int(places), int(places) + n_rows)
-    return places
+# -- where rows of parts are in the table: an index of its arrays for each part --------
+
+
+def n_rows_of(places):
+    """How many rows a part has."""
+    return places.stop - places.start if isinstance(places, slice) else len(places)
+
+
+def in_table(places, rows):
+    """Where rows are, ascending numbers through the parts, one after the other."""
+    edges = np.cumsum([0, *map(n_rows_of, places)])
+    ends = np.searchsorted(rows, edges)
+    found = []
+    for place, of_part in enumerate(places):
+        here = rows[ends[place] : ends[place + 1]] - edges[place]
+        is_slice = isinstance(of_part, slice)
+        found.append(of_part.start + here if is_slice else of_part[here])
+    return joined(found)
+
+
+def in_order(columns, places):
+    """Columns with an entry for each row of the parts, in the order of the table."""
+    places = in_table(places, np.arange(len(columns[0])))
+    if (np.diff(places) > 0).all():
+        return columns
+    order = np.argsort(places)
+    return [codes[order] for codes in columns]
 
 
 def sample_of_parts(places, counts, repeated, weights):
-    """Which rows of each part are in a sample, and what they are there."""
-    present, sampled = [], []
+    """What the rows of each part are in a sample."""
     if counts is not None:
         counts = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
+    sampled = []
     for where in places:
         of_part = None if counts is None else np.ascontiguousarray(counts[where])
-        present.append(None if of_part is None else of_part > 0)
         sampled.append(
             Sampled(
                 of_part if repeated else None,
                 None if weights is None else weights[where],
+                None if repeated or counts is None else of_part > 0,
             )
         )
-    return present, sampled
+    return sampled

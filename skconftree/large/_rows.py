@@ -40,7 +40,17 @@ class PartedRows:
 
     @property
     def _by_row(self):
-        return () if self.positions is None else (self.positions,)
+        # Which rows are learnt, if some are not.
+        if self.positions is None or self.shape[0] == len(self.positions):
+            return ()
+        return (self.positions >= 0,)
+
+    def _places(self, start, stop):
+        # Where those of some rows come that are learnt.
+        if self.positions is None:
+            return slice(start, stop)
+        places = self.positions[start:stop]
+        return places[places >= 0]
 
     def at(self, places):
         """Some of the rows, in another order."""
@@ -59,10 +69,10 @@ class PartedRows:
         if self.positions is not None:
             labels = y[np.maximum(self.positions, 0)]
         start = 0
-        for n, places, found in self.parts.map(
+        for n, found in self.parts.map(
             _Hashing(self._reader), self._columns, labels, *self._by_row
         ):
-            where = slice(start, start + n) if places is None else places
+            where = self._places(start, start + n)
             first[where], second[where] = found
             start += n
         return first, second
@@ -104,13 +114,16 @@ class PartedRows:
         engine = self._engine_elsewhere(coding, y, n_levels, n_classes)
         if engine is None:
             codes = self._codes(coding.made(), team)
-            engine = LocalEngine([CodedPart(codes, y, n_levels, n_classes)])
+            part = CodedPart(codes, y, n_levels, n_classes)
+            engine = LocalEngine([part], [slice(0, len(y))])
         return engine, heads
 
     def _engine_elsewhere(self, coding, y, n_levels, n_classes):
         task = _CodingPart(self._reader, coding, n_levels, n_classes)
         labels = y if self.positions is None else y[np.maximum(self.positions, 0)]
-        return self.parts.engine(task, self._columns, self.positions, labels)
+        return self.parts.engine(
+            task, self._columns, self.positions, labels, *self._by_row
+        )
 
     def _check_few(self, numeric, max_bins):
         many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
@@ -126,11 +139,9 @@ class PartedRows:
         n, d = self.shape
         codes = make_arrays([n] * d, coding.dtypes, self.folder)
 
-        def write(frame, start, positions=None):
-            X, places = self._reader.read(frame, positions)
-            if places is None:
-                places = slice(start, start + len(X))
-            for j, part in enumerate(coding(X)):
+        def write(frame, start, kept=None):
+            places = self._places(start, start + frame.shape[0])
+            for j, part in enumerate(coding(self._reader.read(frame, kept))):
                 codes[j][places] = part
 
         self.parts.each(write, self._columns, *self._by_row, team=team)
@@ -143,16 +154,13 @@ class _Reader(NamedTuple):
     schema: Schema
     caller: str
 
-    def read(self, frame, positions=None):
-        """Rows of a part that are learnt, and where they come; None: as they are."""
+    def read(self, frame, kept=None):
+        """Rows of a part; those that are kept."""
         if frame.shape[0]:
             X = self.schema.predict(frame, self.caller).X
         else:
             X = np.empty((0, self.schema.n_features), np.float32)
-        if positions is None:
-            return X, None
-        kept = positions >= 0
-        return (X, positions) if kept.all() else (X[kept], positions[kept])
+        return X if kept is None else X[kept]
 
 
 class _Hashing(NamedTuple):
@@ -160,11 +168,9 @@ class _Hashing(NamedTuple):
 
     reader: _Reader
 
-    def __call__(self, frame, labels, positions=None):
-        X, places = self.reader.read(frame, positions)
-        if places is not None:
-            labels = labels[positions >= 0]
-        return len(X), places, hash_rows(X, labels)
+    def __call__(self, frame, labels, kept=None):
+        labels = labels if kept is None else labels[kept]
+        return frame.shape[0], hash_rows(self.reader.read(frame, kept), labels)
 
 
 class _Counting(NamedTuple):
@@ -177,9 +183,9 @@ class _Counting(NamedTuple):
         """Nothing yet."""
         return {j: Values(question) for j, question in self.asked.items()}
 
-    def count(self, found, frame, positions=None):
+    def count(self, found, frame, kept=None):
         """Add the rows of a part."""
-        X, _ = self.reader.read(frame, positions)
+        X = self.reader.read(frame, kept)
         for start in range(0, len(X), IN_CACHE):
             rows = X[start : start + IN_CACHE]
             for j, values in found.items():
@@ -228,11 +234,14 @@ class _CodingPart(NamedTuple):
     n_levels: list
     n_classes: int
 
-    def __call__(self, frame, start, labels, positions=None):
-        X, places = self.reader.read(frame, positions)
-        if places is None:
-            places = start
-        else:
-            labels = labels[positions >= 0]
-        codes = self.coding.made()(X)
-        return CodedPart(codes, labels, self.n_levels, self.n_classes, places)
+    def __call__(self, frame, labels, kept=None):
+        coding, y = self.coding.made(), labels if kept is None else labels[kept]
+        codes, stop = [np.empty(len(y), dtype) for dtype in coding.dtypes], 0
+        for begin in range(0, frame.shape[0], IN_CACHE):
+            rows = slice(begin, begin + IN_CACHE)
+            # never all as floats beside the part as it is
+            X = self.reader.read(frame[rows], None if kept is None else kept[rows])
+            start, stop = stop, stop + len(X)
+            for column, some in zip(codes, coding(X), strict=True):
+                column[start:stop] = some
+        return CodedPart(codes, y, self.n_levels, self.n_classes)

@@ -27,11 +27,13 @@ class Found(NamedTuple):
 class Sampled(NamedTuple):
     """Rows of a part in a sample: how often they are there, and weigh for a bound.
 
-    None: each is there once, or weighs as much as a row.
+    None: each that is `present` is there once, or weighs as much as a row. All rows are
+    present that have a count, all of them if there are none.
     """
 
     counts: np.ndarray | None = None
     weights: np.ndarray | None = None
+    present: np.ndarray | None = None
 
 
 class Question(NamedTuple):
@@ -47,7 +49,10 @@ class Question(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The rows of a node: codes, classes, counts, weights and their places."""
+    """The rows of a node: codes, classes, counts, weights and their places.
+
+    Rows are numbered through the parts, one after the other.
+    """
 
     columns: list
     y: np.ndarray
@@ -61,14 +66,15 @@ def in_turn(function, *lists):
     return [function(*one) for one in zip(*lists, strict=True)]
 
 
-def begin(parts, present, sampled, each=in_turn):
-    """Count the rows of a sample; those that are `present`, unless all are."""
+def begin(parts, sampled, each=in_turn):
+    """Count the rows of a sample."""
 
-    def begin_part(part, of_part, one):
-        members = Members.of(part.n_rows, of_part)
+    def begin_part(part, one):
+        present = one.present if one.counts is None else one.counts > 0
+        members = Members.of(part.n_rows, present)
         return members, _count(part, members, one)
 
-    found = each(begin_part, parts, present, sampled)
+    found = each(begin_part, parts, sampled)
     members, counts = map(list, zip(*found, strict=True))
     return Found([members], _sum(counts)[None], _weigh([members], sampled))
 
@@ -98,7 +104,10 @@ def count_cells(parts, sampled, members, tests, each=in_turn):
 
 def collect(parts, sampled, members):
     """Take the rows of a node, in the order of the parts."""
-    found = [_collect(*three) for three in zip(parts, sampled, members, strict=True)]
+    first = np.cumsum([0, *(part.n_rows for part in parts)])
+    found = [
+        _collect(*one) for one in zip(parts, sampled, members, first[:-1], strict=True)
+    ]
     return join_collected(found)
 
 
@@ -119,39 +128,25 @@ def join_collected(found):
 
 
 def whole(parts):
-    """All rows of some parts: codes, column by column, and their places."""
-    columns = zip(*(part.columns for part in parts), strict=True)
-    places = [
-        part.places + np.arange(part.n_rows if np.ndim(part.places) == 0 else 1)
-        for part in parts
+    """Codes of all rows of some parts, column by column."""
+    return [
+        joined(codes) for codes in zip(*(part.columns for part in parts), strict=True)
     ]
-    return [_joined(codes) for codes in columns], _joined(places)
 
 
-def in_order(*found):
-    """Codes of a table, column by column, from the rows of all parts."""
-    columns, places = zip(*found, strict=True)
-    columns = [_joined(codes) for codes in zip(*columns, strict=True)]
-    places = _joined(places)
-    if (np.diff(places) > 0).all():
-        return columns
-    order = np.argsort(places)
-    return [codes[order] for codes in columns]
-
-
-def _joined(arrays):
+def joined(arrays):
+    """One array after the other; without a copy if there is one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _collect(part, sampled, members):
+def _collect(part, sampled, members, first):
     rows = members.places()
-    places = part.places
     return Collected(
         [codes[rows] for codes in part.columns],
         part.y[rows].astype(np.uint16),
         None if sampled.counts is None else sampled.counts[rows].astype(np.int32),
         None if sampled.weights is None else sampled.weights[rows],
-        rows + places if np.ndim(places) == 0 else places[rows],
+        first + rows,
     )
 
 

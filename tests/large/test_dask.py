@@ -97,7 +97,7 @@ def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
     def refuse(*found):
         raise MemoryError
 
-    monkeypatch.setattr(_engine._steps, "in_order", refuse)
+    monkeypatch.setattr(_engine, "in_order", refuse)
     with dask.config.set(scheduler="synchronous"):
         parts = dd.from_pandas(frame, npartitions=4)
         with pytest.raises(MemoryError, match="Set lookahead=0"):

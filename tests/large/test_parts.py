@@ -29,24 +29,20 @@ class Divided(LocalEngine):
 
     n_parts, seed, n_questions = 1, 0, 0
 
-    def __init__(self, parts):
+    def __init__(self, parts, places):
         (part,) = parts
         rng = np.random.default_rng(self.seed)
         of_part = rng.integers(0, self.n_parts, part.n_rows)
         if self.seed % 2:
             of_part = np.sort(of_part)
-        super().__init__([self.part(part, of_part == p) for p in range(self.n_parts)])
+        kept = [of_part == p for p in range(self.n_parts)]
+        places = [np.flatnonzero(one).astype(np.int32) for one in kept]
+        super().__init__([self.part(part, one) for one in kept], places)
 
     @staticmethod
     def part(part, kept):
         columns = [codes[kept] for codes in part.columns]
-        return CodedPart(
-            columns,
-            part.y[kept],
-            part.n_levels,
-            part.n_classes,
-            np.flatnonzero(kept).astype(np.int32),
-        )
+        return CodedPart(columns, part.y[kept], part.n_levels, part.n_classes)
 
     def divide(self, *given):
         Divided.n_questions += 1
