@@ -1,7 +1,7 @@
 """Fits of a Parquet file in little memory, beside the same fits in memory.
 
     python benchmarks large [--rows 5000000] [--columns 20] [--folder FOLDER]
-    python benchmarks large --cluster [--limit 1000] [--alone] [--model tree]
+    python benchmarks large --cluster [--limit 1024] [--alone] [--model tree]
 
 ``large-fit``: the default tree and a forest of 10, with 255 bins. Each fit is a process
 of its own. That of the file has a limit of private memory (RLIMIT_DATA), beyond what
@@ -32,9 +32,9 @@ from common import options as command
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
-CHUNK = 500_000  # rows made at a time
+CHUNK, GROUP = 500_000, 250_000  # rows made at a time, and those of a row group
 LEAST = 200  # megabytes of a fit that do not depend on the table
-WORKERS, LIMIT = 2, 1000  # and megabytes of one
+WORKERS, LIMIT = 2, 1024  # and megabytes of one
 A_CELL, A_ROW = {"tree": 1.0, "forest of 10": 2.2}, {"tree": 30, "forest of 10": 75}
 
 
@@ -53,7 +53,8 @@ def write_rows(path, n, d):
 
     names = [f"x{j}" for j in range(d)]
     schema = pa.schema([(name, pa.float32()) for name in names] + [("y", pa.int8())])
-    with pq.ParquetWriter(path, schema, compression="none") as writer:
+    plain = {"compression": "none", "use_dictionary": False}  # values differ
+    with pq.ParquetWriter(path, schema, **plain) as writer:
         for start in range(0, n, CHUNK):
             rng = np.random.default_rng([start, 0])
             size = min(CHUNK, n - start)
@@ -61,7 +62,8 @@ def write_rows(path, n, d):
             y = X[:, 0] + X[:, 1] + 0.5 * X[:, 2] * X[:, 3] > 0.0
             y = (y ^ (rng.random(size) < 0.1)).astype(np.int8)
             columns = [pa.array(X[:, j]) for j in range(d)]
-            writer.write_table(pa.table([*columns, pa.array(y)], schema=schema))
+            table = pa.table([*columns, pa.array(y)], schema=schema)
+            writer.write_table(table, row_group_size=GROUP)
 
 
 def fit_here(path, name, limit):
@@ -171,17 +173,38 @@ def run(path, name, limit, *more):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare_cluster(tables, n, d, options):
+def file_rows(n, d, folder):
+    """Rows of the table for a file and a table in memory, and print them."""
+    rows = []
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        path = Path(made) / "rows.parquet"
+        write_rows(path, n, d)
+        for name in make_models():
+            limit = int(LEAST + n * (d * A_CELL[name] + A_ROW[name]) / 2**20)
+            parted, whole = run(path, name, limit), run(path, name, 0)
+            same = "yes" if parted["nodes"] == whole["nodes"] else "NO"
+            for way, most, one in (
+                ("in memory", "-", whole),
+                ("file", limit, parted),
+            ):
+                row = [name, n, way, most, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
+                rows.append([*row, f"{one['cpu'] / whole['cpu']:.2f}", same])
+                print(*rows[-1], f"wall {one['wall']:.0f}", sep=" | ", flush=True)
+    return rows
+
+
+def compare_cluster(tables, sizes, d, options):
     """Fit on workers and in memory, and show the table."""
     limit, rows = options.limit or LIMIT, []
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        path = Path(folder) / "rows.parquet"
-        write_rows(path, n, d)
-        for name in [options.model] if options.model else make_models():
-            ways = {"two workers": run(path, name, limit, "--cluster")}
-            if not options.alone:
-                ways = {"in memory": run(path, name, 0)} | ways
-            rows += cluster_rows(name, n, ways)
+    for n in sizes:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            path = Path(folder) / "rows.parquet"
+            write_rows(path, n, d)
+            for name in [options.model] if options.model else make_models():
+                ways = {"two workers": run(path, name, limit, "--cluster")}
+                if not options.alone:
+                    ways = {"in memory": run(path, name, 0)} | ways
+                rows += cluster_rows(name, n, ways)
     header = ["model", "rows are", "rows", "peak of a worker, MB", "peak here, MB"]
     header += ["CPU s", "over in memory", "elapsed over in memory", "same bytes"]
     tables.show("large-cluster", header, rows)
@@ -206,7 +229,7 @@ def cluster_rows(name, n, ways):
 def main(argv=None):
     """Write the file, fit both models in both ways, and show the table."""
     parser = command.parser(__doc__, "quick")
-    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[5_000_000])
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--folder", help="where the file of rows is kept meanwhile")
     parser.add_argument("--only", help="fit this model here")
@@ -220,30 +243,16 @@ def main(argv=None):
         fit = fit_on_workers if options.cluster else fit_here
         fit(options.file, options.only, options.limit)
         return
-    n, d = (100_000 if options.quick else options.rows), options.columns
-    given = f"--rows {n} --columns {d}"
+    sizes, d = ([100_000] if options.quick else options.rows), options.columns
+    given = f"--rows {' '.join(map(str, sizes))} --columns {d}"
     if options.cluster:
         given = f"--cluster --limit {options.limit or LIMIT} {given}"
         given += " --alone" if options.alone else ""
         given += f" --model {options.model!r}" if options.model else ""
     tables = command.tables("large", options, given)
     if options.cluster:
-        compare_cluster(tables, n, d, options)
+        compare_cluster(tables, sizes, d, options)
         return
-    rows = []
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        path = Path(folder) / "rows.parquet"
-        write_rows(path, n, d)
-        for name in make_models():
-            limit = int(LEAST + n * (d * A_CELL[name] + A_ROW[name]) / 2**20)
-            parted, whole = run(path, name, limit), run(path, name, 0)
-            same = "yes" if parted["nodes"] == whole["nodes"] else "NO"
-            for way, most, one in (
-                ("in memory", "-", whole),
-                ("file", limit, parted),
-            ):
-                row = [name, way, most, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
-                rows.append([*row, f"{one['cpu'] / whole['cpu']:.2f}", same])
-                print(*rows[-1], f"wall {one['wall']:.0f}", sep=" | ", flush=True)
-    header = ["model", "rows from", "limit, MB", "peak, MB", "CPU s"]
+    rows = [row for n in sizes for row in file_rows(n, d, options.folder)]
+    header = ["model", "rows", "rows from", "limit, MB", "peak, MB", "CPU s"]
     tables.show("large-fit", [*header, "over in memory", "same bytes"], rows)
