@@ -119,7 +119,7 @@ def join_collected(found):
         return None if some[0] is None else np.concatenate(some)
 
     return Collected(
-        [np.concatenate(one) for one in zip(*columns, strict=True)],
+        join_columns(columns),
         np.concatenate(y),
         join(counts),
         join(weights),
@@ -129,9 +129,12 @@ def join_collected(found):
 
 def whole(parts):
     """Codes of all rows of some parts, column by column."""
-    return [
-        joined(codes) for codes in zip(*(part.columns for part in parts), strict=True)
-    ]
+    return join_columns([part.columns for part in parts])
+
+
+def join_columns(found):
+    """Columns of several parts, one part after the other."""
+    return [joined(codes) for codes in zip(*found, strict=True)]
 
 
 def joined(arrays):
