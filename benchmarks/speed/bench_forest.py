@@ -65,8 +65,11 @@ WORK = {
 }
 
 
-def peers(n_trees):
-    """Makers of the forests that are there, by name; says which are not."""
+def peers(n_trees, n_leaves=1 << 13):
+    """Makers of the forests that are there, by name; says which are not.
+
+    LightGBM's trees have at most so many leaves.
+    """
 
     def ours(seed):
         return ConfidenceForestClassifier(n_trees, bound=None, random_state=seed)
@@ -85,7 +88,7 @@ def peers(n_trees):
         return LGBMClassifier(
             boosting_type="rf",
             n_estimators=n_trees,
-            num_leaves=1 << 13,
+            num_leaves=n_leaves,
             min_child_samples=1,
             subsample=0.632,
             subsample_freq=1,
@@ -95,11 +98,16 @@ def peers(n_trees):
             verbose=-1,
         )
 
-    found = {OURS: ours, SCIKIT: scikit}
     optional = {
         "scikit-learn-intelex": ("sklearnex", intelex),
         "lightgbm": ("lightgbm", lightgbm),
     }
+    return {OURS: ours, SCIKIT: scikit} | installed(optional)
+
+
+def installed(optional):
+    """Of makers by name, each with the module it needs, those that can be used."""
+    found = {}
     for name, (module, make) in optional.items():
         if importlib.util.find_spec(module) is None:
             print(f"{name} is not installed: left out.")

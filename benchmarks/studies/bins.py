@@ -1,34 +1,51 @@
 """What bins save, and what they cost.
 
-    python benchmarks bins --data FOLDER [--repeats 3]
+    python benchmarks bins --data FOLDER [--repeats 3] [--part NAME ...]
 
 ``bins-speed``: CPU seconds of `fit` in one thread, encoding included, of forests of 20
 without a bound, a tree of 255 leaves and the default tree, each value by itself and in
 255 bins, beside scikit-learn's; medians of runs that take turns.
+
+``bins-peers``: the same of forests of 100 and of a tree of 255 leaves beside other
+libraries that bin, where they are installed: the forests of scikit-learn-intelex, of
+LightGBM, whose trees have 255 leaves at most, and of ydf; one tree of LightGBM.
+
+``bins-growth``: the same of the default tree on 500,000 rows and on ten times as many.
 
 ``bins-accuracy``: the default tree and a forest of 20 on real tables of more than 255
 rows, those larger than 6,000 cut to as many, two times five folds: points of accuracy
 and log loss with bins less those without, over the tables with their standard error.
 """
 
+import math
 import warnings
+from functools import partial
 
 import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, impute, table_names
+from common.generators import continuous
 from common.judging import scores, with_error
 from common.timing import interleaved, median
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
-from speed.bench_forest import WORK
+from speed.bench_forest import OURS, SCIKIT, WORK, installed, peers
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 BINS = (None, 255, 63)
 MAX_ROWS = 6_000
 N_TREES = 20
+N_TREES_BESIDE = 100
+N_LEAVES = 255
+ROWS = (500_000, 5_000_000)
 REPEATS = 2  # of the folds
+
+
+def tree_of_leaves(bins):
+    """Our tree of as many leaves as LightGBM's."""
+    return ConfidenceTreeClassifier(None, max_leaf_nodes=N_LEAVES, max_bins=bins)
 
 
 def makers(n_trees):
@@ -40,11 +57,9 @@ def makers(n_trees):
                 n_trees, bound=None, max_bins=bins, random_state=0
             ),
         ),
-        "tree of 255 leaves": (
-            DecisionTreeClassifier(max_leaf_nodes=255, random_state=0),
-            lambda bins: ConfidenceTreeClassifier(
-                None, max_leaf_nodes=255, max_bins=bins
-            ),
+        f"tree of {N_LEAVES} leaves": (
+            DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0),
+            tree_of_leaves,
         ),
         "default tree": (
             DecisionTreeClassifier(random_state=0),
@@ -74,6 +89,108 @@ def speed(tables, options):
     header = ["table", "model", "scikit-learn, CPU s"]
     header += [f"times faster, {named(bins)}" for bins in BINS]
     tables.show("bins-speed", [*header, "255 bins over each value"], rows)
+
+
+class YdfForest:
+    """The random forest of ydf, with its features in 255 bins."""
+
+    def __init__(self, n_trees):
+        self.n_trees = n_trees
+
+    def fit(self, X, y):
+        """Grow it in one thread, as deep as others."""
+        import ydf
+
+        ydf.verbose(0)
+        learner = ydf.RandomForestLearner(
+            label="y",
+            num_trees=self.n_trees,
+            max_depth=-1,
+            min_examples=1,
+            winner_take_all=False,
+            compute_oob_performances=False,
+            discretize_numerical_columns=True,
+            num_discretized_numerical_bins=255,
+            num_threads=1,
+        )
+        columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+        self.model = learner.train(columns | {"y": y})
+        return self
+
+
+def lightgbm_tree():
+    """One tree of LightGBM, or one for each of several classes."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=1,
+        num_leaves=N_LEAVES,
+        min_child_samples=1,
+        n_jobs=1,
+        verbose=-1,
+    )
+
+
+def beside(n_trees):
+    """Makers of forests and of trees, ours and others, by name."""
+    ours = f"{OURS}, each value"
+    forests = peers(n_trees, N_LEAVES)
+    del forests[SCIKIT]
+    forests = {
+        f"{OURS}, 255 bins": lambda seed: ConfidenceForestClassifier(
+            n_trees, bound=None, max_bins=255, random_state=seed
+        ),
+        ours: forests.pop(OURS),
+        **forests,
+        **installed({"ydf": ("ydf", lambda seed: YdfForest(n_trees))}),
+    }
+    trees = {
+        f"{OURS}, 255 bins": lambda seed: tree_of_leaves(255),
+        ours: lambda seed: tree_of_leaves(None),
+        **installed({"lightgbm": ("lightgbm", lambda seed: lightgbm_tree())}),
+    }
+    return {f"forest of {n_trees}": forests, f"tree of {N_LEAVES} leaves": trees}
+
+
+def other_libraries(tables, options):
+    """Time forests and trees that bin, ours and others."""
+    rows = []
+    for work, (make, n, d) in WORK.items():
+        X, y = make(n // 50 if options.quick else n, d)
+        for kind, found in beside(3 if options.quick else N_TREES_BESIDE).items():
+            calls = {name: partial(model(0).fit, X, y) for name, model in found.items()}
+            seconds = interleaved(calls, options.repeats)
+            ours = median(seconds[next(iter(found))])
+            for name, times in seconds.items():
+                one = median(times)
+                rows.append([work, kind, name, f"{one:.3g}", f"{one / ours:.2f}"])
+                print(*rows[-1], sep=" | ", flush=True)
+    header = ["table", "model", "", "seconds of fit", "of ours with bins"]
+    tables.show("bins-peers", header, rows)
+
+
+def growth(tables, options):
+    """Time the default tree on tables of which one is ten times as large."""
+    few, many = (n // 500 for n in ROWS) if options.quick else ROWS
+    X, y = continuous(many, 20)
+    calls = {
+        (bins, n): lambda bins=bins, n=n: ConfidenceTreeClassifier(max_bins=bins).fit(
+            X[:n], y[:n]
+        )
+        for n in (few, many)
+        for bins in (None, 255)
+    }
+    seconds = interleaved(calls, options.repeats)
+    rows = []
+    for bins in (None, 255):
+        one, other = (median(seconds[bins, n]) for n in (few, many))
+        expected = many * math.log(many) / (few * math.log(few))
+        rows.append(
+            [named(bins), f"{one:.3g}", f"{other:.3g}", f"{other / one / expected:.2f}"]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    header = ["", *(f"{n:,} x 20, seconds of fit" for n in (few, many)), "of n log n"]
+    tables.show("bins-growth", header, rows)
 
 
 def named(bins):
@@ -134,12 +251,21 @@ def accuracy(tables, options):
     tables.show("bins-accuracy", header, rows)
 
 
+PARTS = {
+    "speed": speed,
+    "peers": other_libraries,
+    "growth": growth,
+    "accuracy": accuracy,
+}
+
+
 def main(argv=None):
-    """Run both parts and show their tables."""
+    """Run the parts and show their tables."""
     parser = command.parser(__doc__, "data", "quick", repeats=3)
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     options = parser.parse_args(argv)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     note = f"medians of {options.repeats} runs that take turns"
     tables = command.tables("bins", options, note)
-    speed(tables, options)
-    accuracy(tables, options)
+    for part in options.part:
+        PARTS[part](tables, options)
