@@ -1,5 +1,6 @@
 """Walks over the rows of a node as tallies of their codes."""
 
+from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.utils._bits cimport lowest_bit
 from skconftree.utils._typedefs cimport int64_t, uint32_t
 
@@ -82,62 +83,69 @@ cdef inline void _write(
     scan.place[size] = last
 
 
-cdef intp_t walk_packed_tally(
-    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
-    const float64_t* total,
+cdef inline intp_t _add_up(
+    uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* place
 ) noexcept nogil:
-    # Without branches that depend on the classes of a level.
-    cdef intp_t K = scan.n_classes
-    cdef int64_t* whole = scan.counted
-    cdef float64_t* left = scan.left
-    cdef float64_t* phi_left = scan.phi_left
-    cdef float64_t* phi_right = scan.phi_right
-    cdef float64_t* n_left = scan.n_left
-    cdef intp_t* place = scan.place
-    cdef bint additive = scan.additive
-    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
-    cdef uint64_t sums = 0          # packed
-    cdef int64_t constant = 0
+    # Packed counts of the levels that have rows, up to and with each, and these levels;
+    # how many there are.
+    cdef uint64_t total = 0
     cdef intp_t size = 0
-    cdef intp_t k, b, c
-    cdef uint64_t marks, packed
-    cdef int64_t l, weight, squares, products
-    for c in range(K):
-        whole[c] = <int64_t> total[c]
-        constant += whole[c] * whole[c]
+    cdef intp_t k, b
+    cdef uint64_t marks
     for k in range((n_levels + 63) // 64):
         marks = present[k]
         present[k] = 0
         while marks != 0:
             b = 64 * k + lowest_bit(marks)
             marks &= marks - 1
-            sums += tally[b]
+            total += tally[b]
             tally[b] = 0
-            packed = sums
-            weight = 0
-            if additive:
-                squares = 0
-                products = 0
-                for c in range(K):
-                    l = <int64_t> (packed & mask)
-                    packed >>= bits
-                    weight += l
-                    squares += l * l
-                    products += l * whole[c]
-                phi_left[size] = squares
-                phi_right[size] = constant - 2 * products + squares
-            else:
-                for c in range(K):
-                    l = <int64_t> (packed & mask)
-                    packed >>= bits
-                    weight += l
-                    left[size * K + c] = l
-            n_left[size] = weight
+            sums[size] = total
             place[size] = b
             size += 1
-    size -= 1       # behind the last level there is no test
-    if size > 0:
-        scan.take(size)
+    return size
+
+
+cdef intp_t walk_packed_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil:
+    # Many levels at a time, class by class.
+    cdef intp_t K = scan.n_classes
+    cdef float64_t* left = scan.left
+    cdef float64_t* phi_left = scan.phi_left
+    cdef float64_t* phi_right = scan.phi_right
+    cdef float64_t* n_left = scan.n_left
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef float64_t constant = 0.0
+    cdef uint64_t sums[MAX_LEVELS]
+    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.place) - 1
+    cdef float64_t l, whole
+    cdef intp_t i, c
+    if size <= 0:       # behind the last level there is no test
+        return 0
+    for c in range(K):
+        constant += total[c] * total[c]
+    for i in range(size):
+        n_left[i] = 0.0
+        phi_left[i] = 0.0
+        phi_right[i] = constant
+    for c in range(K):
+        whole = 2.0 * total[c]
+        if scan.additive:
+            for i in range(size):
+                l = <float64_t> <int32_t> (sums[i] & mask)
+                sums[i] >>= bits
+                n_left[i] += l
+                phi_left[i] += l * l
+                phi_right[i] += l * (l - whole)
+        else:
+            for i in range(size):
+                l = <float64_t> <int32_t> (sums[i] & mask)
+                sums[i] >>= bits
+                n_left[i] += l
+                left[i * K + c] = l
+    scan.take(size)
     return size
 
 
