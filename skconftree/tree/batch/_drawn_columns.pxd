@@ -1,7 +1,9 @@
 # What a table of the rows of a sample would say of its columns.
 
-from skconftree.tables._encoded_table cimport EncodedTable
-from skconftree.utils._typedefs cimport int32_t, intp_t, uint8_t, uint64_t
+from skconftree.tables._encoded_table cimport Column, EncodedTable, floor_of
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, intp_t, uint8_t, uint64_t,
+)
 
 cdef enum:
     NO_CODE = 0x7FFFFFFF
@@ -22,3 +24,22 @@ cdef bint describe_column(
     EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
     const int32_t* count, uint8_t* found, DrawnColumn* column,
 ) noexcept nogil
+
+
+# The value of a row that has this code, and the smallest that such a code stands for.
+cdef inline float32_t value_of(
+    EncodedTable table, intp_t feature, intp_t row, int32_t code
+) noexcept nogil:
+    cdef const Column* column = &table.columns[feature]
+    if column.levels != NULL:
+        return column.levels[code]
+    return column.values[row * table.stride]
+
+
+cdef inline float32_t smallest_of(
+    EncodedTable table, intp_t feature, intp_t row, int32_t code
+) noexcept nogil:
+    cdef const Column* column = &table.columns[feature]
+    if column.levels != NULL:
+        return floor_of(column, code)
+    return column.values[row * table.stride]

@@ -17,7 +17,7 @@
 
 from skconftree.tables._encoded_table cimport EncodedTable
 from skconftree.tables._row_codes cimport RowCodes
-from skconftree.tree.batch._code_tally cimport CodeTally
+from skconftree.tree.batch._code_tally cimport MOST_COLUMNS, CodeTally
 from skconftree.tree.batch._drawn_columns cimport DrawnColumn
 from skconftree.tree.batch._pruned_walk cimport PrunedWalk
 from skconftree.tree.batch._rank_sort cimport RankSort
@@ -28,7 +28,7 @@ from skconftree.tree.split._source cimport ValueCounts
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint64_t,
+    float64_t, int32_t, intp_t, label_t, uint8_t, uint64_t,
 )
 
 
@@ -47,6 +47,8 @@ cdef class DrawnSource(RowSource):
     cdef uint64_t* spare            # [n_rows] rows on their way
 
     # The node, from its start.
+    cdef int32_t coming[MOST_COLUMNS]   # features that will be walked and may be counted
+    cdef intp_t n_coming                # at once
     cdef intp_t looked_up           # the feature whose codes these are; -1 = none
     cdef int32_t* codes             # [n_rows]
     cdef intp_t sided               # the feature whose cut the rows are parted by in
@@ -75,13 +77,8 @@ cdef class DrawnSource(RowSource):
         self, const label_t* y, const int32_t* count, bint multiway
     ) except -1 nogil
     cdef void _look_up(self, intp_t feature) noexcept nogil
-    cdef float32_t _value(
-        self, intp_t feature, intp_t row, int32_t code
-    ) noexcept nogil
-    cdef float32_t _floor(
-        self, intp_t feature, intp_t row, int32_t code
-    ) noexcept nogil
     cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil
+    cdef bint _counts_all(self, Scan scan) noexcept nogil
     cdef void _tally_plain(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil
     cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil

@@ -3,12 +3,15 @@
 from libc.math cimport fmin
 from libc.string cimport memset
 
-from skconftree.tables._encoded_table cimport Column, floor_of
+from skconftree.tables._encoded_table cimport Column
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._row_codes cimport CodeColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport SORT_LIMIT
-from skconftree.tree.batch._drawn_columns cimport NO_CODE, describe_column
+from skconftree.tree.batch._code_tally cimport MOST_COLUMNS, CodeTally
+from skconftree.tree.batch._drawn_columns cimport (
+    NO_CODE, describe_column, smallest_of, value_of,
+)
 from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._pruned_walk cimport LEAST_PRUNED, PrunedWalk
@@ -127,12 +130,25 @@ cdef class DrawnSource(RowSource):
         self.looked_up = -1
         self.sided = -1
         self.packed.begin(self.node.n)
+        self.n_coming = 0
         if self.repeated:
             self.node.n_repeated = self.node.n
         self.n_walked = fmin(
             self.node.n_repeated,
             <float64_t> REPEATS * (self.node.record.end - self.node.record.start),
         )
+
+    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil:
+        # Those that are walked, and not over some of the rows.
+        cdef const DrawnColumn* column
+        cdef intp_t i
+        for i in range(n):
+            column = &self.columns[features[i]]
+            if self.n_coming < MOST_COLUMNS and column.coded and not (
+                column.has_missing or self.table.columns[features[i]].nominal
+            ):
+                self.coming[self.n_coming] = features[i]
+                self.n_coming += 1
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         cdef const float64_t* distinct = &self.node.root.distinct[0]
@@ -150,24 +166,6 @@ cdef class DrawnSource(RowSource):
         self.row_codes.look_up(
             feature, self.rows + start, self.node.record.end - start, self.codes
         )
-
-    cdef float32_t _value(
-        self, intp_t feature, intp_t row, int32_t code
-    ) noexcept nogil:
-        # Of a row that has this code.
-        cdef const Column* column = &self.table.columns[feature]
-        if column.levels != NULL:
-            return column.levels[code]
-        return column.values[row * self.table.stride]
-
-    cdef float32_t _floor(
-        self, intp_t feature, intp_t row, int32_t code
-    ) noexcept nogil:
-        # The smallest value that such a code stands for.
-        cdef const Column* column = &self.table.columns[feature]
-        if column.levels != NULL:
-            return floor_of(column, code)
-        return self._value(feature, row, code)
 
     # -- walks --------------------------------------------------------------------
 
@@ -204,6 +202,7 @@ cdef class DrawnSource(RowSource):
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef const int32_t* codes = NULL
+        cdef intp_t found
         if self.packed.bits == 0:
             self._tally_plain(feature)
             return walk_plain_tally(
@@ -211,12 +210,32 @@ cdef class DrawnSource(RowSource):
             )
         if self.columns[feature].has_missing:
             codes = self.seen_codes
+        else:
+            if self.n_coming > 0 and self._counts_all(scan):
+                self.packed.add_columns(
+                    self.row_codes, self.coming, self.n_coming, self.walked_rows,
+                    self.n_seen,
+                )
+                self.n_coming = 0
+            found = self.packed.walk_waiting(
+                feature, scan, n_levels, self.node.counts
+            )
+            if found >= 0:
+                return found
         tally_packed(
             self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
             self.walked_rows, self.n_seen, self.packed.bits, self.packed.counts,
             self.packed.present,
         )
         return self.packed.walk(scan, n_levels, self.node.counts)
+
+    cdef inline bint _counts_all(self, Scan scan) noexcept nogil:
+        # Whether walk() counts, however many levels a column has.
+        if 2 * self.n_walked >= MAX_LEVELS * self.node.n_classes:
+            return True
+        return (scan.squares or not scan.additive) and (
+            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
+        )
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
@@ -344,12 +363,12 @@ cdef class DrawnSource(RowSource):
         if not self.codes[least] < self.codes[most]:
             return -1
         threshold[0] = drawn_between(
-            self._value(
-                feature, row_of(self.rows[self.node.record.start + least]),
+            value_of(
+                self.table, feature, row_of(self.rows[self.node.record.start + least]),
                 self.codes[least],
             ),
-            self._value(
-                feature, row_of(self.rows[self.node.record.start + most]),
+            value_of(
+                self.table, feature, row_of(self.rows[self.node.record.start + most]),
                 self.codes[most],
             ),
             u,
@@ -383,9 +402,10 @@ cdef class DrawnSource(RowSource):
         if self.sided != feature or self.sided_place != place:
             self._set_sides(feature, place)
         return midpoint(
-            self._value(feature, self.parted.below, <int32_t> place),
-            self._floor(
-                feature, self.parted.above, <int32_t> self.parted.code_above
+            value_of(self.table, feature, self.parted.below, <int32_t> place),
+            smallest_of(
+                self.table, feature, self.parted.above,
+                <int32_t> self.parted.code_above,
             ),
         )
 

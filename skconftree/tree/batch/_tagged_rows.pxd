@@ -61,6 +61,13 @@ cdef void tally_packed(
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil
 
+# The same of several columns at once, whose codes lie at these offsets from that of a row
+# and whose tallies, of 256 codes each, follow each other.
+cdef void tally_packed_columns(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
+    const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
+) noexcept nogil
+
 # The same, each class by itself: the tally is [256, n_classes].
 cdef void tally_plain(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,

@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 
 cdef enum:
     MOST_PACKED = 16        # classes
+    N_CODES = 256
     N_WORDS = 4             # of `present`
 
 
@@ -51,6 +52,73 @@ cdef void tally_packed(
             code = column[<intp_t> row_of(word) * stride]
             tally[code] += _packed(word, bits)
             present[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef void _tally_two(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, const uint64_t* rows,
+    intp_t n, intp_t bits, uint64_t* tally
+) noexcept nogil:
+    cdef const uint8_t* c0 = codes + offsets[0]
+    cdef const uint8_t* c1 = codes + offsets[1]
+    cdef uint64_t one
+    cdef intp_t i, row
+    for i in range(n):
+        row = <intp_t> row_of(rows[i]) * stride
+        one = _packed(rows[i], bits)
+        tally[c0[row]] += one
+        (tally + N_CODES)[c1[row]] += one
+
+
+cdef void _tally_four(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, const uint64_t* rows,
+    intp_t n, intp_t bits, uint64_t* tally
+) noexcept nogil:
+    cdef const uint8_t* c0 = codes + offsets[0]
+    cdef const uint8_t* c1 = codes + offsets[1]
+    cdef const uint8_t* c2 = codes + offsets[2]
+    cdef const uint8_t* c3 = codes + offsets[3]
+    cdef uint64_t one
+    cdef intp_t i, row
+    for i in range(n):
+        row = <intp_t> row_of(rows[i]) * stride
+        one = _packed(rows[i], bits)
+        tally[c0[row]] += one
+        (tally + N_CODES)[c1[row]] += one
+        (tally + 2 * N_CODES)[c2[row]] += one
+        (tally + 3 * N_CODES)[c3[row]] += one
+
+
+cdef void tally_packed_columns(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
+    const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
+) noexcept nogil:
+    cdef const uint8_t* row
+    cdef intp_t done = 0
+    cdef intp_t i, k, code
+    while done + 4 <= n_columns:
+        _tally_four(
+            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
+        )
+        done += 4
+    if done + 2 <= n_columns:
+        _tally_two(
+            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
+        )
+        done += 2
+    if n > MARKED_ROWS:
+        for k in range(done):
+            mark_present(tally + N_CODES * k, present + N_WORDS * k)
+    else:
+        for i in range(n):
+            row = codes + <intp_t> row_of(rows[i]) * stride
+            for k in range(done):
+                code = row[offsets[k]]
+                present[N_WORDS * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
+    for k in range(done, n_columns):
+        tally_packed(
+            codes + offsets[k], stride, NULL, rows, n, bits, tally + N_CODES * k,
+            present + N_WORDS * k,
+        )
 
 
 cdef void tally_plain(

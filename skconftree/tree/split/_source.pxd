@@ -12,7 +12,7 @@ from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, intp_t, label_t, uint32_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint32_t,
 )
 
 cdef enum:
@@ -55,6 +55,8 @@ cdef class Source:
 
     # A node has been entered: self.node is about it, and may be told more.
     cdef void begin(self) noexcept nogil
+    # These attributes will be asked about, one by one.
+    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil
     # Weight of the node's labelled rows by RootFacts.distinct. Of tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 

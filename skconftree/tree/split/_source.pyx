@@ -34,6 +34,9 @@ cdef class Source:
     cdef void begin(self) noexcept nogil:
         pass
 
+    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil:
+        pass
+
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         return self.node.n
 

@@ -13,7 +13,7 @@ from skconftree.tree.split._source cimport Source
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._tests cimport NodeTests
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t
 
 
 cdef class Splitter:
@@ -32,6 +32,7 @@ cdef class Splitter:
     cdef int32_t* sample            # [n_features] features examined, if so
     cdef int32_t* visited           # those that vary, ascending
     cdef intp_t n_visited
+    cdef uint64_t draw_key           # of the last feature drawn
 
     # Make room for features with this many categories.
     cdef int reserve_categories(self, intp_t room) except -1
@@ -55,6 +56,7 @@ cdef class Splitter:
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void _visit_features(self) noexcept nogil
+    cdef void _draw_feature(self, intp_t j) noexcept nogil
     cdef bint _accepts(self, Split* split) noexcept nogil
     cdef bint _decide(self, Split* split) noexcept nogil
     cdef float64_t _improvement(self, const Children* children) noexcept nogil

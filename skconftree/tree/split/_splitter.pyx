@@ -152,31 +152,32 @@ cdef class Splitter:
         # Scan the features, or a random sample of max_features that are not
         # constant and, together, have at least one test.
         cdef NodeRecord* record = self.node.record
-        cdef uint64_t key = self.node.visit_key
         cdef int32_t* features = record.features
         cdef bint sampling = self.sampling
-        cdef intp_t remaining = record.n_features
+        cdef intp_t n_drawn = 0
         cdef intp_t kept = 0
         cdef intp_t n_varying = 0
         cdef intp_t n_tested = 0
         cdef float64_t n_tests = 0.0
-        cdef intp_t j, k
+        cdef intp_t j
         cdef int32_t feature
         self.n_visited = 0
         self.visited = self.sample if sampling else features
+        self.draw_key = self.node.visit_key
+        if sampling:        # so many will be visited in any case
+            n_drawn = min(self.max_features, record.n_features)
+            for j in range(n_drawn):
+                self._draw_feature(j)
+            self.source.announce(features, n_drawn)
         for j in range(record.n_features):
             if sampling:
                 if n_varying >= self.max_features and n_tests > 0.0:
                     features[kept] = features[j]
                     kept += 1
                     continue
-                key = mix(key)
-                k = j + <intp_t> (key % <uint64_t> remaining)
-                feature = features[k]
-                features[k] = features[j]
-            else:
-                feature = features[j]
-            remaining -= 1
+                if j >= n_drawn:
+                    self._draw_feature(j)
+            feature = features[j]
             if self.selection.examine(feature, self.tests) == 0:
                 continue
             n_varying += 1
@@ -197,6 +198,15 @@ cdef class Splitter:
                 n_tests += self.selection.best_of[self.visited[j]].n_tests
         self.node.facts.n_tests = n_tests
         self.node.facts.n_varying = n_tested
+
+    cdef inline void _draw_feature(self, intp_t j) noexcept nogil:
+        # The next of those that are left.
+        cdef int32_t* features = self.node.record.features
+        cdef uint64_t left = <uint64_t> (self.node.record.n_features - j)
+        cdef intp_t k
+        self.draw_key = mix(self.draw_key)
+        k = j + <intp_t> (self.draw_key % left)
+        features[j], features[k] = features[k], features[j]
 
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
