@@ -1,5 +1,6 @@
 """Parts of a table that Dask has, where they are: partitions of a DataFrame."""
 
+from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
@@ -67,23 +68,27 @@ class DaskParts:
 
         calls = list(self._calls(_Counted(task), columns, by_row))
         joined = dask.delayed(_Joined(task), traverse=False)
-        at_once, total = len(calls), None
-        if _client() is not None:
-            # sums of all parts would wait on the workers for others to be joined with
-            at_once = JOINED * _n_threads()
-        for begin in range(0, len(calls), at_once):
-            found = calls[begin : begin + at_once]
+
+        def sum_of(found):
             while len(found) > 1:
                 found = [
                     joined(*found[first : first + JOINED])
                     for first in range(0, len(found), JOINED)
                 ]
-            one = found[0].compute()
-            if total is None:
-                total = one
-            else:
-                task.join(total, one)
-        return total
+            return found[0]
+
+        client = _client()
+        if client is None:
+            return sum_of(calls).compute()
+        # What all parts have found would wait on the workers to be joined. So there are
+        # some at a time, and others behind them for workers that are done.
+        at_once, total, begun = JOINED * _n_threads(), task.start(), deque()
+        for begin in range(0, len(calls), at_once):
+            begun.append(client.compute(sum_of(calls[begin : begin + at_once])))
+            if len(begun) > 1:
+                task.join(total, begun.popleft().result())
+        task.join(total, begun.popleft().result())
+        return task.found(total)
 
     def engine(self, task, columns, positions, *by_row):
         """Have the parts coded where they are; one after the other without a cluster.
@@ -175,9 +180,9 @@ class _Counted:
         self.task = task
 
     def __call__(self, frame, *rows):
-        found = self.task.start()
-        self.task.count(found, frame, *rows)
-        return found
+        counts = self.task.start()
+        self.task.count(counts, frame, *rows)
+        return self.task.found(counts)
 
 
 class _Joined:
@@ -190,7 +195,7 @@ class _Joined:
         total = self.task.start()
         for one in found:
             self.task.join(total, one)
-        return total
+        return self.task.found(total)
 
 
 def is_of_dask(source):

@@ -36,16 +36,12 @@ class Cells(NamedTuple):
             np.zeros(shape, np.uint32),
         )
 
-    def add(self, other):
-        """Add the values of another part."""
-        np.add(self.counts, other.counts, out=self.counts)
-        np.minimum(self.least, other.least, out=self.least)
-        np.maximum(self.most, other.most, out=self.most)
-
-    def in_order(self):
-        """The cells that have values, ascending."""
-        some = self.counts.ravel() > 0
-        return Cells(*(one.ravel()[some] for one in self))
+    def add(self, places, others):
+        """Add the values of other cells, which are at these places."""
+        counts, least, most = (one.reshape(-1) for one in self)
+        counts[places] += others.counts
+        least[places] = np.minimum(least[places], others.least)
+        most[places] = np.maximum(most[places], others.most)
 
     def joined(self, other):
         """These cells and others between them, ascending."""
@@ -54,21 +50,28 @@ class Cells(NamedTuple):
         return Cells(*(one[order] for one in both))
 
 
-class Values:
-    """What a pass has found of a column.
+class Found(NamedTuple):
+    """What a pass has found of a column in some parts.
 
-    `few` are its values, None if there are more than 256 or nobody looks.
+    A bit of `marks` says of each cell whether it has values; those that do are `cells`,
+    ascending. `few` are the column's values, None if there are more than 256 or nobody
+    looks.
     """
+
+    marks: np.ndarray
+    cells: Cells
+    few: np.ndarray | None
+    n_missing: int
+
+
+class Values:
+    """What a pass finds of a column, part by part."""
 
     def __init__(self, question):
         self.question = question
         self.cells = Cells.empty(max(len(question.prefixes), 1), question.next_bits)
         self.few = np.zeros(0, np.uint32) if question.known == 0 else None
         self.n_missing = 0
-
-    def __getstate__(self):
-        # Who adds it up knows the question, a quarter of a megabyte.
-        return {**vars(self), "question": None}
 
     def count(self, X, feature):
         """Add the values of rows."""
@@ -85,12 +88,19 @@ class Values:
         if self.few is not None:
             self._join_few(few_values(X, feature))
 
-    def add(self, other):
-        """Add the values of another part."""
-        self.cells.add(other.cells)
-        self.n_missing += other.n_missing
+    def add(self, found):
+        """Add the values of other parts."""
+        places = np.unpackbits(found.marks, count=self.cells.counts.size)
+        self.cells.add(np.flatnonzero(places), found.cells)
+        self.n_missing += found.n_missing
         if self.few is not None:
-            self._join_few(other.few)
+            self._join_few(found.few)
+
+    def found(self):
+        """What has been found."""
+        some = self.cells.counts.ravel() > 0
+        cells = Cells(*(one.ravel()[some] for one in self.cells))
+        return Found(np.packbits(some), cells, self.few, self.n_missing)
 
     def _join_few(self, others):
         few = None if others is None else np.union1d(self.few, others)
@@ -138,18 +148,17 @@ class ColumnValues:
         n_values = len(self.few) - (self.n_missing > 0)
         return not self.max_bins or n_values <= self.max_bins
 
-    def learn(self, values):
+    def learn(self, found):
         """Take what a pass has found in all parts, and ask further unless all is known.
 
         Only then is there a question.
         """
         self.question = None
-        found = values.cells.in_order()
         if self._known is None:
-            self.few, self.n_missing = values.few, values.n_missing
-            self._known = found
+            self.few, self.n_missing = found.few, found.n_missing
+            self._known = found.cells
         else:
-            self._known = self._known.joined(found)
+            self._known = self._known.joined(found.cells)
         if self.is_few or not self.max_bins:
             return
         n, least, most = self._known

@@ -90,8 +90,8 @@ class ParquetParts:
         self._for_each(count, columns, by_row, team)
         first, *others = states.values()
         for one in others:
-            task.join(first, one)
-        return first
+            task.join(first, task.found(one))
+        return task.found(first)
 
     def each(self, function, columns, *by_row, team=None):
         """Call a function of each batch, of where it begins, and the arrays' part."""

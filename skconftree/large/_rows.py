@@ -95,8 +95,8 @@ class PartedRows:
                 *self._by_row,
                 team=team,
             )
-            for j, values in found.items():
-                numeric[j].learn(values)
+            for j, one in found.items():
+                numeric[j].learn(one)
         self._check_few(numeric, max_bins)
         n_levels = np.zeros(self.shape[1], np.intp)
         if nominal.any():
@@ -183,18 +183,23 @@ class _Counting(NamedTuple):
         """Nothing yet."""
         return {j: Values(question) for j, question in self.asked.items()}
 
-    def count(self, found, frame, kept=None):
+    def count(self, values, frame, kept=None):
         """Add the rows of a part."""
         X = self.reader.read(frame, kept)
         for start in range(0, len(X), IN_CACHE):
             rows = X[start : start + IN_CACHE]
-            for j, values in found.items():
-                values.count(rows, j)
+            for j, one in values.items():
+                one.count(rows, j)
 
-    def join(self, found, other):
-        """Add what another part has found."""
-        for j, values in found.items():
-            values.add(other[j])
+    def join(self, values, found):
+        """Add what has been found in other parts."""
+        for j, one in found.items():
+            values[j].add(one)
+
+    @staticmethod
+    def found(values):
+        """What has been found, which is much smaller."""
+        return {j: one.found() for j, one in values.items()}
 
 
 class _Coding(NamedTuple):
