@@ -35,12 +35,6 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 CHUNK, GROUP = 500_000, 250_000  # rows made at a time, and those of a row group
 LEAST = 200  # megabytes of a fit that do not depend on the table
 WORKERS, LIMIT = 2, 1024  # and megabytes of one
-# Free memory that a worker keeps for the next partition, as the guide says.
-KEPT = {
-    "MALLOC_MMAP_THRESHOLD_": 2**25,
-    "MALLOC_TRIM_THRESHOLD_": 2**26,
-    "MALLOC_ARENA_MAX": 1,
-}
 A_CELL, A_ROW = {"tree": 1.0, "forest of 10": 2.2}, {"tree": 30, "forest of 10": 75}
 
 
@@ -117,8 +111,6 @@ def fit_on_workers(path, name, limit):
     # the system has a limit; Dask need not pause or write to disk before
     thresholds = ("target", "spill", "pause", "terminate")
     dask.config.set({f"distributed.worker.memory.{one}": False for one in thresholds})
-    environ = "distributed.nanny.pre-spawn-environ"
-    dask.config.set({f"{environ}.{name}": value for name, value in KEPT.items()})
     with (
         LocalCluster(
             n_workers=WORKERS,
