@@ -42,13 +42,19 @@ class DaskParts:
 
         parts, take = self._parts(columns)
         called = dask.delayed(_Part(function, take), traverse=False)
-        start = 0
+        calls, start = [], 0
         for place, (part, stop) in enumerate(
             zip(parts, self._stops.tolist(), strict=True)
         ):
             rows = [one[start:stop] for one in by_row]
-            yield called(part, place, start, stop, *rows)
+            calls.append(called(part, place, start, stop, *rows))
             start = stop
+        if _are_on_workers(parts):
+            return calls
+        # A task makes its part, unless others need it too: parts that were made before
+        # would wait in memory for what is done with them.
+        with dask.config.set({"optimization.fuse.delayed": True}):
+            return dask.optimize(*calls)
 
     def map(self, function, columns, *by_row):
         """Call a function of each part, and the arrays' part that is its rows'.
@@ -57,7 +63,7 @@ class DaskParts:
         """
         import dask
 
-        calls = list(self._calls(function, columns, by_row))
+        calls = self._calls(function, columns, by_row)
         at_once = AT_ONCE * _n_threads()
         for first in range(0, len(calls), at_once):
             yield from dask.compute(*calls[first : first + at_once])
@@ -66,7 +72,7 @@ class DaskParts:
         """Add up what a task counts in each part; Dask has threads of its own."""
         import dask
 
-        calls = list(self._calls(_Counted(task), columns, by_row))
+        calls = self._calls(_Counted(task), columns, by_row)
         joined = dask.delayed(_Joined(task), traverse=False)
 
         def sum_of(found):
@@ -204,6 +210,15 @@ def is_of_dask(source):
         base.__module__.partition(".")[0] in ("dask", "dask_expr")
         for base in type(source).__mro__
     )
+
+
+def _are_on_workers(parts):
+    # Whether some of them have been made.
+    if _client() is None:
+        return False
+    from distributed import futures_of
+
+    return bool(futures_of(parts))
 
 
 def sizes_of(parts):

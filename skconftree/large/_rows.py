@@ -241,7 +241,9 @@ class _CodingPart(NamedTuple):
 
     def __call__(self, frame, labels, kept=None):
         coding, y = self.coding.made(), labels if kept is None else labels[kept]
-        codes, stop = [np.empty(len(y), dtype) for dtype in coding.dtypes], 0
+        # many small pieces of memory would lie between what is had for a while only
+        codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
+        stop = 0
         for begin in range(0, frame.shape[0], IN_CACHE):
             rows = slice(begin, begin + IN_CACHE)
             # never all as floats beside the part as it is

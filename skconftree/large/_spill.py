@@ -11,32 +11,34 @@ AT_ONCE = 1 << 20  # bytes written at a time where a system has no better way
 
 
 def make_arrays(lengths, dtypes, folder):
-    """Make arrays; in one file of a folder unless that is None.
+    """Make arrays in one piece of memory, or in one file of a folder.
 
     The file has no name and takes its whole size at once, so that a full disk is found
-    out now. It ends with the last array.
+    out now. Memory and file end with the last array.
     """
-    if folder is None:
-        return [np.empty(n, one) for n, one in zip(lengths, dtypes, strict=True)]
     sizes = [n * np.dtype(one).itemsize for n, one in zip(lengths, dtypes, strict=True)]
     padded = [-(-size // CACHE_LINE) * CACHE_LINE for size in sizes]
     total = max(sum(padded), 1)
+    piece = np.empty(total, np.uint8) if folder is None else _mapped(total, folder)
+    arrays, start = [], 0
+    for n, dtype, size in zip(lengths, dtypes, padded, strict=True):
+        arrays.append(np.frombuffer(piece, dtype, n, start))
+        start += size
+    return arrays
+
+
+def _mapped(n_bytes, folder):
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            _take(file, total)
-            mapped = mmap.mmap(file.fileno(), total)
+            _take(file, n_bytes)
+            return mmap.mmap(file.fileno(), n_bytes)
     except OSError as error:
         raise OSError(
             error.errno,
-            f"temp_folder has no file of {total} bytes for the codes of the table: "
+            f"temp_folder has no file of {n_bytes} bytes for the codes of the table: "
             f"{error.strerror}",
             os.fspath(folder),
         ) from error
-    arrays, start = [], 0
-    for n, dtype, size in zip(lengths, dtypes, padded, strict=True):
-        arrays.append(np.frombuffer(mapped, dtype, n, start))
-        start += size
-    return arrays
 
 
 def _take(file, n_bytes):
