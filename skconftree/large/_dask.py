@@ -1,6 +1,6 @@
 """Parts of a table that Dask has, where they are: partitions of a DataFrame."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
@@ -49,12 +49,7 @@ class DaskParts:
             rows = [one[start:stop] for one in by_row]
             calls.append(called(part, place, start, stop, *rows))
             start = stop
-        if _are_on_workers(parts):
-            return calls
-        # A task makes its part, unless others need it too: parts that were made before
-        # would wait in memory for what is done with them.
-        with dask.config.set({"optimization.fuse.delayed": True}):
-            return dask.optimize(*calls)
+        return _apart(calls, made=_are_on_workers(parts))
 
     def map(self, function, columns, *by_row):
         """Call a function of each part, and the arrays' part that is its rows'.
@@ -179,6 +174,18 @@ class _Part(NamedTuple):
         return self.function(self.take(part, place), *rows)
 
 
+class _Whole:
+    """A task, and those that make what it needs, one after the other."""
+
+    def __init__(self, graph, key):
+        self.graph, self.key = graph, key
+
+    def __call__(self):
+        import dask
+
+        return dask.get(self.graph, self.key)
+
+
 class _Counted:
     """What a task counts in one part."""
 
@@ -210,6 +217,26 @@ def is_of_dask(source):
         base.__module__.partition(".")[0] in ("dask", "dask_expr")
         for base in type(source).__mro__
     )
+
+
+def _apart(calls, made):
+    # Each task with what it needs alone. It makes its part, unless that is there or
+    # others need it too: parts made before would wait in memory for their turn.
+    import dask
+    from dask.delayed import Delayed
+    from dask.optimization import cull
+
+    graph = dict(dask.optimize(*calls)[0].dask)
+    found = [(one.key, *cull(graph, [one.key])) for one in calls]
+    times = Counter(key for _, needed, _ in found for key in needed)
+    apart = []
+    for key, needed, keys in found:
+        others = {one for some in keys.values() for one in some} - set(needed)
+        if made or others or any(times[one] > 1 for one in needed):
+            apart.append(Delayed(key, needed))
+        else:
+            apart.append(dask.delayed(_Whole(needed, key), traverse=False)())
+    return apart
 
 
 def _are_on_workers(parts):

@@ -63,6 +63,26 @@ def test_an_empty_partition_and_rows_that_are_left_out():
         assert pickle.dumps(found) == pickle.dumps(whole_fit(MODELS[0], kept))
 
 
+def test_a_task_makes_its_part_unless_others_need_it_too():
+    frame, made = make_frame(), []
+
+    def make(place):
+        made.append(place)
+        return frame.iloc[place : place + 300]
+
+    with dask.config.set(scheduler="synchronous"):
+        parts = [dask.delayed(make)(place) for place in (0, 300, 600)]
+        parts = dd.from_delayed(parts, meta=frame, verify_meta=False)
+        for n_parts in (3, 6):
+            calls = _dask.DaskParts.of(parts.repartition(npartitions=n_parts))
+            calls = calls._calls(len, ["one", "two"], ())
+            for call in calls:  # alone: what else it needs is not sent with it
+                assert (len(call.dask) == 1) == (n_parts == 3)
+            made.clear()
+            assert sum(dask.compute(*calls)) == len(frame)
+            assert sorted(made) == [0, 300, 600]
+
+
 def test_types_that_differ_between_partitions():
     frame = make_frame()
 
