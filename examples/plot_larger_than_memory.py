@@ -54,7 +54,8 @@ with open("/proc/self/status") as file:
 limit = int(taken) * 2**10 + 130 * 2**20
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 if task == "load":
-    pyarrow.parquet.read_table(path, use_threads=False)
+    # Threads that read ahead may wait for ever where memory has run out.
+    pyarrow.parquet.read_table(path, use_threads=False, pre_buffer=False)
 else:
     tree = ConfidenceTreeClassifier(max_bins=255, max_leaf_nodes=8)
     joblib.dump(large.fit(tree, path, target="fails", temp_folder=folder), model)
