@@ -6,6 +6,7 @@ test. The functions called here have no guard and exist in that build only.
 """
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,30 @@ def ignored(monkeypatch):
     seen = []
     monkeypatch.setattr(sys, "unraisablehook", seen.append)
     return seen
+
+
+def computed(text):
+    """Members of enums whose value is computed, in a module's text."""
+    bodies = re.findall(
+        r"^c(?:p?)def enum.*:\n((?:[ ]{4}.*\n|\n)+)", text, re.MULTILINE
+    )
+    members = (
+        line.partition("#")[0].partition("=") for line in "".join(bodies).split("\n")
+    )
+    return [
+        name.strip()
+        for name, _, value in members
+        if value and not re.fullmatch(r"-?(0x[0-9A-Fa-f]+|[0-9]+)", value.strip())
+    ]
+
+
+def test_enums_are_plain_numbers():
+    # Cython cannot compile a computed one where overflow is checked.
+    assert computed("cdef enum:\n    A = 2  # 1 + 1\n    B = 1 + 1\n") == ["B"]
+    sources = [*ROOT.glob("skconftree/**/*.pyx"), *ROOT.glob("skconftree/**/*.pxd")]
+    found = {path.name: computed(path.read_text("utf-8")) for path in sources}
+    assert len(found) > 100
+    assert {name: members for name, members in found.items() if members} == {}
 
 
 def test_bounds_are_checked(checks, ignored):

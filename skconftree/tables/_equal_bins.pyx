@@ -14,7 +14,7 @@ cdef enum:
     MIXED = 256         # a cell whose rows are of several bins
     FEW_ROWS = 8192     # are sorted in less time
     MOVES_A_ROW = 4     # of all rows, to sort those of mixed cells; more are not worth it
-    MOST_CELLS = (1 << CELL_BITS) + 1
+    MOST_CELLS = 65537  # 2^CELL_BITS and one that ends them
 
 
 cdef intp_t bin_levels(

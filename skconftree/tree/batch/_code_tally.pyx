@@ -11,7 +11,7 @@ from skconftree.tree.batch._tally_walks cimport (
 )
 
 cdef enum:
-    PRESENT_WORDS = MAX_LEVELS // 64
+    PRESENT_WORDS = 4   # a bit for each of MAX_LEVELS codes
 
 
 cdef class CodeTally:
