@@ -9,7 +9,7 @@ the imported libraries take, which the system enforces: taking more is an error.
 are of resident memory, beyond what there was before. CPU seconds include reading the
 file. The last column says whether the two models are the same bytes.
 
-``large-cluster-20-million``, or how many there are: the same fits of a Dask DataFrame
+``large-cluster-50-million``, or how many there are: the same fits of a Dask DataFrame
 on two workers, processes of this machine whose private memory has a limit
 (RLIMIT_DATA), all that they import included. CPU seconds are those of the driver and
 the workers, the peak is that of the worker that took most. ``--alone``: where the table
