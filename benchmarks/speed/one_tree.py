@@ -37,6 +37,8 @@ WORK = [
     (100_000, "default", {}),
     (10_000, "default, which looks ahead", {}),
     (2_000, "no bound", {"bound": None}),
+    (500, "default, which looks ahead", {}),
+    (150, "default, which looks ahead", {}),
 ]
 FEATURES = 20
 SHORTEST = 0.3  # seconds of what is measured; shorter fits are repeated in it
@@ -108,12 +110,15 @@ def main(argv=None):
             [
                 f"{n_rows:,}",
                 name,
-                *(f"{x:.2g}" for x in (one[0], two[0], one[1], two[1], two[2])),
+                *(f"{x:.2g}" for x in (one[0], two[0])),
+                f"{one[0] / two[0]:.2f}",
+                *(f"{x:.2g}" for x in (one[1], two[1], two[2])),
                 f"{one[1] / two[2]:.2f}",
                 f"{np.median(shares):.0%}",
             ]
         )
         print(rows[-1], flush=True)
-    header = ["rows", "tree", "one thread, clock", "two, clock", "one thread, CPU"]
-    header += ["two, CPU", "two, longest way", "times shorter", "work that is shared"]
+    header = ["rows", "tree", "one thread, clock", "two, clock", "times shorter"]
+    header += ["one thread, CPU", "two, CPU", "two, longest way", "times shorter, CPU"]
+    header += ["work that is shared"]
     results.show("one-tree", header, rows)
