@@ -40,7 +40,7 @@ GROWN = {
 GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Of a default that has changed since, waiting to be measured anew; their pages say so.
 STALE = set()
-OTHER_NOTES = {"promises-mixed", "large-cluster-50-million"}  # of scripts that write two
+OTHER_NOTES = {"promises-mixed", "large-cluster-50-million"}  # of two tables
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t, uint32_t,
 )
 
-# Rows that go through one tree before the next one's turn: while they do, the tree stays
-# in the cache, and so do the rows if these are no more bytes than that.
+# Rows that go through one tree before the next one's turn, if they are no more bytes than
+# that: while they do, the tree, which is packed for them, stays in the cache.
 cdef enum:
     LEAST_ROWS = 1024
-    MOST_ROWS = 32768
-    BLOCK_BYTES = 4194304
+    MOST_ROWS = 131072
+    BLOCK_BYTES = 16777216
 
 # Nodes that are packed for each row that is to be routed, and columns of a row for each
 # tree that is: to pack more takes longer than it saves.
@@ -159,12 +159,16 @@ cdef void _add(
     # The class proportions of the leaves of n rows, the first of which is `start`.
     cdef const float64_t* value = voter.value
     cdef const float64_t* share
+    cdef float64_t first, second
     cdef intp_t i, c
     if voter.counts == NULL and K == 2:
         for i in range(n):
             share = value + 2 * <intp_t> leaves[i]
-            out[2 * i] += share[0]
-            out[2 * i + 1] += share[1]
+            # both before `out`, which a compiler does not know to be no part of `value`
+            first = share[0]
+            second = share[1]
+            out[2 * i] += first
+            out[2 * i + 1] += second
         return
     for i in range(n):
         if voter.counts != NULL and not voter.counts[start + i]:

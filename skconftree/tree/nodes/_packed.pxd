@@ -11,7 +11,7 @@
 #
 # A leaf points to itself, and no value is above its limit.
 
-from skconftree.tree.nodes._routing cimport LANES, Branching, Node
+from skconftree.tree.nodes._routing cimport Branching, Node
 from skconftree.utils._typedefs cimport float32_t, intp_t, uint32_t
 
 
@@ -21,9 +21,10 @@ cdef struct PackedNode:
 
 
 cdef enum:
-    COLUMN_BITS = 11
+    LANES = 16                      # rows routed in step: their cache misses overlap
+    COLUMN_BITS = 12
     MOST_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
-    MOST_PACKED = 2097152           # nodes: 1 << (32 - COLUMN_BITS)
+    MOST_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)
 
 
 # Rows that are given memory: their number, filled up to whole groups.

@@ -40,7 +40,7 @@ def test_any_number_of_rows(n, n_classes):
 
 def test_blocks_and_threads():
     forest = grown(*noisy(400, 3))
-    X, _ = noisy(70_001, 3, seed=1)
+    X, _ = noisy(270_001, 3, seed=1)  # blocks have 131,072
     proba = forest.predict_proba(X)
     assert proba.tobytes() == by_trees(forest, X).tobytes()
     forest.set_params(n_jobs=2)
