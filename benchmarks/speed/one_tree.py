@@ -1,6 +1,6 @@
 """One tree by two threads beside the same tree by one.
 
-    python benchmarks one_tree [--repeats 2]
+    python benchmarks one_tree [--repeats 4]
 
 A million rows of 20 numbers, each value by itself and in 255 bins; and smaller tables.
 Fits with one thread and with two take turns. What is shown of them are the smallest
@@ -86,7 +86,7 @@ def measure(X, y, settings, n_jobs, loops):
 
 def main(argv=None):
     """Measure all tables and show the figures."""
-    parser = command.parser(__doc__, "quick", repeats=2)
+    parser = command.parser(__doc__, "quick", repeats=4)
     options = parser.parse_args(argv)
     results = command.tables(
         "one_tree", options, f"smallest of {options.repeats} runs that take turns"
