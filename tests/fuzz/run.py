@@ -150,6 +150,15 @@ def run(seeds, theme=None, timeout=120.0, seconds=None, crash=None):
             }
 
 
+def run_here(seeds, theme=None):
+    """Run sequences in this process, which ends with the first crash.
+
+    For ThreadSanitizer, which ends a process that begins a thread after a fork.
+    """
+    for seed in seeds:
+        yield run_one(seed, theme) | {"theme": theme}
+
+
 def summarize(reports, stop=False, out=sys.stdout):
     """Print what was run and found, up to the first finding if that is enough.
 
@@ -207,6 +216,7 @@ def main(arguments=None):
     )
     parser.add_argument("--seconds", type=float, help="begin no sequence after these")
     parser.add_argument("--timeout", type=float, default=120.0, help="of a sequence")
+    parser.add_argument("--here", action="store_true", help="all in this process")
     parser.add_argument("--stop", action="store_true", help="at the first finding")
     parser.add_argument("--crash", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -216,7 +226,9 @@ def main(arguments=None):
         return 0
     seeds = range(options.first, options.first + options.n)
     reports = chain.from_iterable(
-        run(seeds, theme, options.timeout, options.seconds, options.crash)
+        run_here(seeds, theme)
+        if options.here
+        else run(seeds, theme, options.timeout, options.seconds, options.crash)
         for theme in options.theme or [None]
     )
     return min(summarize(reports, options.stop), 1)

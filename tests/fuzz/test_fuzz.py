@@ -42,3 +42,9 @@ def test_a_crash_is_found():
     assert done.returncode == 1, done.stdout
     assert "3 sequences" in done.stdout
     assert "signal 11\n         seeds 1\n" in done.stdout
+
+
+def test_sequences_in_one_process():
+    done = fuzz(2, "--theme", "shared", "--here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 sequences" in done.stdout
