@@ -187,8 +187,9 @@ cdef class Entropy(Criterion):
         self.tabulated = self.table_size if facts.integral else 0
 
     def impurities(self, const float64_t[:, ::1] counts not None):
-        self.tabulated = 0      # they may be reweighted
-        return super().impurities(counts)
+        # They may be reweighted: by one without a table, of its own, as threads that read
+        # a model share this one with the thread that learns.
+        return Criterion.impurities(type(self)(self.n_classes), counts)
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         return 0.5 * count * log2(count) if count > 0.0 else 0.0
