@@ -216,7 +216,9 @@ def main(arguments=None):
     )
     parser.add_argument("--seconds", type=float, help="begin no sequence after these")
     parser.add_argument("--timeout", type=float, default=120.0, help="of a sequence")
-    parser.add_argument("--here", action="store_true", help="all in this process")
+    parser.add_argument(
+        "--here", action="store_true", help="all in this process, without a time limit"
+    )
     parser.add_argument("--stop", action="store_true", help="at the first finding")
     parser.add_argument("--crash", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
