@@ -1,18 +1,22 @@
 """Coded parts of a table on the workers of a Dask cluster."""
 
+from threading import Semaphore
+
 import numpy as np
 
 from . import _steps
-from ._engine import in_order, in_table, n_rows_of, sample_of_parts
+from ._engine import in_order, n_rows_of, sample_of_parts
 
 JOINED = 8  # results that are added up in one step
+GROWING = 2  # trees below nodes for each worker that are on their way
 
 
 class DaskEngine:
     """Parts whose codes are on workers, each of which has a group of them.
 
-    What is known of a node, its rows too, stays there; counts, and the rows of small
-    nodes, come here. A result that was lost with its worker is made anew by Dask.
+    What is known of a node, its rows too, stays there, and counts come here. The rows
+    of small nodes go to a worker, from which the tree below comes. A result that was
+    lost with its worker is made anew by Dask.
     """
 
     is_here = is_one_part = False
@@ -27,6 +31,13 @@ class DaskEngine:
             self._places.append([places[place] for place in found])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, places))
+        # Workers have no room for the place of every row in the table, if rows of parts
+        # do not follow each other there.
+        self._told = all(isinstance(one, slice) for one in places)
+        self._known = self._places
+        if not self._told:
+            self._known = [[None] * len(one) for one in self._places]
+        self._room = Semaphore(GROWING * len(self._workers))
 
     def with_team(self, team):
         """The same: workers have threads of their own."""
@@ -104,15 +115,48 @@ class DaskEngine:
         found = self._each(_count_cells, sampled, members, [tests] * len(members))
         return self._total(_itself, found)[0]
 
-    def collect(self, sampled, members):
-        """Take the rows of a node."""
-        found = self._client.gather(self._each(_steps.collect, sampled, members))
-        return _steps.join_collected(
+    def sent(self, grow_below):
+        """What grows trees below nodes, as workers have it."""
+        return self._client.submit(_itself, grow_below, pure=False)
+
+    def grow(self, sampled, members, grow_below, node):
+        """Have a tree grown below a node, by a worker that all its rows come to."""
+        self._room.acquire()  # all rows would wait on the workers for their trees
+        try:
+            places = None if self._told else self._places_of(members)
+            rows = self._each(_steps.collect, sampled, members, self._known)
+            # counts come first: who asks for them has nothing else to do
+            growing = self._client.submit(
+                _grow, grow_below, node, places, *rows, pure=False, priority=-1
+            )
+        except BaseException:
+            self._room.release()
+            raise
+        growing.add_done_callback(self._has_room)
+        return growing
+
+    def _has_room(self, grown):
+        self._room.release()
+
+    def _places_of(self, members):
+        # Where the rows of a node are in the table.
+        found = self._client.gather(
             [
-                one._replace(places=in_table(places, one.places))
-                for one, places in zip(found, self._places, strict=True)
+                self._submit(worker, _steps.numbers, one)
+                for worker, one in zip(self._workers, members, strict=True)
             ]
         )
+        return _steps.joined(
+            [
+                _steps.places_of(of_part, rows)
+                for places, numbers in zip(self._places, found, strict=True)
+                for of_part, rows in zip(places, numbers, strict=True)
+            ]
+        )
+
+    def grown(self, growing):
+        """The trees that workers grow."""
+        return self._client.gather(growing)
 
 
 def _by_worker(client, coded):
@@ -145,6 +189,13 @@ def _members(found, place):
 
 def _count_cells(*given):
     return _steps.count_cells(*given), None
+
+
+def _grow(grow_below, node, places, *rows):
+    rows = _steps.join_collected(rows)
+    if places is not None:
+        rows = rows._replace(places=places)
+    return grow_below(node, rows)
 
 
 def _itself(found):

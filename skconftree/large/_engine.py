@@ -53,10 +53,25 @@ class LocalEngine:
         """Count the rows of a node by the outcomes of tests."""
         return _steps.count_cells(self.parts, sampled, members, tests, self._each)
 
-    def collect(self, sampled, members):
-        """Take the rows of a node."""
-        found = _steps.collect(self.parts, sampled, members)
-        return found._replace(places=in_table(self.places, found.places))
+    def sent(self, grow_below):
+        """What grows trees below nodes, where it is called."""
+        return grow_below
+
+    def grow(self, sampled, members, grow_below, node):
+        """Have a tree grown below a node: it is when that is asked for."""
+        return partial(self._grow, sampled, members, grow_below, node)
+
+    def _grow(self, sampled, members, grow_below, node):
+        rows = _steps.collect(self.parts, sampled, members, self.places)
+        return grow_below(node, rows)
+
+    def grown(self, growing):
+        """Grow trees."""
+        return self._each(_call, growing)
+
+
+def _call(function):
+    return function()
 
 
 def _side_by_side(team, function, *lists):
@@ -86,8 +101,7 @@ def in_table(places, rows):
     found = []
     for place, of_part in enumerate(places):
         here = rows[ends[place] : ends[place + 1]] - edges[place]
-        is_slice = isinstance(of_part, slice)
-        found.append(of_part.start + here if is_slice else of_part[here])
+        found.append(_steps.places_of(of_part, here))
     return joined(found)
 
 

@@ -31,9 +31,10 @@ def fit(
     The table is read in parts, several times. What is kept of it is one byte for each
     number, its bin (two bytes of a category among more than 256), and what a tree needs
     for each row while it grows; where rows are the partitions of a Dask cluster, its
-    workers keep it. Large nodes are counted part by part, and the rows of small ones
-    gathered. The model is, byte for byte, what ``estimator.fit`` makes of the whole
-    table in memory, however the table is divided into parts.
+    workers keep it. Large nodes are counted part by part, and the rows of a small one
+    brought together, on a worker if there are some. The model is, byte for byte, what
+    ``estimator.fit`` makes of the whole table in memory, however the table is divided
+    into parts.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """The rows of one sample in parts, node by node, as a builder asks for them."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,13 +9,35 @@ from ..tables._coded_column import CodedColumn
 from ._steps import Question
 
 
-class GatheredNode(NamedTuple):
-    """A node's rows in memory: coded columns, classes, counts, weights for a bound."""
+class GrowBelow(NamedTuple):
+    """Grows the tree below a node from its rows.
 
-    columns: list
-    y: np.ndarray
-    counts: np.ndarray | None
-    distinct: np.ndarray | None
+    Of columns of many levels the sample may have some only, the `present`; there were
+    `n_levels`. `grow_below` is what a growth has given.
+    """
+
+    heads: list
+    present: list | None
+    n_levels: list | None
+    has_distinct: bool
+    grow_below: Callable
+
+    def __call__(self, node, rows):
+        """Grow it; the rows are `Collected`."""
+        rows = rows.in_order()
+        distinct = rows.weights
+        if self.has_distinct and distinct is None:
+            distinct = np.ones(len(rows.y))
+        columns = [self._column(f, codes) for f, codes in enumerate(rows.columns)]
+        return self.grow_below(node, columns, rows.y, rows.counts, distinct)
+
+    def _column(self, feature, codes):
+        head = self.heads[feature]
+        if self.present is not None and head.levels is not None:
+            ranks = np.zeros(self.n_levels[feature], codes.dtype)
+            ranks[self.present[feature]] = np.arange(head.n_levels)
+            codes = ranks[codes]
+        return head._replace(codes=codes)
 
 
 class Child(NamedTuple):
@@ -50,7 +73,7 @@ class SampleNodes:
         )
         self._members = {0: members}
         self._weights = {0: weight}
-        self._present = None
+        self._present = self._n_levels = None
         if is_part:
             self._leave_out(heads, whole)
         else:
@@ -159,29 +182,23 @@ class SampleNodes:
             ],
         )
 
-    def gather(self, node):
-        """Have the rows of a node here, in the order of the table."""
-        columns, y, counts, weights, places = self._engine.collect(
-            self._sampled, self._members[node]
+    def grow_by(self, grow_below):
+        """Say how trees are grown below nodes whose rows are in one place."""
+        self._grow_below = self._engine.sent(
+            GrowBelow(
+                self.heads, self._present, self._n_levels, self.has_distinct, grow_below
+            )
         )
-        if (np.diff(places) < 0).any():
-            order = np.argsort(places, kind="stable")
-            columns = [one[order] for one in columns]
-            y = y[order]
-            counts = None if counts is None else counts[order]
-            weights = None if weights is None else weights[order]
-        columns = [self._column(f, one) for f, one in enumerate(columns)]
-        if self.has_distinct and weights is None:
-            weights = np.ones(len(y))
-        return GatheredNode(columns, y, counts, weights)
 
-    def _column(self, feature, codes):
-        head = self.heads[feature]
-        if self._present is not None and head.levels is not None:
-            ranks = np.zeros(self._n_levels[feature], codes.dtype)
-            ranks[self._present[feature]] = np.arange(head.n_levels)
-            codes = ranks[codes]
-        return head._replace(codes=codes)
+    def grow(self, node, open_node):
+        """Have the tree below a node grown where its rows are brought together."""
+        return self._engine.grow(
+            self._sampled, self._members[node], self._grow_below, open_node
+        )
+
+    def grown(self, growing):
+        """The trees that have been asked for."""
+        return self._engine.grown(growing)
 
     def drop(self, node):
         """Forget a node, of which no more is asked."""

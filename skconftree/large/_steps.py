@@ -49,16 +49,30 @@ class Question(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The rows of a node: codes, classes, counts, weights and their places.
+    """The rows of a node: codes, classes, counts, weights, and places in the table.
 
-    Rows are numbered through the parts, one after the other.
+    Sums of evidence have their last bits by the order of the rows.
     """
 
     columns: list
     y: np.ndarray
     counts: np.ndarray | None
     weights: np.ndarray | None
-    places: np.ndarray
+    places: np.ndarray | None
+
+    def in_order(self):
+        """The same in the order of the table."""
+        if (np.diff(self.places) > 0).all():
+            return self
+        order = np.argsort(self.places)
+        counts, weights = self.counts, self.weights
+        return Collected(
+            [codes[order] for codes in self.columns],
+            self.y[order],
+            None if counts is None else counts[order],
+            None if weights is None else weights[order],
+            self.places[order],
+        )
 
 
 def in_turn(function, *lists):
@@ -102,13 +116,25 @@ def count_cells(parts, sampled, members, tests, each=in_turn):
     return _sum(each(count_part, parts, sampled, members))
 
 
-def collect(parts, sampled, members):
-    """Take the rows of a node, in the order of the parts."""
-    first = np.cumsum([0, *(part.n_rows for part in parts)])
-    found = [
-        _collect(*one) for one in zip(parts, sampled, members, first[:-1], strict=True)
-    ]
-    return join_collected(found)
+def collect(parts, sampled, members, places):
+    """Take the rows of a node, one part after the other.
+
+    `places` are those of the rows of each part in the table: a slice, an array, or None
+    where they are not known.
+    """
+    return join_collected(in_turn(_collect, parts, sampled, members, places))
+
+
+def numbers(members):
+    """Numbers of the rows of a node in each part."""
+    return [rows.places().astype(np.int32) for rows in members]
+
+
+def places_of(of_part, rows):
+    """Where rows of a part are in the table."""
+    if isinstance(of_part, slice):
+        return (of_part.start + rows).astype(np.int32)
+    return of_part[rows]
 
 
 def join_collected(found):
@@ -123,7 +149,7 @@ def join_collected(found):
         np.concatenate(y),
         join(counts),
         join(weights),
-        np.concatenate(places),
+        join(places),
     )
 
 
@@ -142,14 +168,14 @@ def joined(arrays):
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _collect(part, sampled, members, first):
+def _collect(part, sampled, members, places):
     rows = members.places()
     return Collected(
         [codes[rows] for codes in part.columns],
         part.y[rows].astype(np.uint16),
         None if sampled.counts is None else sampled.counts[rows].astype(np.int32),
         None if sampled.weights is None else sampled.weights[rows],
-        first + rows,
+        None if places is None else places_of(places, rows),
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _dask, _dask_engine, _data, _engine
+from skconftree.large import _dask, _dask_engine, _data, _engine, _nodes
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -178,18 +178,64 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
         assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
 
 
-def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch):
-    frame, killed = make_frame(40_000), []
-    divide = _dask_engine.DaskEngine.divide
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(max_bins=255),
+        ConfidenceTreeClassifier(None, max_bins=255, max_leaf_nodes=40),
+        ConfidenceForestClassifier(4, max_bins=40, n_jobs=4, random_state=0),
+        ConfidenceForestClassifier(
+            4, max_bins=40, n_jobs=4, max_features=None, max_depth=6, random_state=0
+        ),
+    ],
+    ids=["tree", "best-first", "forest", "all features"],
+)
+def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
+    frame = make_frame(40_000)
+    expected = whole_fit(model, frame)
 
-    def kill_and_divide(self, *given):
+    def refuse(*given):
+        raise AssertionError("a tree is grown here")
+
+    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_nodes.GrowBelow, "__call__", refuse)  # in this process
+    monkeypatch.setattr(_dask_engine, "GROWING", 1)  # so that some wait for others
+    parts = dd.from_pandas(frame, npartitions=5).persist()
+    found = large.fit(clone(model), parts, target="y")
+    assert pickle.dumps(found) == pickle.dumps(expected)
+
+
+def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
+    frame = make_frame(40_000)
+    model = ConfidenceForestClassifier(6, max_bins=40, n_jobs=6, random_state=0)
+    model.fit(frame[["one"]][:900], frame["y"][:900])
+    before = pickle.dumps(model)
+
+    def fail(*given):
+        raise MemoryError("there is no room for this tree")
+
+    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_dask_engine, "GROWING", 1)
+    monkeypatch.setattr(_dask_engine, "_grow", fail)
+    parts = dd.from_pandas(frame, npartitions=5).persist()
+    with pytest.raises(MemoryError, match="no room for this tree"):
+        large.fit(model, parts, target="y")
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("step", ["divide", "grow", "grown"])
+def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
+    frame, killed = make_frame(40_000), []
+    method = getattr(_dask_engine.DaskEngine, step)
+
+    def kill_and_go_on(self, *given):
         if not killed:
             killed.append(min(cluster.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
-        return divide(self, *given)
+        return method(self, *given)
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
-    monkeypatch.setattr(_dask_engine.DaskEngine, "divide", kill_and_divide)
+    monkeypatch.setattr(_dask_engine.DaskEngine, step, kill_and_go_on)
     parts = dd.from_pandas(frame, npartitions=4).persist()
     found = large.fit(clone(MODELS[0]), parts, target="y")
     assert killed

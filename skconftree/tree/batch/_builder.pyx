@@ -71,11 +71,13 @@ cdef class Builder:
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
         float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
+        intp_t depth=0,
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
         Return it, or one that has taken its place. `pool` is the root's W; `box` its
-        limits, if W is a volume, else None; `features`, ascending, are searched.
+        limits, if W is a volume, else None; `features`, ascending, are searched. The
+        `depth` of the root is that of a node below which the tree will be.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate
@@ -89,7 +91,7 @@ cdef class Builder:
         root.id = 0
         root.start = 0
         root.end = self.source.n_rows
-        root.depth = 0
+        root.depth = depth
         root.pool = pool
         root.n_features = features.shape[0]
         root.features = <int32_t*> self.arena.take(d, sizeof(int32_t))
@@ -100,6 +102,7 @@ cdef class Builder:
             root.box = self._copied_box(&box[0, 0])
         tree.reserve(min(self.source.n_rows // 4, <intp_t> FIRST_ROOM))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
+        tree.depth[0] = depth
         with nogil:
             if self._may_split(0):
                 self._add(&candidate)

@@ -94,7 +94,6 @@ def grow(
         data.n_classes,
         class_weight=class_weight,
         n_categories=data.n_categories,
-        distinct=distinct,
         seed=seed,
         has_pool=has_pool,
         integral=data.is_whole,
@@ -112,11 +111,11 @@ def grow(
         lookahead,
         root_weight,
     )
+    root = root_facts(distinct=distinct)
     source = workers = None
     in_counts = sample.weight is None and not has_pool and not data.is_sparse
     few_asked = in_counts and lookahead is None and looks_up(data, settings)
     if nodes is None:
-        root = root_facts()
         if few_asked:
             source = DrawnSource(data.row_codes, data.y, sample.count, settings, root)
         if source is None or not source.fits:
@@ -137,7 +136,7 @@ def grow(
     else:
         compares = growth.may_compare and not few_asked
     if nodes is not None:
-        builder = make_parted_builder(nodes, growth, root_facts, few_asked)
+        builder = make_parted_builder(nodes, growth, root, root_facts, few_asked)
     elif workers is None:
         splitter = growth.splitter(source)
         builder = growth.builder(splitter, source)
@@ -172,6 +171,12 @@ class _Growth(NamedTuple):
     def splitter(self, source, kind=Splitter, *shared):
         criterion, bound = self.kernels()
         return kind(source, criterion, bound, self.lookahead is not None, *shared)
+
+    @property
+    def draws(self):
+        """Whether a node depends on its number, by what is drawn."""
+        settings = self.settings
+        return settings.random_cuts or settings.max_features < self.data.n_features
 
     @property
     def may_compare(self):
@@ -229,15 +234,14 @@ def _shared_builder(growth, source, workers, root):
     # Every worker, the calling thread among them, has a builder, beside that which sets
     # nodes aside for them. What is drawn depends on the numbers of the nodes, which are
     # known in the end only; best-first growth sets nothing aside.
-    settings = growth.settings
     builders = []
     for _ in range(workers.n_workers):
         one = growth.of_another_worker()
-        beside = source.beside(settings, root)
+        beside = source.beside(growth.settings, root)
         splitter = one.splitter(beside)
         workers.add(splitter)
         builders.append(one.builder(splitter, beside))
-    if settings.random_cuts or settings.max_features < growth.data.n_features:
+    if growth.draws:
         builders = []
     splitter = growth.splitter(source, SharedSplitter, workers)
     subtrees = Subtrees(workers, builders, WORTH_SETTING_ASIDE)

@@ -1,10 +1,9 @@
 # PartedBuilder: a Builder of a tree whose rows lie in parts.
 #
-# A node of few rows is gathered. If growth is depth-first, the tree below it is finished
-# by a builder of its own, in the same tree and at the same moment, so that the ids of
-# nodes are those of one builder; if growth is best-first, its split is found there.
+# Large nodes are counted and divided by the parts; what lies below small ones is grown
+# where their rows are brought together (_parted_subtrees.pxd).
 
-from skconftree.tree.batch._builder cimport Builder, Candidate
+from skconftree.tree.batch._builder cimport Builder
 from skconftree.tree.batch._parted_source cimport PartedSource
 from skconftree.tree.batch._runner_up cimport RunnerUp
 
@@ -15,8 +14,4 @@ cdef class PartedRunnerUp(RunnerUp):
 
 cdef class PartedBuilder(Builder):
     cdef PartedSource parted
-    cdef object make_builder        # of a gathered node
-    cdef Py_ssize_t most_gathered   # rows
-
-    cdef bint _is_small(self, const Candidate* candidate) noexcept nogil
-    cdef int _examine_gathered(self, Candidate* candidate) except -1
+    cdef Py_ssize_t most_uncounted      # rows of a child that is not counted

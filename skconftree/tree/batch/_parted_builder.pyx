@@ -5,6 +5,8 @@ import numpy as np
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._builder cimport Candidate
+from skconftree.tree.batch._parted_subtrees cimport PartedSubtrees
 from skconftree.tree.batch._runner_up cimport Sides
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._splitter cimport Splitter
@@ -61,57 +63,23 @@ cdef _of_test(const Sides* sides):
 cdef class PartedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartedSource.
 
-    Nodes of at most `most_gathered` rows are gathered, and handed to the builder that
-    `make_builder` makes for them.
+    Depth-first growth leaves nodes of few rows to `helpers`.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
-        PartedRunnerUp runner_up, make_builder, intp_t most_gathered,
+        PartedRunnerUp runner_up, PartedSubtrees helpers not None,
     ):
-        super().__init__(splitter, settings, min_split_weight, runner_up)
+        super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
         self.parted = splitter.source
-        self.make_builder = make_builder
-        self.most_gathered = most_gathered
-
-    cdef bint _is_small(self, const Candidate* candidate) noexcept nogil:
-        return candidate.record.end - candidate.record.start <= self.most_gathered
+        # best-first growth comes back to every node, however small
+        self.most_uncounted = 0 if self.best_first else helpers.most_gathered
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
-        if self._is_small(candidate):
-            with gil:
-                self._examine_gathered(candidate)
-        else:
-            Builder._examine(self, candidate)
-            with gil:
-                self.parted.check_parts()
+        Builder._examine(self, candidate)
         if candidate.split.feature < 0:
             with gil:
                 self.parted.nodes.drop(candidate.record.id)
-        return 0
-
-    cdef int _examine_gathered(self, Candidate* candidate) except -1:
-        cdef Builder builder = self.make_builder(
-            self.parted.nodes.gather(candidate.record.id)
-        )
-        cdef Candidate root = candidate[0]
-        builder.tree = self.tree
-        root.record.start = 0
-        root.record.end = builder.source.n_rows
-        if self.best_first:
-            with nogil:
-                candidate.split = builder.splitter.find(
-                    &root.record,
-                    self.tree.counts + root.record.id * self.tree.n_classes,
-                )
-            # the splitter has dropped features from the list they share
-            candidate.record.n_features = root.record.n_features
-            return 0
-        candidate.split.feature = -1
-        with nogil:
-            builder._take_over(&root)   # it gives back what belongs to the candidate
-            builder._add(&root)
-            builder._grow_depth_first()
         return 0
 
     cdef int _install(self, Candidate* candidate) except -1 nogil:
@@ -135,6 +103,5 @@ cdef class PartedBuilder(Builder):
         with gil:
             self.parted.check_parts()
             if self.parted.waiting is not None:
-                # best-first growth comes back to every node, however small
-                self.parted.divide_parts(0 if self.best_first else self.most_gathered)
+                self.parted.divide_parts(self.most_uncounted)
         return Builder._add(self, candidate)

@@ -1,15 +1,15 @@
 # PartedSource: the nodes of a tree whose rows lie in parts, elsewhere.
 #
 # What is asked of a node is answered from its counts, classes by codes, which the parts
-# have added up; they are exact in any order. A node of few rows is never entered here:
-# PartedBuilder has it gathered.
+# have added up; they are exact in any order. A node of few rows is never entered here
+# unless growth is best-first (_parted_subtrees.pxd).
 #
 # The place of a cut is the largest code that goes left.
 #
 # `nodes` is a Python object with
 #   heads           columns of one row each, a CodedColumn of every feature
 #   n_rows, repeated    of the sample; whether some rows are there several times
-#   most_gathered   rows of a node that is gathered
+#   most_gathered   rows of a node whose rows are brought together
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
 #                   more column if some are repeated; and the weight without repeats, or
 #                   None if each row is one
@@ -17,7 +17,9 @@
 #                   (outcome, node, number of rows); those above the limit are counted
 #   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
 #                   code, number of outcomes), the last one's moving fastest
-#   gather(node)    its rows: coded columns, classes, counts, weights without repeats
+#   grow(node, open_node)   have a tree grown below it, somewhere and some time; gives
+#                   what stands for it
+#   grown(growing)  the trees that some of these stand for, when they are done
 #   drop(node)
 # Where such a call raises, `error` keeps the exception until it can be raised.
 

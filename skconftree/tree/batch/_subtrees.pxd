@@ -27,3 +27,10 @@ cdef class Subtrees(Helpers):
     cdef list trees             # [n_leaves] grown below them
 
     cdef int _grow_all(self, Builder builder) except -1
+
+
+# The tree that one builder would have grown, depth-first, if trees are below these leaves.
+cdef Tree joined(Tree top, dict below)
+
+# Let a leaf be the root of another tree, whose nodes keep their order.
+cdef int append(Tree whole, intp_t place, Tree tree) except -1

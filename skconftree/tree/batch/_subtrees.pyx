@@ -73,7 +73,10 @@ cdef class Subtrees(Helpers):
         # the largest first, so that all end at about the same time
         self.order = sorted(range(self.n_leaves), key=self._rows_of, reverse=True)
         self.workers.team.run(self._grow, self.n_leaves)
-        builder.tree = joined(self.top, self.leaves, self.n_leaves, self.trees)
+        builder.tree = joined(
+            self.top,
+            {self.leaves[i].record.id: self.trees[i] for i in range(self.n_leaves)},
+        )
         for i in range(self.n_leaves):
             builder._release(&self.leaves[i])
         self.n_leaves = 0
@@ -104,23 +107,18 @@ cdef Tree like(Tree tree, intp_t capacity):
     return made
 
 
-cdef Tree joined(Tree top, const Candidate* leaves, intp_t n_leaves, list trees):
-    # The tree that one builder would have grown, depth-first: nodes get their numbers as
-    # their parents split, parents before their children and the first child first.
+cdef Tree joined(Tree top, dict below):
+    # Nodes get their numbers as their parents split, parents before their children and
+    # the first child first.
     cdef Arena arena = Arena()
     cdef int32_t* places = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
-    cdef int32_t* below = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
     cdef int32_t* splits = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
     cdef intp_t n_nodes = top.node_count
     cdef intp_t node, i, child
     cdef Tree tree, whole
-    for tree in trees:
+    for tree in below.values():
         n_nodes += tree.node_count
     whole = like(top, n_nodes)
-    for node in range(top.node_count):
-        below[node] = -1
-    for i in range(n_leaves):
-        below[leaves[i].record.id] = <int32_t> i
     _number_splits(top, splits)
     add_node(whole, -1, top, 0)
     places[0] = 0
@@ -131,8 +129,8 @@ cdef Tree joined(Tree top, const Candidate* leaves, intp_t n_leaves, list trees)
             for i in range(top.n_children[node]):
                 child = top.first_child[node] + i
                 places[child] = <int32_t> add_node(whole, places[node], top, child)
-        elif below[node] >= 0:
-            append(whole, places[node], trees[below[node]])
+        elif node in below:
+            append(whole, places[node], below[node])
         node = top.next_below(0, node)
     return whole
 
@@ -149,7 +147,6 @@ cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
 
 
 cdef int append(Tree whole, intp_t place, Tree tree) except -1:
-    # Let a leaf be the root of another tree, whose nodes keep their order.
     cdef intp_t moved = whole.node_count - 1
     cdef intp_t split = 0
     cdef intp_t node, parent, above

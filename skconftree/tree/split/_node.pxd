@@ -35,6 +35,9 @@ cdef class RootFacts:
     cdef const float64_t[::1] distinct  # by row of a table: its weight for a bound, which
                                         # is told no repeats; or None
     cdef uint64_t seed
+    cdef intp_t root_id         # draws go by the numbers of nodes. Of a tree that will
+    cdef intp_t moved           # be below a node: its root has this one, others are so
+                                # much larger
     cdef bint has_pool          # there are rows without label that count towards W
     cdef bint integral          # every weight is a whole number
     cdef bint weighted          # weights are no counts
@@ -59,6 +62,8 @@ cdef class ExaminedNode:
     cdef float64_t min_seen_weight      # of a child, reweighted by class
     cdef float64_t time         # weight of the rows given to fit
     cdef uint64_t seed
+    cdef intp_t root_id
+    cdef intp_t moved
     cdef const float64_t* class_weight      # [n_classes], or NULL
     cdef bint rescales          # the bound sees other counts than the criterion
     cdef bint without_repeats   # a bound is told weights without repeats

@@ -14,10 +14,10 @@ cdef class RootFacts:
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, *, class_weight=None,
-        n_categories=None, distinct=None, uint64_t seed=0, bint has_pool=False, bint integral=True,
-        bint weighted=True, intp_t largest_count=0, float64_t weight=0.0,
-        float64_t total_weight=1.0, float64_t min_weight=1.0,
-        float64_t min_seen_weight=0.0,
+        n_categories=None, distinct=None, uint64_t seed=0, intp_t root_id=0,
+        intp_t moved=0, bint has_pool=False, bint integral=True, bint weighted=True,
+        intp_t largest_count=0, float64_t weight=0.0, float64_t total_weight=1.0,
+        float64_t min_weight=1.0, float64_t min_seen_weight=0.0,
     ):
         self.n_features = n_features
         self.n_classes = n_classes
@@ -25,6 +25,8 @@ cdef class RootFacts:
         self.n_categories = n_categories
         self.distinct = distinct
         self.seed = seed
+        self.root_id = root_id
+        self.moved = moved
         self.has_pool = has_pool
         self.integral = integral
         self.weighted = weighted
@@ -49,6 +51,8 @@ cdef class ExaminedNode:
         self.min_weight = root.min_weight
         self.min_seen_weight = root.min_seen_weight
         self.seed = root.seed
+        self.root_id = root.root_id
+        self.moved = root.moved
         self.time = root.weight
         self.cuts_only = root.n_categories is None
         if root.class_weight is not None:
@@ -67,10 +71,11 @@ cdef class ExaminedNode:
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         cdef intp_t K = self.n_classes
+        cdef intp_t id = record.id + self.moved if record.id > 0 else self.root_id
         cdef intp_t c
         self.record = record
         self.counts = counts
-        self.key = self.draw_key = self.visit_key = mix(self.seed ^ mix(record.id))
+        self.key = self.draw_key = self.visit_key = mix(self.seed ^ mix(id))
         self.n_repeated = record.end - record.start
         self.n = 0.0
         for c in range(K):
