@@ -103,11 +103,15 @@ class DaskEngine:
             for worker, one in zip(self._workers, found, strict=True)
         ]
 
-    def divide(self, sampled, members, question):
-        """Divide the rows of a node: those of children, counts, and weights."""
-        found = self._each(_steps.divide, sampled, members, [question] * len(members))
+    def divide(self, sampled, members, questions):
+        """Divide the rows of nodes: those of children, counts, and weights."""
+        of_workers = list(map(list, zip(*members, strict=True)))
+        found = self._each(
+            _steps.divide, sampled, of_workers, [questions] * len(of_workers)
+        )
         counts, weights = self._total(_sums_of, found)
-        children = [self._rows_of(found, place) for place in range(len(question.kept))]
+        n_kept = sum(len(question.kept) for question in questions)
+        children = [self._rows_of(found, place) for place in range(n_kept)]
         return _steps.Found(children, counts, weights)
 
     def count_cells(self, sampled, members, tests):

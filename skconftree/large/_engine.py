@@ -45,9 +45,9 @@ class LocalEngine:
         weight = None if found.weights is None else found.weights[0]
         return sampled, found.members[0], found.counts[0], weight
 
-    def divide(self, sampled, members, question):
-        """Divide the rows of a node: those of children, counts, and weights."""
-        return _steps.divide(self.parts, sampled, members, question, self._each)
+    def divide(self, sampled, members, questions):
+        """Divide the rows of nodes: those of children, counts, and weights."""
+        return _steps.divide(self.parts, sampled, members, questions, self._each)
 
     def count_cells(self, sampled, members, tests):
         """Count the rows of a node by the outcomes of tests."""

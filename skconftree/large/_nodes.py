@@ -48,6 +48,14 @@ class Child(NamedTuple):
     n_rows: int
 
 
+class Division(NamedTuple):
+    """How a node is divided, and its children that are grown further."""
+
+    node: int
+    children: list
+    question: Question
+
+
 class SampleNodes:
     """Nodes of one tree whose rows lie in parts.
 
@@ -130,18 +138,39 @@ class SampleNodes:
         """Counts of a node's rows, and what these weigh without repeats."""
         return self._counts[node], self._weights[node]
 
-    def divide(self, node, feature, outcomes, children, limit):
-        """Divide the rows of a node among children, and count those above a limit."""
+    def divide(self, questions, limit):
+        """Divide the rows of nodes among children, and count those above a limit."""
+        divisions = [self._division(*one, limit) for one in questions]
+        members, counts, weights = self._engine.divide(
+            self._sampled,
+            [self._members[one.node] for one in divisions],
+            [one.question for one in divisions],
+        )
+        if weights is None:
+            weights = [None] * len(members)
+        members, counts, weights = iter(members), iter(counts), iter(weights)
+        for one in divisions:
+            for child in one.children:
+                self._members[child.id] = next(members)
+                self._weights[child.id] = next(weights)
+            found = {z: self._of_sample(next(counts)) for z in one.question.counted}
+            for child in one.children:
+                if child.n_rows <= limit:
+                    continue
+                if child.outcome not in found:
+                    (counted,) = found.values()
+                    self._counts[child.id] = self._counts[one.node] - counted
+                else:
+                    self._counts[child.id] = found[child.outcome]
+            self.drop(one.node)
+
+    def _division(self, node, feature, outcomes, children, limit):
         children = [Child(*one) for one in children]
-        before = self._counts[node]
-        large = [one for one in children if one.n_rows > limit]
-        counted = [one.outcome for one in large]
-        by_difference = None
-        if large and outcomes.max() == 1:
+        counted = [one.outcome for one in children if one.n_rows > limit]
+        if counted and outcomes.max() == 1:
             # the smaller is counted; the other has the rest
-            smaller = self._smaller(before, feature, outcomes)
+            smaller = self._smaller(self._counts[node], feature, outcomes)
             if 1 - smaller in counted:
-                by_difference = 1 - smaller
                 counted = [smaller]
         question = Question(
             feature,
@@ -149,21 +178,7 @@ class SampleNodes:
             tuple(one.outcome for one in children),
             tuple(counted),
         )
-        members, counts, weights = self._engine.divide(
-            self._sampled, self._members[node], question
-        )
-        for place, child in enumerate(children):
-            self._members[child.id] = members[place]
-            self._weights[child.id] = None if weights is None else weights[place]
-        found = {
-            outcome: self._of_sample(one)
-            for outcome, one in zip(counted, counts, strict=True)
-        }
-        for child in large:
-            if child.outcome == by_difference:
-                self._counts[child.id] = before - found[1 - by_difference]
-            else:
-                self._counts[child.id] = found[child.outcome]
+        return Division(node, children, question)
 
     def _smaller(self, counts, feature, outcomes):
         start = sum(head.n_levels for head in self.heads[:feature])

@@ -93,15 +93,21 @@ def begin(parts, sampled, each=in_turn):
     return Found([members], _sum(counts)[None], _weigh([members], sampled))
 
 
-def divide(parts, sampled, members, question, each=in_turn):
-    """Divide a node, and count some of its children."""
+def divide(parts, sampled, members, questions, each=in_turn):
+    """Divide nodes, and count some of their children, node by node.
 
-    def divide_part(part, one, rows):
-        divided = part.divide(rows, question.feature, question.outcomes)
-        counts = [_count(part, divided[z], one) for z in question.counted]
-        return [divided[z] for z in question.kept], counts
+    `members` has a list for each node, as those found.
+    """
 
-    found = each(divide_part, parts, sampled, members)
+    def divide_part(part, one, *nodes):
+        children, counts = [], []
+        for rows, question in zip(nodes, questions, strict=True):
+            divided = part.divide(rows, question.feature, question.outcomes)
+            children += [divided[z] for z in question.kept]
+            counts += [_count(part, divided[z], one) for z in question.counted]
+        return children, counts
+
+    found = each(divide_part, parts, sampled, *members)
     children, counts = zip(*found, strict=True)
     kept = [list(one) for one in zip(*children, strict=True)]
     return Found(kept, _sum(counts), _weigh(kept, sampled))

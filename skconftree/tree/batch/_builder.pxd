@@ -76,6 +76,8 @@ cdef class Builder:
     ) except NULL nogil
     cdef float64_t* _copied_box(self, const float64_t* box) except NULL nogil
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil
+    # Let a candidate split or be a leaf, or leave it to the helpers.
+    cdef int _grow_node(self, Candidate* candidate) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
     cdef int _grow_best_first(self) except -1 nogil
     cdef void _enter(self, const Candidate* candidate) noexcept nogil

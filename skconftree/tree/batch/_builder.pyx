@@ -153,17 +153,21 @@ cdef class Builder:
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
         return self.helpers.take(self, candidate)
 
+    cdef int _grow_node(self, Candidate* candidate) except -1 nogil:
+        if self.helpers is not None and self._leaves_to_helpers(candidate):
+            return 0
+        self._examine(candidate)
+        if candidate.split.feature >= 0:
+            self._install(candidate)
+        self._release(candidate)
+        return 0
+
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate
         while self.n_open > 0:
             self.n_open -= 1
             candidate = self.open[self.n_open]
-            if self.helpers is not None and self._leaves_to_helpers(&candidate):
-                continue
-            self._examine(&candidate)
-            if candidate.split.feature >= 0:
-                self._install(&candidate)
-            self._release(&candidate)
+            self._grow_node(&candidate)
         if self.helpers is not None:
             self.helpers.finish(self)
         return 0

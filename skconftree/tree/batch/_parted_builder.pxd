@@ -15,3 +15,6 @@ cdef class PartedRunnerUp(RunnerUp):
 cdef class PartedBuilder(Builder):
     cdef PartedSource parted
     cdef Py_ssize_t most_uncounted      # rows of a child that is not counted
+    cdef Py_ssize_t at_once             # nodes that are divided in one round
+
+    cdef Py_ssize_t _room_for_counts(self)

@@ -14,6 +14,11 @@ from skconftree.utils._typedefs cimport (
     float64_t, int32_t, int64_t, intp_t,
 )
 
+cdef enum:
+    HELD = 4194304          # counts of the nodes that are divided at once
+    MOST_AT_ONCE = 1024
+    ROUNDS_A_LEVEL = 4      # at least, of large nodes
+
 
 cdef class PartedRunnerUp(RunnerUp):
     """Compares tests of a node whose rows lie in parts, which count them."""
@@ -63,7 +68,8 @@ cdef _of_test(const Sides* sides):
 cdef class PartedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartedSource.
 
-    Depth-first growth leaves nodes of few rows to `helpers`.
+    Depth-first growth leaves nodes of few rows to `helpers`. Of others the parts divide
+    several at a time, unless what is drawn goes by their numbers.
     """
 
     def __init__(
@@ -74,6 +80,35 @@ cdef class PartedBuilder(Builder):
         self.parted = splitter.source
         # best-first growth comes back to every node, however small
         self.most_uncounted = 0 if self.best_first else helpers.most_gathered
+        self.at_once = 1 if helpers.draws else self._room_for_counts()
+
+    cdef intp_t _room_for_counts(self):
+        cdef intp_t n_cells = self.parted.held.shape[0] * self.parted.held.shape[1]
+        return min(max(1, HELD // n_cells), MOST_AT_ONCE)
+
+    cdef int _grow_depth_first(self) except -1 nogil:
+        # What is open beside the nodes of one round is as in growth node by node: the
+        # stack holds few counts, however many nodes a level of the tree has.
+        cdef Candidate* taken = <Candidate*> self.arena.take(
+            self.at_once, sizeof(Candidate)
+        )
+        cdef intp_t i, n, n_rows
+        while self.n_open > 0:
+            n = n_rows = 0
+            while self.n_open > 0 and n < self.at_once:
+                taken[n] = self.open[self.n_open - 1]
+                n_rows += taken[n].record.end - taken[n].record.start
+                # until they have been divided their rows are had twice
+                if n > 0 and n_rows > self.n_root // ROUNDS_A_LEVEL:
+                    break
+                self.n_open -= 1
+                n += 1
+            for i in range(n):
+                self._grow_node(&taken[i])
+            with gil:
+                self.parted.divide_parts(self.most_uncounted)
+        self.arena.give_back(taken)
+        return self.helpers.finish(self)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
@@ -83,10 +118,14 @@ cdef class PartedBuilder(Builder):
         return 0
 
     cdef int _install(self, Candidate* candidate) except -1 nogil:
+        cdef intp_t n_waiting
+        with gil:
+            n_waiting = len(self.parted.waiting)
         Builder._install(self, candidate)
         with gil:
             self.parted.check_parts()
-            self.parted.nodes.drop(candidate.record.id)
+            if len(self.parted.waiting) == n_waiting:
+                self.parted.nodes.drop(candidate.record.id)
         return 0
 
     cdef int _make(
@@ -100,8 +139,8 @@ cdef class PartedBuilder(Builder):
         return 0
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
-        with gil:
-            self.parted.check_parts()
-            if self.parted.waiting is not None:
+        if self.best_first:     # looks at its counts at once
+            with gil:
+                self.parted.check_parts()
                 self.parted.divide_parts(self.most_uncounted)
         return Builder._add(self, candidate)

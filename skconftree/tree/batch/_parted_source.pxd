@@ -13,8 +13,9 @@
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
 #                   more column if some are repeated; and the weight without repeats, or
 #                   None if each row is one
-#   divide(node, feature, outcomes, children, limit)    outcomes by code; children are
-#                   (outcome, node, number of rows); those above the limit are counted
+#   divide(questions, limit)    node, feature, outcomes by code, and children that are
+#                   wanted, (outcome, node, number of rows); those of more rows than the
+#                   limit are counted. The nodes are dropped
 #   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
 #                   code, number of outcomes), the last one's moving fastest
 #   grow(node, open_node)   have a tree grown below it, somewhere and some time; gives
@@ -46,15 +47,13 @@ cdef class PartedSource(RowSource):
     cdef intp_t rows_at             # where the number of rows is; -1 = it is their weight
     cdef float64_t distinct         # weight without repeats
 
-    # The split that is waiting for its children to be known.
-    cdef object waiting
-    cdef object children
+    cdef list waiting       # questions for divide(), of splits that have been installed
 
     # Raise what the parts have raised.
     cdef int check_parts(self) except -1
     # A child of the node divided last that is grown further.
     cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1
-    # Have the parts divide the node divided last; children above the limit are counted.
+    # Have the parts divide the nodes that are waiting for it.
     cdef int divide_parts(self, intp_t limit) except -1
     cdef outcomes_of(self, const Split* split)
     cdef int64_t n_rows_of(self, const int64_t* cell) noexcept nogil

@@ -25,6 +25,7 @@ cdef class PartedSource(RowSource):
         cdef intp_t widest = 2
         cdef intp_t f
         self.nodes = nodes
+        self.waiting = []
         self.heads = heads
         self.n_rows = nodes.n_rows
         self.longest_walk = REPEATS * self.n_rows
@@ -67,19 +68,19 @@ cdef class PartedSource(RowSource):
     ) noexcept nogil:
         with gil:
             try:
-                self.children = []
-                self.waiting = record.id, split.feature, self.outcomes_of(split)
+                self.waiting.append((record.id, split.feature, self.outcomes_of(split), []))
             except BaseException as error:
                 self.error = error
 
     cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
-        self.children.append((outcome, node, n_rows))
+        cdef list children = self.waiting[len(self.waiting) - 1][3]
+        children.append((outcome, node, n_rows))
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
-        node, feature, outcomes = self.waiting
-        self.waiting = None
-        self.nodes.divide(node, feature, outcomes, self.children, limit)
+        if self.waiting:
+            questions, self.waiting = self.waiting, []
+            self.nodes.divide(questions, limit)
         return 0
 
     cdef int check_parts(self) except -1:
