@@ -8,7 +8,7 @@ from . import _steps
 from ._engine import in_order, n_rows_of, sample_of_parts
 
 JOINED = 8  # results that are added up in one step
-GROWING = 2  # trees below nodes for each worker that are on their way
+GROWING = 2  # trees below nodes for each thread of a worker that are on their way
 
 
 class DaskEngine:
@@ -37,7 +37,7 @@ class DaskEngine:
         self._known = self._places
         if not self._told:
             self._known = [[None] * len(one) for one in self._places]
-        self._room = Semaphore(GROWING * len(self._workers))
+        self._room = Semaphore(GROWING * sum(client.nthreads().values()))
 
     def with_team(self, team):
         """The same: workers have threads of their own."""

@@ -4,6 +4,7 @@ All are functions of what they are given and change none of it, so that who lose
 result may have it made again.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -98,19 +99,15 @@ def divide(parts, sampled, members, questions, each=in_turn):
 
     `members` has a list for each node, as those found.
     """
-
-    def divide_part(part, one, *nodes):
-        children, counts = [], []
-        for rows, question in zip(nodes, questions, strict=True):
-            divided = part.divide(rows, question.feature, question.outcomes)
-            children += [divided[z] for z in question.kept]
-            counts += [_count(part, divided[z], one) for z in question.counted]
-        return children, counts
-
-    found = each(divide_part, parts, sampled, *members)
-    children, counts = zip(*found, strict=True)
-    kept = [list(one) for one in zip(*children, strict=True)]
-    return Found(kept, _sum(counts), _weigh(kept, sampled))
+    kept, counts = [], []
+    # one node after the other: only of one are the counts of each part in memory
+    for rows, question in zip(members, questions, strict=True):
+        divide_part = partial(_divide, question)
+        found = each(divide_part, parts, sampled, rows)
+        children, counts_of_parts = zip(*found, strict=True)
+        kept += [list(one) for one in zip(*children, strict=True)]
+        counts += list(_sum(counts_of_parts))
+    return Found(kept, np.array(counts), _weigh(kept, sampled))
 
 
 def count_cells(parts, sampled, members, tests, each=in_turn):
@@ -183,6 +180,12 @@ def _collect(part, sampled, members, places):
         None if sampled.weights is None else sampled.weights[rows],
         None if places is None else places_of(places, rows),
     )
+
+
+def _divide(question, part, sampled, members):
+    divided = part.divide(members, question.feature, question.outcomes)
+    counts = [_count(part, divided[z], sampled) for z in question.counted]
+    return [divided[z] for z in question.kept], counts
 
 
 def _count(part, members, sampled):

@@ -27,7 +27,8 @@ N = 45_000
 class Divided(LocalEngine):
     """The rows of a table in parts, each row in any of them."""
 
-    n_parts, seed, n_questions = 1, 0, 0
+    n_parts, seed = 1, 0
+    rounds = ()  # how many nodes have been divided in each
 
     def __init__(self, parts, places):
         (part,) = parts
@@ -44,21 +45,24 @@ class Divided(LocalEngine):
         columns = [codes[kept] for codes in part.columns]
         return CodedPart(columns, part.y[kept], part.n_levels, part.n_classes)
 
-    def divide(self, *given):
-        Divided.n_questions += 1
-        return super().divide(*given)
+    def divide(self, sampled, members, questions):
+        self.rounds.append(len(questions))
+        return super().divide(sampled, members, questions)
 
 
-def fit_in_parts(model, table, path, n_parts, seed=0, divides=True):
+def fit_in_parts(
+    model, table, path, n_parts, seed=0, divides=True, gathered=GATHERED, rounds=None
+):
+    rounds = [] if rounds is None else rounds
     pq.write_table(table, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_data, "MOST_GATHERED", GATHERED)
+        patch.setattr(_data, "MOST_GATHERED", gathered)
         patch.setattr(_rows, "LocalEngine", Divided)
         patch.setattr(Divided, "n_parts", n_parts)
         patch.setattr(Divided, "seed", seed)
-        patch.setattr(Divided, "n_questions", 0)
+        patch.setattr(Divided, "rounds", rounds)
         model = large.fit(clone(model), path, target="label")
-        assert (Divided.n_questions > 0) == divides
+        assert (len(rounds) > 0) == divides
         return model
 
 
@@ -101,6 +105,28 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
     path = tmp_path_factory.mktemp("parts") / "rows.parquet"
     found = fit_in_parts(model, table, path, data.draw(st.integers(1, 5)), seed)
     assert pickle.dumps(found) == pickle.dumps(in_memory(model, table))
+
+
+@pytest.mark.parametrize("max_features", [None, 0.99])
+def test_nodes_are_divided_in_rounds_if_nothing_is_drawn(tmp_path, max_features):
+    rounds = []
+    tree = fit_in_parts(
+        ConfidenceTreeClassifier(None, max_bins=255, max_features=max_features),
+        make_table(0, 20_000),
+        tmp_path / "rows.parquet",
+        2,
+        gathered=200,
+        rounds=rounds,
+    )
+    n_divided = (tree.tree_.n_node_samples[tree.tree_.n_children > 0] > 200).sum()
+    assert n_divided > 50
+    if max_features is None:
+        # four rounds for a level of which all nodes are large
+        assert len(rounds) < n_divided / 2
+        assert len(rounds) <= 4 * tree.get_depth()
+    else:
+        assert set(rounds) == {1}
+    assert sum(rounds) <= n_divided
 
 
 def test_look_ahead_has_the_rows_of_all_parts(tmp_path):

@@ -15,7 +15,7 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    HELD = 4194304          # counts of the nodes that are divided at once
+    HELD = 1048576          # counts of the nodes that are divided at once
     MOST_AT_ONCE = 1024
     ROUNDS_A_LEVEL = 4      # at least, of large nodes
 
@@ -87,8 +87,8 @@ cdef class PartedBuilder(Builder):
         return min(max(1, HELD // n_cells), MOST_AT_ONCE)
 
     cdef int _grow_depth_first(self) except -1 nogil:
-        # What is open beside the nodes of one round is as in growth node by node: the
-        # stack holds few counts, however many nodes a level of the tree has.
+        # A round takes its nodes from the top of the stack, so that few are open whose
+        # counts are held, however many a level of the tree has.
         cdef Candidate* taken = <Candidate*> self.arena.take(
             self.at_once, sizeof(Candidate)
         )
