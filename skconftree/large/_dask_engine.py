@@ -5,7 +5,7 @@ from threading import Semaphore
 import numpy as np
 
 from . import _steps
-from ._engine import in_order, n_rows_of, sample_of_parts
+from ._engine import in_order, in_table, n_rows_of, sample_of_parts
 
 JOINED = 8  # results that are added up in one step
 GROWING = 2  # trees below nodes for each thread of a worker that are on their way
@@ -31,11 +31,11 @@ class DaskEngine:
             self._places.append([places[place] for place in found])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, places))
-        # Workers have no room for the place of every row in the table, if rows of parts
-        # do not follow each other there.
-        self._told = all(isinstance(one, slice) for one in places)
+        # What workers know of the places of rows in the table: where parts begin, if
+        # their rows follow each other there. They have no room for the place of each.
+        self._follow = all(isinstance(one, slice) for one in places)
         self._known = self._places
-        if not self._told:
+        if not self._follow:
             self._known = [[None] * len(one) for one in self._places]
         self._room = Semaphore(GROWING * sum(client.nthreads().values()))
 
@@ -127,7 +127,7 @@ class DaskEngine:
         """Have a tree grown below a node, by a worker that all its rows come to."""
         self._room.acquire()  # all rows would wait on the workers for their trees
         try:
-            places = None if self._told else self._places_of(members)
+            places = None if self._follow else self._places_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
             # counts come first: who asks for them has nothing else to do
             growing = self._client.submit(
@@ -144,19 +144,8 @@ class DaskEngine:
 
     def _places_of(self, members):
         # Where the rows of a node are in the table.
-        found = self._client.gather(
-            [
-                self._submit(worker, _steps.numbers, one)
-                for worker, one in zip(self._workers, members, strict=True)
-            ]
-        )
-        return _steps.joined(
-            [
-                _steps.places_of(of_part, rows)
-                for places, numbers in zip(self._places, found, strict=True)
-                for of_part, rows in zip(places, numbers, strict=True)
-            ]
-        )
+        found = self._client.gather(self._each(_steps.numbers, members))
+        return _steps.joined(list(map(in_table, self._places, found)))
 
     def grown(self, growing):
         """The trees that workers grow."""

@@ -9,7 +9,7 @@ from ..tables._coded_column import CodedColumn
 from ._steps import Question
 
 
-class GrowBelow(NamedTuple):
+class GrowFromRows(NamedTuple):
     """Grows the tree below a node from its rows.
 
     Of columns of many levels the sample may have some only, the `present`; there were
@@ -81,7 +81,7 @@ class SampleNodes:
         )
         self._members = {0: members}
         self._weights = {0: weight}
-        self._present = self._n_levels = None
+        self._present = self._n_levels = self._grow_below = None
         if is_part:
             self._leave_out(heads, whole)
         else:
@@ -200,7 +200,7 @@ class SampleNodes:
     def grow_by(self, grow_below):
         """Say how trees are grown below nodes whose rows are in one place."""
         self._grow_below = self._engine.sent(
-            GrowBelow(
+            GrowFromRows(
                 self.heads, self._present, self._n_levels, self.has_distinct, grow_below
             )
         )

@@ -128,9 +128,13 @@ def collect(parts, sampled, members, places):
     return join_collected(in_turn(_collect, parts, sampled, members, places))
 
 
-def numbers(members):
-    """Numbers of the rows of a node in each part."""
-    return [rows.places().astype(np.int32) for rows in members]
+def numbers(parts, members):
+    """Numbers of the rows of a node, counted through the parts."""
+    first = np.cumsum([0, *(part.n_rows for part in parts)])
+    found = [
+        start + rows.places() for start, rows in zip(first[:-1], members, strict=True)
+    ]
+    return joined(found).astype(np.int32)
 
 
 def places_of(of_part, rows):

@@ -198,7 +198,7 @@ def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
         raise AssertionError("a tree is grown here")
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
-    monkeypatch.setattr(_nodes.GrowBelow, "__call__", refuse)  # in this process
+    monkeypatch.setattr(_nodes.GrowFromRows, "__call__", refuse)  # in this process
     monkeypatch.setattr(_dask_engine, "GROWING", 1)  # so that some wait for others
     parts = dd.from_pandas(frame, npartitions=5).persist()
     found = large.fit(clone(model), parts, target="y")

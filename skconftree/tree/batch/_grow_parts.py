@@ -15,7 +15,7 @@ from ._parted_subtrees import PartedSubtrees
 from ._table_source import TableSource
 
 
-class Columns(NamedTuple):
+class DataFacts(NamedTuple):
     """What a growth asks of its data beside the rows."""
 
     n_features: int
@@ -38,8 +38,8 @@ def make_parted_builder(nodes, growth, root, root_facts, looks_up):
     runner_up = None
     if growth.may_compare and not looks_up:
         runner_up = PartedRunnerUp(splitter, source, growth.least_compared)
-    columns = Columns(data.n_features, data.n_classes, data.class_weight)
-    nodes.grow_by(GrowBelow(growth._replace(data=columns), root_facts, looks_up))
+    facts = DataFacts(data.n_features, data.n_classes, data.class_weight)
+    nodes.grow_by(GrowBelow(growth._replace(data=facts), root_facts, looks_up))
     return PartedBuilder(
         splitter,
         settings,

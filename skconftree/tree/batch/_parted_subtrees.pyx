@@ -22,7 +22,7 @@ class OpenNode(NamedTuple):
     counts: np.ndarray
     n_labelled: int
     pool: float
-    box: np.ndarray
+    box: np.ndarray | None
     features: np.ndarray
 
 
