@@ -20,12 +20,12 @@ from .._jobs import TASKS_PER_JOB
 from .._voting_forest import VotingForest
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel
-from ._ncm_votes import add_ncm_votes
+from ._ncm_votes import LeafShares, add_votes, add_votes_of_many
 from ._samples import Samples
 from ._update import TreeUpdate, Update, judge, seed_of_call
 from ._whole_means import WholeMeans, largest_value
 
-BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
+BLOCK = 2048  # rows that go through all trees: they stay in the cache meanwhile
 WORTH_ROUNDING = 256  # rows for which to round all means takes less than it saves
 OF_TREES = (
     "criterion",
@@ -338,18 +338,22 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     def _mean_proba(self, X):
         model = self._model
         out, trees = np.zeros((len(X), len(model.classes))), model.trees
-        n_parts = -(-len(X) // BLOCK)
+        n_workers = effective_n_jobs(self.n_jobs)
+        n_parts = max(-(-len(X) // BLOCK), min(n_workers, len(X) // WORTH_ROUNDING))
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
         blocks = [slice(start, end) for start, end in pairwise(ends)]
-        whole, largest = None, 0.0
-        if len(X) >= WORTH_ROUNDING:
+        if len(X) < WORTH_ROUNDING:
+            self._in_threads(lambda rows: add_votes(trees, X[rows], out[rows]), blocks)
+        else:
             largest = largest_value(trees, X)
-            whole = self._in_threads(lambda tree: WholeMeans(tree, largest), trees)
-
-        def add(rows):
-            add_ncm_votes(trees, whole, X[rows], out[rows], largest)
-
-        self._in_threads(add, blocks)
+            means = self._in_threads(lambda tree: WholeMeans(tree, largest), trees)
+            shares = self._in_threads(LeafShares, trees)
+            self._in_threads(
+                lambda rows: add_votes_of_many(
+                    means, shares, X[rows], out[rows], largest
+                ),
+                blocks,
+            )
         out /= len(trees)
         return out
 

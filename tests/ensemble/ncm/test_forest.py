@@ -226,25 +226,28 @@ def test_unreached_leaves_say_what_the_node_above_does():
 
 @pytest.mark.parametrize("kind", ["normal", "grid", "far", "zeros"])
 @pytest.mark.parametrize("d", [1, 3, 16, 70])
-def test_rounded_distances_change_nothing(monkeypatch, kind, d):
+@pytest.mark.parametrize("n_classes", [2, 6, 23])
+def test_rounded_distances_change_nothing(monkeypatch, kind, d, n_classes):
     # Many rows are routed by rounded distances, unless these leave a doubt: on a grid
     # rows have two nearest means, one value far out leaves no digits to the others.
-    X, y = make_table(d, 300, d)
+    # Nodes have from 2 to all means.
+    X, y = make_table(d, 300, d, n_classes)
     if kind == "grid":
         X = np.rint(X)
     elif kind == "far":
         X[7, 0] = 1e30
     elif kind == "zeros":
         X[:] = 0.0
-    forest = forest_of(max_classes=6).fit(X[:200], y[:200])
+    forest = forest_of(max_classes=n_classes).fit(X[:200], y[:200])
     found = []
-    for least in (1, 1000):
+    for least, block in ((1, 1000), (1, 7), (1000, 1000)):
         monkeypatch.setattr(_forest, "WORTH_ROUNDING", least)
+        monkeypatch.setattr(_forest, "BLOCK", block)
         found.append(forest.predict_proba(X))
     leaves = forest.apply(X)
     trees = [one.tree_ for one in forest.estimators_]
     expected = sum(one.value[leaf] for one, leaf in zip(trees, leaves.T, strict=True))
-    assert found[0].tobytes() == found[1].tobytes()
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
     assert (found[0] == expected / len(trees)).all()
 
 
