@@ -108,13 +108,18 @@ def test_what_fails_at_every_attempt_does_not_hang(monkeypatch, drift):
     model = ConfidenceTreeClassifier(drift=drift, grace_period=5, bound="gtest")
     learn(model, stream, [1])
 
+    failed = []
+
     def fail(self, *args, **options):
+        failed.append(1)
         raise OSError("no such thing")
 
     with monkeypatch.context() as patch:
         patch.setattr(BaseBound, "kernel", fail)
         with pytest.raises(OSError, match="no such thing"):
             model.partial_fit(*stream.part(1, 3000))
+    # a hundred times, and once with each row that is left
+    assert 100 < len(failed) <= 100 + 1024
     assert model.n_rows_seen_ == 1024
     assert model.tree_.counts[0].sum() == 1024
     model.partial_fit(*stream.part(1024, 3000))

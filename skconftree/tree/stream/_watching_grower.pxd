@@ -15,6 +15,7 @@ cdef enum Change:
 
 cdef class WatchingGrower(Grower):
     cdef list found                 # row and node of each drift
+    cdef intp_t n_failed            # changes that failed since the last boundary
 
     cdef int watch(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight

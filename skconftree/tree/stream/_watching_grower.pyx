@@ -6,7 +6,7 @@ from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.utils._spare_memory cimport give_way
 
 cdef enum:
-    ATTEMPTS = 100      # a handler that interrupts each of them has come to stay
+    ATTEMPTS = 100      # between boundaries: what fails each time has come to stay
 
 
 cdef class WatchingGrower(Grower):
@@ -75,19 +75,21 @@ cdef class WatchingGrower(Grower):
     cdef int insist(self, Change what) except -1:
         # Python runs signal handlers here, in the middle of a row. What one of them
         # raises is held until the next boundary. What fails again and again will be
-        # tried with a later row, too.
-        cdef intp_t attempt = 0
-        while attempt < ATTEMPTS:
+        # tried with later rows, too, but once with each.
+        if self.held is None:
+            self.n_failed = 0
+        while True:
             try:
                 self.change(what)
                 return 0
             except MemoryError:
                 give_way()
             except BaseException as error:
-                attempt += 1
+                self.n_failed += 1
                 if self.held is None:
                     self.held = error
-        return 0
+                if self.n_failed >= ATTEMPTS:
+                    return 0
 
     cdef Grower second(self, Tree tree, object seed, intp_t n_sharing):
         # What grows another tree, and watches nothing; without leaves yet. So many
