@@ -1,8 +1,7 @@
 """Every bound once more, written for reading: dictionaries in, decision out.
 
 Shares no code with the compiled kernels; quantiles come from root searches and
-frozen SciPy distributions rather than from the special functions the kernels
-call. A bound is made for one criterion and number of classes. It is asked at
+SciPy's distributions rather than from the special functions the kernels call. A bound is made for one criterion and number of classes. It is asked at
 one node with ``facts`` (the fields of the compiled ``NodeFacts``) and answers
 with (split, evidence), evidence being a dictionary with fields of
 ``SplitEvidence``.
@@ -57,10 +56,11 @@ def heterogeneity_a1(criterion, mu):
 
 def credible_two_classes(criterion, n1, n0, delta, pseudo_count):
     """Solve P(H(mu) >= e) = delta under the Beta posterior for e."""
-    posterior = stats.beta(n1 + pseudo_count, n0 + pseudo_count)
+    a, b = n1 + pseudo_count, n0 + pseudo_count
 
     def excess(u):
-        return posterior.cdf(0.5 + u) - posterior.cdf(0.5 - u) - delta
+        above, below = stats.beta.cdf((0.5 + u, 0.5 - u), a, b)
+        return above - below - delta
 
     u = optimize.brentq(excess, 0.0, 0.5, xtol=1e-15, rtol=1e-14, maxiter=500)
     return heterogeneity_a1(criterion, max(0.5 - u, 0.0))
@@ -112,7 +112,7 @@ def credible_many_classes(criterion, counts, delta, pseudo_count):
         largest = (1.0 - 1.0 / K) / 2.0
     m, v = mean / largest, variance / largest**2
     s = m * (1.0 - m) / v - 1.0
-    quantile = largest * stats.beta(m * s, (1.0 - m) * s).isf(delta)
+    quantile = largest * stats.beta.isf(delta, m * s, (1.0 - m) * s)
     return math.sqrt(quantile) if criterion == "kearns_mansour" else quantile
 
 
@@ -153,8 +153,13 @@ class Credible:
 # --- possibilistic (B1-B3) --------------------------------------------------
 
 
+@functools.cache
+def two_sided_quantile(gamma):
+    return stats.norm.isf(gamma / 2.0)
+
+
 def agresti_coull_upper(p, n, gamma):
-    z = stats.norm().isf(gamma / 2.0)
+    z = two_sided_quantile(gamma)
     n_tilde = n + z**2
     p_tilde = (p * n + z**2 / 2.0) / n_tilde
     return min(1.0, p_tilde + z * math.sqrt(p_tilde * (1.0 - p_tilde) / n_tilde))
