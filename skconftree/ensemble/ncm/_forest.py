@@ -20,7 +20,7 @@ from .._jobs import TASKS_PER_JOB
 from .._voting_forest import VotingForest
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel
-from ._ncm_votes import LeafShares, add_votes, add_votes_of_many
+from ._ncm_votes import LeafShares, add_ncm_votes, add_ncm_votes_of_many
 from ._samples import Samples
 from ._update import TreeUpdate, Update, judge, seed_of_call
 from ._whole_means import WholeMeans, largest_value
@@ -343,13 +343,15 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
         blocks = [slice(start, end) for start, end in pairwise(ends)]
         if len(X) < WORTH_ROUNDING:
-            self._in_threads(lambda rows: add_votes(trees, X[rows], out[rows]), blocks)
+            self._in_threads(
+                lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks
+            )
         else:
             largest = largest_value(trees, X)
             means = self._in_threads(lambda tree: WholeMeans(tree, largest), trees)
             shares = self._in_threads(LeafShares, trees)
             self._in_threads(
-                lambda rows: add_votes_of_many(
+                lambda rows: add_ncm_votes_of_many(
                     means, shares, X[rows], out[rows], largest
                 ),
                 blocks,

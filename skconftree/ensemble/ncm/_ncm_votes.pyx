@@ -6,7 +6,7 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 
-def add_votes(
+def add_ncm_votes(
     list trees, const float32_t[:, ::1] X not None, float64_t[:, ::1] out not None
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
@@ -33,7 +33,7 @@ def add_votes(
                         out[i, c] += counts[c] / total
 
 
-def add_votes_of_many(
+def add_ncm_votes_of_many(
     list means, list shares, const float32_t[:, ::1] X not None,
     float64_t[:, ::1] out not None, float64_t largest,
 ):
