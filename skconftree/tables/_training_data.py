@@ -87,7 +87,7 @@ class TrainingData:
         self.n_categories = n_categories
         self.y = labels.astype(np.uint16, copy=False)
         self._count, self._weight = None, None
-        self._row_codes, self._lock = None, threading.Lock()
+        self._row_codes, self._lock = None, threading.RLock()
 
     @property
     def n_features(self):
