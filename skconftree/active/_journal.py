@@ -11,6 +11,7 @@ except ImportError:  # Windows, where a journal is not locked
 
 KIND = "skconftree labels"
 FORMAT = 1
+BARE_HEAD = {"journal": KIND, "format": FORMAT}
 START = json.dumps({"journal": KIND})[:-1].encode()  # of every journal's first line
 
 
@@ -20,25 +21,28 @@ class Journal:
     A line is on the disk when `append` returns, and not in the file when it raises. The
     lock is the kernel's, on the file itself: it ends with the process, however that
     ends. A process that is killed while it writes leaves a last line without an end,
-    which is dropped when the file is opened again.
+    which is dropped when the file is opened again. A forked process shares the lock,
+    so only the process that opened the journal may write.
 
-    `head` is the first line, None if the file must exist; `lines` are the others, of
+    `head` is the first line. Without it the file must exist, and `head` is None if no
+    whole line was found there, until `begin` writes one. `lines` are the others, of
     which the first is line 2 of the file; `note` says what was dropped.
     """
 
     def __init__(self, path, head=None):
         self.path = os.fspath(path)
-        self.note = None
+        self.head, self.lines, self.note = None, [], None
+        self._process = os.getpid()
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
         flags |= getattr(os, "O_CLOEXEC", 0) | (0 if head is None else os.O_CREAT)
         self._file = os.open(self.path, flags, 0o666)
         try:
             self._lock()
             found, self._size = self._read()
-            if not found:
-                self._begin(head)
-            else:
+            if found:
                 self.head, *self.lines = found
+            elif head is not None:
+                self.begin(head)
         except BaseException:
             self.close()
             raise
@@ -56,11 +60,9 @@ class Journal:
         except OSError:
             pass  # a file system without locks
 
-    def _begin(self, head):
-        if head is None:
-            raise ValueError(f"{self.path} has no answers, nor what they are about.")
-        self.lines = []
-        self._write({"journal": KIND, "format": FORMAT} | head)
+    def begin(self, head):
+        """Write the first line of a journal that has none."""
+        self._write(BARE_HEAD | head)
         folder = os.path.dirname(os.path.abspath(self.path))
         with contextlib.suppress(OSError):  # some systems do not open folders
             place = os.open(folder, os.O_RDONLY)
@@ -81,7 +83,7 @@ class Journal:
                 break
             content += more
         if content and not content.startswith(START[: len(content)]):
-            raise ValueError(f"{self.path} is no journal of answers.")
+            raise ValueError(f"{self.path} is not a journal of answers.")
         *whole, torn = content.split(b"\n")
         found, last = [], len(whole) - 1
         for place, line in enumerate(whole):
@@ -98,24 +100,33 @@ class Journal:
                 f"{self.path} has format {found[0].get('format')!r}, this version of "
                 f"skconftree reads {FORMAT}."
             )
+        if found == [BARE_HEAD]:  # an earlier version put it in place of a torn line
+            torn, found = whole[0], []
         good = sum(len(line) + 1 for line in whole[: len(found)])
         if good < size:
             os.ftruncate(self._file, good)
-            if found:
-                shown = torn[:80].decode("utf-8", "replace")
-                self.note = (
-                    f"The last line of {self.path} was torn, as when a process is "
-                    f"killed while it writes, and is dropped: {shown!r}"
-                )
+            shown = torn[:80].decode("utf-8", "replace")
+            which, then = ("last", "is dropped") if found else ("first", "is replaced")
+            self.note = (
+                f"The {which} line of {self.path} was torn, as when a process is "
+                f"killed while it writes, and {then}: {shown!r}"
+            )
         return found, good
 
     def append(self, record):
         """Write a line; it is on the disk afterwards, or not in the file."""
-        if self._file is None:
-            raise ValueError(f"The journal {self.path} is closed.")
+        if self.head is None:
+            raise ValueError(f"The journal {self.path} has no first line yet.")
         self._write(record)
 
     def _write(self, record):
+        if self._file is None:
+            raise ValueError(f"The journal {self.path} is closed.")
+        if os.getpid() != self._process:
+            raise BlockingIOError(
+                f"{self.path} belongs to the process that opened it, of which this "
+                "process is a fork. Give answers there, or open another file here."
+            )
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         left = memoryview(line.encode("utf-8"))
         size, n_lines = self._size, len(self.lines)
@@ -150,12 +161,12 @@ def read_head(path):
     with open(path, "rb") as file:
         line = file.readline()
     if not line.endswith(b"\n") or not line.startswith(START):
-        raise ValueError(f"{os.fspath(path)} is no journal of answers, or has none.")
+        raise ValueError(f"{os.fspath(path)} is not a journal of answers, or has none.")
     return _record(line)
 
 
 def _record(line):
     record = json.loads(line)
     if not isinstance(record, dict):
-        raise ValueError("it is no JSON object.")
+        raise ValueError("it is not a JSON object.")
     return record

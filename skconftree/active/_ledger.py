@@ -1,10 +1,44 @@
 """What the lines of a journal come to: answers, opinions and what holds of them."""
 
+import math
 from collections import Counter
 from typing import NamedTuple
 
 RULINGS = ("last", "first", "majority")
 NOTHING = object()  # in the place of a label: there is none
+
+
+def is_label(value):
+    """Whether a journal can hold a label: a string, a boolean or a finite number."""
+    return type(value) in (str, bool, int) or (
+        type(value) is float and math.isfinite(value)
+    )
+
+
+def _is_count(value):
+    return type(value) is int and value >= 0
+
+
+def _is_name(value):
+    return value is None or type(value) is str
+
+
+# What a line may hold under each name, if it has it, and how that is put in words.
+FIELDS = {
+    "row": (_is_count, "a row of the pool, an integer of 0 or more"),
+    "label": (is_label, "a string, a boolean or a finite number"),
+    "guess": (is_label, "a string, a boolean or a finite number"),
+    "by": (_is_name, "a name"),
+    "at": (_is_name, "a time"),
+    "batch": (
+        lambda value: value is None or (_is_count(value) and value > 0),
+        "the number of a question, an integer of 1 or more",
+    ),
+    "left": (_is_count, "an integer of 0 or more"),
+    "again": (lambda value: type(value) is bool, "true or false"),
+    "skip": (lambda value: value is True, "true"),
+    "undo": (_is_count, "the number of a line"),
+}
 
 
 class Entry(NamedTuple):
@@ -32,8 +66,10 @@ class Ledger:
     Of two opinions of one row the last rules, or the first, or the most frequent.
     """
 
-    def __init__(self, lines=(), ruling="last"):
+    def __init__(self, lines=(), ruling="last", n_rows=None, start=()):
         self.ruling = ruling
+        self._n_rows = n_rows  # of the pool; None: not known
+        self._start = frozenset(start)  # rows that had a label before
         self.entries = []
         self.n_lines = 1  # of the file, the head included
         for line in lines:
@@ -42,31 +78,38 @@ class Ledger:
     def add(self, line):
         """Take a line of the journal in; gives its entry, or the one taken back."""
         self.n_lines += 1
+        for name, (is_sound, wanted) in FIELDS.items():
+            if name in line and not is_sound(line[name]):
+                raise self._error(f"{name} must be {wanted}. Got {line[name]!r}.")
         if "undo" in line:
             if not self.entries or self.entries[-1].line != line["undo"]:
-                raise ValueError(
-                    f"Line {self.n_lines} of the journal takes back line "
-                    f"{line['undo']}, which is not the last answer before it."
+                raise self._error(
+                    f"it takes back line {line['undo']}, which is not the last answer "
+                    "before it."
                 )
             return self.entries.pop()
-        try:
-            entry = Entry(
-                self.n_lines,
-                int(line["row"]),
-                line.get("label", NOTHING),
-                line.get("by"),
-                line.get("at"),
-                line.get("batch"),
-                line.get("left", 0),
-                line.get("guess", NOTHING),
-                bool(line.get("again", False)),
-            )
-        except (KeyError, TypeError, ValueError):
-            raise ValueError(
-                f"Line {self.n_lines} of the journal is no answer: {line!r}"
-            ) from None
+        row = line.get("row")
+        if row is None or (self._n_rows is not None and row >= self._n_rows):
+            last = "" if self._n_rows is None else f" to {self._n_rows - 1}"
+            raise self._error(f"row must be a row of the pool, 0{last}. Got {row!r}.")
+        if row in self._start:
+            raise self._error(f"row {row} had a label at the start.")
+        entry = Entry(
+            self.n_lines,
+            row,
+            line.get("label", NOTHING),
+            line.get("by"),
+            line.get("at"),
+            line.get("batch"),
+            line.get("left", 0),
+            line.get("guess", NOTHING),
+            line.get("again", False),
+        )
         self.entries.append(entry)
         return entry
+
+    def _error(self, what):
+        return ValueError(f"Line {self.n_lines} of the journal is not valid: {what}")
 
     @property
     def n_answers(self):

@@ -104,6 +104,8 @@ class Recorded:
         self.journal = path if isinstance(path, Journal) else Journal(path, head)
         self.notes = [] if self.journal.note is None else [self.journal.note]
         try:
+            if self.journal.head is None:
+                self.journal.begin(head)
             self._check(head, settings)
             if learner._answers:
                 self._take_in(learner._answers)
@@ -173,10 +175,19 @@ class Recorded:
     def _catch_up(self):
         if self._learnt == len(self.journal.lines):
             return
-        self.ledger = Ledger(self.journal.lines, self.ruling)
-        batches = self.ledger.batches()
+        self._ledger = Ledger(
+            self.journal.lines,
+            self.ruling,
+            self.learner._pool.n_rows,
+            self.learner._start.rows.tolist(),
+        )
+        batches = self._ledger.batches()
         part = batches.pop() if batches and batches[-1][-1][0].left > 0 else []
-        self.learner._retell(list(map(_told, batches)), self._seed)
+        try:
+            self.learner._retell(list(map(_told, batches)), self._seed)
+        except ValueError:
+            self._find_wrong_label()
+            raise
         self._queue = []
         if part:
             answered = {one.row for one, _ in part}
@@ -187,6 +198,24 @@ class Recorded:
                 self.learner._learn_told(*_told(part))
         self._part = part if self._queue else []
         self._learnt = len(self.journal.lines)
+
+    def _find_wrong_label(self):
+        # Raise an error that names the line whose label cannot be learned.
+        for one in self._ledger.entries:
+            if one.label is not NOTHING:
+                try:
+                    self.learner._plain_label(one.label)
+                except ValueError as error:
+                    raise ValueError(
+                        f"Line {one.line} of {self.journal.path} cannot be learned: "
+                        f"{error}"
+                    ) from None
+
+    @property
+    def ledger(self):
+        """What the lines of the journal come to, the last one included."""
+        self._catch_up()
+        return self._ledger
 
     def _hand_out(self, batch, answered=()):
         learner = self.learner
@@ -237,7 +266,7 @@ class Recorded:
         if again is not None:
             return Asked(again, None, 0, NOTHING, True)
         if not self._queue:
-            numbers = [one.batch for one in self.ledger.entries if one.batch]
+            numbers = [one.batch for one in self._ledger.entries if one.batch]
             self._queue = self._hand_out(max(numbers, default=0) + 1)
         return self._queue[0] if self._queue else None
 
@@ -245,14 +274,14 @@ class Recorded:
         """Write an answer down, then learn it; None skips the row."""
         label = self.learner._plain_label(label)
         self._catch_up()
-        self.ledger.add(self._append(asked, label, by))
+        self._ledger.add(self._append(asked, label, by))
         if label is None:
             self._skipped.add(asked.row)
         if asked.again:
             self._catch_up()
             return
         self._queue.pop(0)
-        part = self.ledger.batches()[-1]
+        part = self._ledger.batches()[-1]
         self._part = part if self._queue else []
         if not self._queue:
             self.learner._learn_told(*_told(part))
@@ -262,7 +291,7 @@ class Recorded:
         """Give a row that has been asked for another label; None withdraws it."""
         self._catch_up()
         label = self.learner._plain_label(label)
-        if all(one.row != row for one in self.ledger.entries):
+        if all(one.row != row for one in self._ledger.entries):
             raise ValueError(f"Row {row!r} has no answer that could be mended.")
         self._append(Asked(int(row), None, 0, NOTHING, False), label, by)
         self._catch_up()
@@ -270,9 +299,9 @@ class Recorded:
     def undo(self, by=None):
         """Take back the last line, which is by the same person; gives its entry."""
         self._catch_up()
-        if not self.ledger.entries:
+        if not self._ledger.entries:
             raise ValueError("There is no answer that could be taken back.")
-        last = self.ledger.entries[-1]
+        last = self._ledger.entries[-1]
         if last.by != by:
             raise ValueError(
                 f"The last answer is by {last.by!r}, not by {by!r}. Mend it instead."
@@ -318,14 +347,14 @@ class Recorded:
         # A row with one label, rather of somebody else; a function of the answers.
         if self.repeat <= 0.0:
             return None
-        answers = [one for one in self.ledger.entries if one.is_answer]
+        answers = [one for one in self._ledger.entries if one.is_answer]
         chance = np.random.default_rng([self._seed, len(answers), FOR_AUDIT, 1])
         if chance.random() >= self.repeat:
             return None
         again = {one.row for one in answers if one.again}
         single = {
             row: told[0]
-            for row, told in self.ledger.opinions().items()
+            for row, told in self._ledger.opinions().items()
             if len(told) == 1 and row not in again
         }
         fresh = {one.row for one in answers[-AGO:]}

@@ -132,9 +132,9 @@ class LabelingSession:
         self._shown = Shown(X if shown is None else shown)
         pool = fingerprint(X) if shown is None else self._shown.fingerprint()
         if os.path.exists(path) and os.path.getsize(path):
-            journal = Journal(path, {})
+            journal = Journal(path)
         try:
-            if journal is not None and "X" in journal.head:
+            if journal is not None and "X" in (journal.head or ()):
                 check_pool(journal.head, pool, path)
                 y = start_labels(journal.head) if y is None else y
             learner.fit(X, y)
@@ -155,6 +155,7 @@ class LabelingSession:
         self.learner = learner
         self.notes = self._record.notes
         self._known = None, None, None  # lines, question, why there is none
+        self._asked = None  # what the record asks for, if `_known` holds a question
 
     def __getstate__(self):
         # A copy would write into the same file without knowing of the other's lines.

@@ -87,7 +87,7 @@ def test_a_file_that_is_cut_anywhere_loses_its_last_line_only(path):
 def test_what_is_no_journal_is_left_alone(path):
     for content in (b"a,b\n1,2\n", b"{}\n", b'{"journal": "another"}\n'):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="is no journal of answers"):
+        with pytest.raises(ValueError, match="is not a journal of answers"):
             Journal(path, {})
         assert path.read_bytes() == content
 
@@ -234,7 +234,9 @@ def test_a_label_that_is_withdrawn_leaves_the_row_open():
 def test_undo_takes_back_the_last_line_only():
     with pytest.raises(ValueError, match="takes back line 2, which is not the last"):
         Ledger([asked(5, "ham", 1), asked(6, "ham", 2), {"undo": 2}])
-    with pytest.raises(ValueError, match="Line 2 of the journal is no answer"):
+    with pytest.raises(
+        ValueError, match="Line 2 of the journal is not valid: row must be"
+    ):
         Ledger([{"label": "ham"}])
 
 

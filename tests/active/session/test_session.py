@@ -23,9 +23,13 @@ from skconftree.active import (
     RiskBelow,
     Stable,
 )
+from skconftree.active._ledger import Ledger
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["ham", "spam", "eggs"])[y]
+WORDS_AT_START = np.where(np.arange(150) % 10 == 0, WORDS, None)
+FIRST_FORMAT = [(56, 1), (52, 1), (129, 2), (41, 0), (18, 0), (23, 2), (91, 1)]
+FIRST_FORMAT += [(44, None), (43, 0), (19, 0), (95, 1)]
 KILLS = os.environ.get("SKCONFTREE_KILLS", "10")
 
 
@@ -271,6 +275,40 @@ def test_an_interrupt_between_the_file_and_the_learner(path):
         assert one.progress().n_answers == one.learner.n_labeled_ == 12
 
 
+def test_answers_after_an_interrupt_are_those_of_the_file(path, monkeypatch):
+    with session(path) as one:
+        give(one, 3)
+        row = one.question().row
+
+        def interrupted(ledger, line):
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Ledger, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one.answer("ham", row)
+        assert [told["row"] for told in one.answers()][:1] == [row]
+        assert len(path.read_text().splitlines()) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_cannot_write_into_the_journal(path):
+    with session(path) as one:
+        give(one, 2)
+        question, content = one.question(), path.read_bytes()
+        child = os.fork()
+        if child == 0:
+            try:
+                one.answer("ham")
+            except BlockingIOError as error:
+                os._exit(0 if "this process is a fork" in str(error) else 1)
+            os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        assert path.read_bytes() == content
+        assert one.question() == question
+        give(one, 1)
+
+
 def test_a_closed_session_has_learnt_all(path):
     with session(path, learner={"batch_size": 4}) as one:
         give(one, 10)
@@ -281,6 +319,77 @@ def test_a_closed_session_has_learnt_all(path):
     assert one.progress().n_answers == one.learner.n_labeled_ == 10
     with pytest.raises(ValueError, match="is closed"):
         one.answer("ham")
+
+
+def test_a_first_line_that_was_torn_is_written_again(path):
+    """By a kill or a full disk; an earlier version left the bare head in its place."""
+    with session(path, WORDS_AT_START):
+        whole = path.read_bytes()
+    bare = b'{"journal": "skconftree labels", "format": 1}\n'
+    for content in (whole[:5], whole[:200], whole[:-1], bare):
+        path.write_bytes(content)
+        with session(path, WORDS_AT_START) as one:
+            assert "first line" in one.notes[0]
+            give(one, 2)
+        with LabelingSession.resume(path, X) as one:
+            assert one.notes == []
+            assert one.progress().n_answers == 2
+            assert one.learner.n_labeled_ == 17
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"row": -1}, "row must be a row of the pool, an integer of 0 or more. Got -1"),
+        ({"row": 1.7}, "row must be .* Got 1.7"),
+        ({"row": True}, "row must be .* Got True"),
+        ({"row": 150}, "row must be a row of the pool, 0 to 149. Got 150"),
+        ({"row": None}, "row must be .* Got None"),
+        ({"row": 140}, "row 140 had a label at the start"),
+        ({"label": ["ham"]}, "label must be a string, .* Got \\['ham'\\]"),
+        ({"label": None}, "label must be a string, .* Got None"),
+        ({"batch": "9"}, "batch must be the number of a question, .* Got '9'"),
+        ({"left": None}, "left must be an integer of 0 or more. Got None"),
+        ({"left": -1}, "left must be an integer of 0 or more. Got -1"),
+        ({"again": 1}, "again must be true or false. Got 1"),
+        ({"by": 3}, "by must be a name. Got 3"),
+        ({"undo": "5"}, "undo must be the number of a line. Got '5'"),
+    ],
+    ids=str,
+)
+def test_a_line_that_is_not_valid_is_named(path, changes, message):
+    with session(path, WORDS_AT_START) as one:
+        give(one, 3)
+    line = {"row": 7, "label": "ham", "batch": 9, "left": 0} | changes
+    content = path.read_bytes() + json.dumps(line).encode() + b"\n"
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=f"Line 5 of the journal is not valid: {message}"
+    ):
+        LabelingSession.resume(path, X)
+    assert path.read_bytes() == content
+
+
+def test_a_line_whose_label_is_not_a_class_is_named(path):
+    with session(path, learner={"classes": ["ham", "spam", "eggs"]}) as one:
+        give(one, 3)
+    line = {"row": 7, "label": "jam", "batch": 9, "left": 0}
+    path.write_text(path.read_text() + json.dumps(line) + "\n")
+    with pytest.raises(ValueError, match=r"Line 5 of .* 'jam', which is not one of"):
+        LabelingSession.resume(path, X)
+
+
+def test_a_journal_of_the_first_format_opens(path):
+    """It was written by commit 600abdf9."""
+    path.write_bytes(Path(__file__).with_name("journal_format_1.jsonl").read_bytes())
+    with LabelingSession.resume(path, X, annotator="a") as one:
+        told = [(told["row"], told["label"]) for told in one.answers()]
+        assert told == FIRST_FORMAT
+        assert one.question().row == 50
+        assert one.progress()[:2] == (12, 40)
+        assert np.isnan(one.learner.missing_label)
+        assert isinstance(one.learner.estimator, GaussianNB)
+        one.answer(1)
 
 
 # -- what must not be mixed up -----------------------------------------------------
