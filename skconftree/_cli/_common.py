@@ -99,7 +99,7 @@ def _refuse_other_words(name, text):
     try:
         ConfidenceTreeClassifier(**{name: None})
     except TypeError as error:
-        if "scikit-learn" in str(error):
+        if hasattr(error, "counterpart"):
             raise UserError(f"--set {text!r}: {error}") from error
 
 

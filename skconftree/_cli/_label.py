@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
+from skconftree.active.session import JournalError
 
 from ._common import write_text
 from ._pictures import check_folder
@@ -70,9 +71,7 @@ def run_label(options):
                 shown=pool.shown,
                 columns=pool.columns,
             )
-        except ValueError as error:
-            if "another file" not in str(error):
-                raise
+        except JournalError as error:
             raise UserError(f"{error} --answers names another file.") from error
         with session:
             if options.web:

@@ -15,6 +15,27 @@ BARE_HEAD = {"journal": KIND, "format": FORMAT}
 START = json.dumps({"journal": KIND})[:-1].encode()  # of every journal's first line
 
 
+class JournalError(ValueError):
+    """A file is not the journal of a session: of other rows or settings, or damaged.
+
+    Another file, or the rows and settings of the first time, are the ways out.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skconftree.active import LabelingSession
+    >>> from skconftree.active.session import JournalError
+    >>> with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+    ...     _ = file.write(b"a,b")
+    ...     file.flush()
+    ...     try:
+    ...         LabelingSession.resume(file.name, [[1.0], [2.0]])
+    ...     except JournalError as error:
+    ...         print(str(error).replace(file.name, "PATH"))
+    PATH is not a journal of answers, or has none.
+    """
+
+
 class Journal:
     """A file of JSON lines that is only ever added to, by one process at a time.
 
@@ -83,7 +104,7 @@ class Journal:
                 break
             content += more
         if content and not content.startswith(START[: len(content)]):
-            raise ValueError(f"{self.path} is not a journal of answers.")
+            raise JournalError(f"{self.path} is not a journal of answers.")
         *whole, torn = content.split(b"\n")
         found, last = [], len(whole) - 1
         for place, line in enumerate(whole):
@@ -91,12 +112,12 @@ class Journal:
                 found.append(_record(line))
             except ValueError as error:
                 if place < last or torn or place == 0:
-                    raise ValueError(
+                    raise JournalError(
                         f"{self.path} is damaged in line {place + 1}: {error}"
                     ) from None
                 torn = line
         if found and found[0].get("format") != FORMAT:
-            raise ValueError(
+            raise JournalError(
                 f"{self.path} has format {found[0].get('format')!r}, this version of "
                 f"skconftree reads {FORMAT}."
             )
@@ -161,7 +182,9 @@ def read_head(path):
     with open(path, "rb") as file:
         line = file.readline()
     if not line.endswith(b"\n") or not line.startswith(START):
-        raise ValueError(f"{os.fspath(path)} is not a journal of answers, or has none.")
+        raise JournalError(
+            f"{os.fspath(path)} is not a journal of answers, or has none."
+        )
     return _record(line)
 
 

@@ -18,7 +18,10 @@ COUNTERPARTS = {
 
 
 def knows_other_words(cls: Method) -> Method:
-    """Let the errors of an estimator's constructor and set_params name counterparts."""
+    """Let the errors of an estimator's constructor and set_params name counterparts.
+
+    Such an error has the attribute `counterpart`.
+    """
     cls.__init__ = _checked(cls.__init__, TypeError)
     cls.set_params = _checked(cls.set_params, ValueError)
     return cls
@@ -29,10 +32,12 @@ def _checked(method, error):
     def call(self, *args, **parameters):
         for name in parameters:
             if name in COUNTERPARTS:
-                raise error(
+                refusal = error(
                     f"{type(self).__name__} has no such parameter: {name!r} is a "
                     f"parameter of scikit-learn's. {COUNTERPARTS[name]}."
                 )
+                refusal.counterpart = COUNTERPARTS[name]
+                raise refusal
         return method(self, *args, **parameters)
 
     return call

@@ -215,6 +215,18 @@ def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
     assert told.endswith("or another file. --answers names another file.\n")
 
 
+def test_a_file_that_is_no_journal_is_told_with_the_way_out(
+    numbers, monkeypatch, capsys
+):
+    other = numbers.with_name("other.csv")
+    other.write_text("a,b\n1,2\n")
+    argv = [numbers, "--target", "class", "--answers", other]
+    assert label(monkeypatch, "q", *argv) == 1
+    told = capsys.readouterr().err
+    assert told.endswith("is not a journal of answers. --answers names another file.\n")
+    assert other.read_text() == "a,b\n1,2\n"
+
+
 # -- in a browser --------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._described import described
 from .._fingerprint import difference, fingerprint
-from .._journal import Journal
+from .._journal import Journal, JournalError
 from .._ledger import NOTHING, Ledger, same_label
 from .._rows import take
 from .._strategy import FOR_AUDIT
@@ -58,10 +58,10 @@ def start_labels(head):
 
 
 def check_pool(head, pool, path):
-    """Raise ValueError unless a fingerprint is of the rows that a journal is about."""
+    """Raise JournalError unless a fingerprint is of the rows of a journal."""
     other = difference(pool, head["X"])
     if other is not None:
-        raise ValueError(
+        raise JournalError(
             f"X is not the pool of {path}: {other}. Answers belong to rows by their "
             "places; give the rows of the first time, or another file."
         )
@@ -132,17 +132,17 @@ class Recorded:
                     "question may be another one than it would have been there."
                 )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged in line 1: {error!r}") from None
+            raise JournalError(f"{path} is damaged in line 1: {error!r}") from None
         given = {**head["learner"]["with"], **settings}
         seeded = given["random_state"] is not None
         for name, value in given.items():
             if value != names.get(name) and (name != "random_state" or seeded):
-                raise ValueError(
+                raise JournalError(
                     f"{path} was begun with {name}={_brief(names.get(name))}. Got "
                     f"{_brief(value)}. Give the same, or another file."
                 )
         if start != head["start"]:
-            raise ValueError(
+            raise JournalError(
                 f"{path} was begun with {len(start['rows'])} labels of the pool. Got "
                 f"{len(head['start']['rows'])}, or others. Give the same, or another "
                 "file."

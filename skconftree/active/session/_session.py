@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._described import CannotBeMade, made
 from .._fingerprint import fingerprint
-from .._journal import Journal, read_head
+from .._journal import Journal, JournalError, read_head
 from .._ledger import NOTHING, RULINGS, agreement
 from .._rows import readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
@@ -211,7 +211,7 @@ class LabelingSession:
                 "it as learner."
             ) from None
         except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged in line 1: {error!r}") from None
+            raise JournalError(f"{path} is damaged in line 1: {error!r}") from None
         return cls(
             learner,
             path,
