@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reference.samples import grow_sample
 from scipy.sparse import csr_array
 from skconftree.tree._settings import GrowthSettings
 from skconftree.utils._memory import fail_every
 
-from skconftree.tables._training_data import TrainingData
-from skconftree.tree.batch._grow import grow
+from skconftree.tables._growth_data import MemoryData
 
 ROOT = Path(__file__).parents[1]
 
@@ -95,12 +95,12 @@ def test_every_allocation_of_growth_may_fail(is_sparse):
     counts = rng.integers(0, 3, 400).astype(np.uint8)
 
     def encode():
-        return TrainingData(csr_array(X) if is_sparse else X, y, 2)
+        return MemoryData(csr_array(X) if is_sparse else X, y, 2)
 
     data = encode()
-    digest = data.table.digest()
-    expected = grow(data, counts, settings)
-    for work in (encode, lambda: grow(data, counts, settings)):
+    digest = data.columns().digest()
+    expected = grow_sample(data, counts, settings)
+    for work in (encode, lambda: grow_sample(data, counts, settings)):
         fail_every(0)
         work()
         n_allocations = fail_every(0)
@@ -112,8 +112,8 @@ def test_every_allocation_of_growth_may_fail(is_sparse):
                     work()
             finally:
                 fail_every(0)
-    assert data.table.digest() == digest
-    assert_array_equal(grow(data, counts, settings).counts, expected.counts)
+    assert data.columns().digest() == digest
+    assert_array_equal(grow_sample(data, counts, settings).counts, expected.counts)
 
 
 def test_allocations_fail_in_that_build_only():

@@ -48,18 +48,17 @@ class Plan(NamedTuple):
             0 if self.lookahead is None else self.lookahead.n_levels,
         )
 
-    def grow(
-        self, data, seed, rows, *, counts=None, distinct=None, spends=False, team=None
-    ):
-        """Grow a tree, prune it, and draw its leaves towards the nodes above."""
+    def grow(self, data, seed, rows, *, spends=False, team=None):
+        """Grow a tree from `GrowthData`, prune it, and shrink its leaves.
+
+        `rows` returns them for a pruning that needs them, see `TrainingRows`.
+        """
         settings = self.settings
         tree = grow(
             data,
-            counts,
             settings,
             seed,
             left_out=self.left_out,
-            distinct=distinct,
             spends=spends,
             lookahead=self.lookahead,
             team=team,

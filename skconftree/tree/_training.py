@@ -9,11 +9,11 @@ from scipy.sparse import issparse
 from ..tables._content_order import ContentOrder
 from ..tables._dates import DATES, look_like_dates
 from ..tables._features import identifying
+from ..tables._growth_data import MemoryData
 from ..tables._keeping_back import keep_back
 from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
 from ..tables._sparse import rows_at, take_rows
-from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight, rows_with_weight
 
 
@@ -70,7 +70,7 @@ class TrainingTable(NamedTuple):
         Columns are shared out among a team, if there is one.
         """
         features = self.schema.features
-        return TrainingData(
+        return MemoryData(
             self.X,
             self.y,
             len(self.classes),

@@ -20,7 +20,7 @@ from skconftree.bounds import (
     log_bayes_factor,
     log_evalue,
 )
-from skconftree.tables._training_data import TrainingData
+from skconftree.tables._growth_data import MemoryData
 from skconftree.tree.batch._grow import grow
 
 
@@ -181,7 +181,7 @@ def test_evidence_of_a_node_counts_every_test_that_matters(k):
         log_e = np.logaddexp.reduce(by_feature) - math.log(len(columns))
         bound = EValueBound(delta=0.999, per_path=False)
         settings = GrowthSettings(bound=bound, max_depth=1)
-        tree = grow(TrainingData(part, y, k), None, settings)
+        tree = grow(MemoryData(part, y, k), settings)
         assert tree.n_leaves == (2 if log_e > -math.log(0.999) else 1)
         if tree.n_leaves == 2:
             confidence = tree.evidence["confidence"][0]
@@ -200,8 +200,7 @@ def test_evidence_or_criterion_chooses_the_test(bound):
         feature, cut, _ = max(cuts, key=lambda c: c[2])
         trees = [
             grow(
-                TrainingData(X, y, 2),
-                None,
+                MemoryData(X, y, 2),
                 GrowthSettings(bound=bound(0.9, choose=choose), max_depth=1),
             )
             for choose in ("evidence", "criterion")
@@ -209,7 +208,7 @@ def test_evidence_or_criterion_chooses_the_test(bound):
         assert trees[0].feature[0] == feature
         above = X[:, feature][X[:, feature] > cut].min()
         assert cut <= trees[0].threshold[0] < above
-        plain = grow(TrainingData(X, y, 2), None, GrowthSettings(max_depth=1))
+        plain = grow(MemoryData(X, y, 2), GrowthSettings(max_depth=1))
         assert trees[1].feature[0] == plain.feature[0]
         assert trees[1].threshold[0] == plain.threshold[0]
         chosen.add(trees[0].threshold[0] == trees[1].threshold[0])

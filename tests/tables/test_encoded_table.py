@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.samples import grow_sample
 from skconftree.tree._settings import GrowthSettings
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
-from skconftree.tables._training_data import TrainingData
-from skconftree.tree.batch._grow import grow
+from skconftree.tables._growth_data import MemoryData
 
 N_ROWS = 700
 KINDS = ("numbers", "levels", "missing", "nominal", "wide", "words", "mixed", "pool")
@@ -80,7 +80,7 @@ class Table:
         if self.is_sparse:
             X = sp.csr_array(X)
         given["n_categories"] = self.n_categories
-        return TrainingData(X, y, self.n_classes, X_pool=pool, **given)
+        return MemoryData(X, y, self.n_classes, X_pool=pool, **given)
 
 
 def draw(n, seed, dtype=np.uint8):
@@ -113,19 +113,23 @@ def test_counts_are_repeated_rows(kind, bound, n_classes):
     table = Table(kind, n_classes)
     settings = settings_of(bound)
     data = table.data()
-    before = data.table.digest()
+    before = data.columns().digest()
     n_splits = 0
     for seed in range(3):
         counts = draw(table.n_rows, seed)
-        tree = grow(data, counts, settings)
-        assert_same(tree, grow(table.data(counts), None, settings), rows=False)
+        tree = grow_sample(data, counts, settings)
+        assert_same(tree, grow_sample(table.data(counts), None, settings), rows=False)
         n_splits += np.count_nonzero(tree.feature >= 0)
         once = (counts > 0).astype(np.uint8)
-        assert_same(grow(data, once, settings), grow(table.data(once), None, settings))
+        assert_same(
+            grow_sample(data, once, settings),
+            grow_sample(table.data(once), None, settings),
+        )
     assert_same(
-        grow(data, None, settings), grow(table.data(), None, settings, spends=True)
+        grow_sample(data, None, settings),
+        grow_sample(table.data(), None, settings, spends=True),
     )
-    assert data.table.digest() == before
+    assert data.columns().digest() == before
     assert n_splits > 6 or bound is not None
 
 
@@ -148,15 +152,15 @@ def test_counts_are_repeated_rows_whatever_the_settings(kind, changes):
     settings = settings_of("credible" if "bound" in changes else None, **changes)
     given = {"class_weight": np.array([1.0, 2.5, 0.5])} if len(kind) > 5 else {}
     data = table.data(**given)
-    before = data.table.digest()
+    before = data.columns().digest()
     for seed in range(2):
         counts = draw(table.n_rows, seed)
         assert_same(
-            grow(data, counts, settings, seed),
-            grow(table.data(counts, **given), None, settings, seed),
+            grow_sample(data, counts, settings, seed),
+            grow_sample(table.data(counts, **given), None, settings, seed),
             rows=False,
         )
-    assert data.table.digest() == before
+    assert data.columns().digest() == before
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "words"])
@@ -171,7 +175,8 @@ def test_few_rows_of_a_large_table(kind):
     for bound in (None, "gtest", "evalue"):
         settings = settings_of(bound)
         assert_same(
-            grow(data, counts, settings), grow(table.data(counts), None, settings)
+            grow_sample(data, counts, settings),
+            grow_sample(table.data(counts), None, settings),
         )
 
 
@@ -184,7 +189,7 @@ def test_threads_share_a_table(kind, dtype):
     settings = settings_of("gtest", max_features=3)
 
     def one(counts):
-        return grow(data, counts, settings)
+        return grow_sample(data, counts, settings)
 
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(one, samples))
@@ -202,8 +207,8 @@ def test_whole_weights_are_repeated_rows(kind, n_classes):
     settings = settings_of("gtest")
     for sample, repeats in ((None, weight), (counts, counts * weight)):
         assert_same(
-            grow(data, sample, settings),
-            grow(table.data(repeats), None, settings),
+            grow_sample(data, sample, settings),
+            grow_sample(table.data(repeats), None, settings),
             rows=False,
         )
 
@@ -214,8 +219,8 @@ def test_many_repeats_change_roundings_at_most(n_classes):
     repeats = 20 * draw(N_ROWS, 1) + draw(N_ROWS, 2)
     for bound in (None, "gtest", "evalue"):
         settings = settings_of(bound)
-        tree = grow(table.data(), repeats, settings)
-        other = grow(table.data(repeats), None, settings)
+        tree = grow_sample(table.data(), repeats, settings)
+        other = grow_sample(table.data(repeats), None, settings)
         for name in ARRAYS[:-1]:
             assert_array_equal(getattr(tree, name), getattr(other, name))
         for name in tree.evidence.dtype.names:
@@ -233,16 +238,16 @@ def test_weights_that_are_no_counts():
     weight = rng.integers(1, 9, N_ROWS) / 4.0
     counts = draw(N_ROWS, 4)
     settings = settings_of("gtest")
-    tree = grow(table.data(sample_weight=weight), counts, settings)
+    tree = grow_sample(table.data(sample_weight=weight), counts, settings)
     repeated = np.repeat(weight, counts)
-    other = grow(table.data(counts, sample_weight=repeated), None, settings)
+    other = grow_sample(table.data(counts, sample_weight=repeated), None, settings)
     assert_array_equal(tree.feature, other.feature)
     assert_array_equal(tree.threshold, other.threshold)
     assert_array_equal(tree.counts, other.counts)
 
     large = np.full(N_ROWS, 2.0**23)  # whole, but their sum is no 32-bit number
-    tree = grow(table.data(sample_weight=large), None, settings_of(None))
-    other = grow(table.data(), None, settings_of(None, min_samples_split=2.0))
+    tree = grow_sample(table.data(sample_weight=large), None, settings_of(None))
+    other = grow_sample(table.data(), None, settings_of(None, min_samples_split=2.0))
     assert tree.counts[0].sum() == N_ROWS * 2.0**23
     assert_array_equal(tree.feature, other.feature)
     assert_array_equal(tree.threshold, other.threshold)
@@ -259,10 +264,10 @@ def test_estimator_takes_whole_weights_as_repeats():
 
 def test_a_spent_table_says_so():
     data = Table("mixed", 2).data()
-    grow(data, None, settings_of("gtest"), spends=True)
+    grow_sample(data, None, settings_of("gtest"), spends=True)
     for spends in (False, True):
         with pytest.raises(RuntimeError, match="table has been spent"):
-            grow(data, None, settings_of("gtest"), spends=spends)
+            grow_sample(data, None, settings_of("gtest"), spends=spends)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +283,7 @@ def test_a_spent_table_says_so():
 def test_counts_of_another_kind(counts):
     data = Table("numbers", 2).data()
     with pytest.raises(ValueError, match="counts must be an array of 700 numbers"):
-        grow(data, counts, settings_of(None))
+        grow_sample(data, counts, settings_of(None))
 
 
 def test_counts_without_a_label():
@@ -286,4 +291,4 @@ def test_counts_without_a_label():
     counts = np.zeros(table.n_rows, dtype=np.uint8)
     counts[N_ROWS:] = 1
     with pytest.raises(ValueError, match="counts leave no row with a label"):
-        grow(table.data(), counts, settings_of(None))
+        grow_sample(table.data(), counts, settings_of(None))

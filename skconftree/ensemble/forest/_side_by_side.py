@@ -1,6 +1,5 @@
 """Growing many trees from one table, side by side."""
 
-import copy
 import threading
 from functools import partial
 from typing import NamedTuple
@@ -9,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
+from ...tables._growth_data import SampledData
 from ...tables._sparse import take_rows
 from ...tree._plan import Plan
 from ...tree._telling import STEPS
@@ -118,16 +118,15 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
     distinct = None
     if not (sampler is None or count_repeats or new.plan.settings.bound is None):
         distinct = sampler.distinct_weights(counts)
+    sample = data.sample(counts, distinct)
+    class_weight = data.class_weight
     if by_sample:
-        data = copy.copy(data)
-        data.class_weight = _balanced(data.sample(counts).class_counts)
+        class_weight = _balanced(sample.class_counts)
     grown = new.plan.grow(
-        data,
+        SampledData(data, sample, class_weight),
         # as ConfidenceTreeClassifier does with its random_state
         random.randint(2**31 - 1),
         lambda: rows_of_sample(table.rows, sampler, new.index),
-        counts=counts,
-        distinct=distinct,
     )
     return grown.tree
 

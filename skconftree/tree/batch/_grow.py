@@ -45,32 +45,29 @@ LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 def grow(
     data,
-    counts,
     settings,
     seed=0,
     *,
     left_out=None,
-    distinct=None,
     spends=False,
     lookahead=None,
     team=None,
 ):
-    """Grow a tree in batch.
+    """Grow a tree in batch from `GrowthData`.
 
     Any number of threads may grow trees from the same data at once.
 
-    `counts`, an array of whole numbers or None, say how often each row of the table is
-    in the tree's sample. Rows are never copied: the tree, its evidence included, is
-    that of a table in which the rows are repeated; `n_node_samples` counts a row once.
-    Where rows are repeated more than four times on average, sums of evidence may differ
-    in their last bits. Features that are `left_out`, a mask, are not searched.
-    `distinct` is what the rows weigh for the bound, as in `RootFacts`, if not as much
-    as in the sample; not with a `lookahead`, which needs `serves_lookahead`. Who
-    `spends` the data, which saves a copy of the table's arrays, cannot use it again.
-    The threads of a `team` share the work, unless the table is sparse or its rows are
-    looked up; the tree is the same.
+    The sample of the data says how often each row occurs. Rows are never copied: the
+    tree, its evidence included, is that of a table in which the rows are repeated;
+    `n_node_samples` counts a row once. Where rows are repeated more than four times on
+    average, sums of evidence may differ in their last bits. A `lookahead` needs
+    `serves_lookahead`, and a sample without `distinct` weights. Features that are
+    `left_out`, a mask, are not searched. Who `spends` the data, which saves a copy of
+    the table's arrays, cannot use it again. The threads of a `team` share the work,
+    unless the table is sparse or its rows are looked up; the tree is the same.
     """
-    sample = data.sample(counts)
+    sample = data.sample()
+    distinct = sample.distinct
     class_weight = data.class_weight
     root_weight = float(sample.class_counts.sum())
     total_weight = root_weight
@@ -80,7 +77,7 @@ def grow(
     has_pool = by_volume or sample.pool > 0.0
     nodes = None
     if lookahead is None:
-        nodes = data.nodes(sample.count, distinct, team)
+        nodes = data.nodes(sample, team)
     box = None
     if by_volume:
         box = data.limits(sample) if nodes is None else nodes.limits()
@@ -104,12 +101,20 @@ def grow(
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
     )
+    takes_all = settings.max_features == data.n_features
     growth = _Growth(
-        data,
         settings,
         partial(make_kernels, settings, data.n_classes, largest),
         lookahead,
-        root_weight,
+        data.n_features,
+        data.n_classes,
+        class_weight,
+        draws=settings.random_cuts or settings.max_features < data.n_features,
+        may_compare=settings.bound is not None and takes_all,
+        least_compared=(
+            COMPARED_SHARE * root_weight if root_weight > LARGEST_COMPARED else 0.0
+        ),
+        least_split=_weight(settings.min_samples_split, root_weight),
     )
     root = root_facts(distinct=distinct)
     source = workers = None
@@ -117,10 +122,10 @@ def grow(
     few_asked = in_counts and lookahead is None and looks_up(data, settings)
     if nodes is None:
         if few_asked:
-            source = DrawnSource(data.row_codes, data.y, sample.count, settings, root)
+            source = DrawnSource(data.row_codes(), data.y, sample.count, settings, root)
         if source is None or not source.fits:
             rows = NodeRows(
-                data.table,
+                data.columns(),
                 data.y,
                 sample.count,
                 sample.weight,
@@ -160,55 +165,41 @@ def grow(
 
 
 class _Growth(NamedTuple):
-    """What splitters and builders of one growth have in common."""
+    """What splitters and builders of one growth have in common.
 
-    data: object
+    A node `draws` something that depends on its number. Splits may be compared with
+    runners-up, if rows lie in node order, those of nodes that weigh as much as
+    `least_compared`; nodes of `least_split` may split.
+    """
+
     settings: object
     kernels: object  # makes the criterion and the bound of a worker
     lookahead: Lookahead | None
-    weight: float  # of the root
+    n_features: int
+    n_classes: int
+    class_weight: np.ndarray | None
+    draws: bool
+    may_compare: bool
+    least_compared: float
+    least_split: float
 
     def splitter(self, source, kind=Splitter, *shared):
         criterion, bound = self.kernels()
         return kind(source, criterion, bound, self.lookahead is not None, *shared)
 
-    @property
-    def draws(self):
-        """Whether a node depends on its number, by what is drawn."""
-        settings = self.settings
-        return settings.random_cuts or settings.max_features < self.data.n_features
-
-    @property
-    def may_compare(self):
-        """Whether splits are compared with runners-up, if rows lie in node order."""
-        return (
-            self.settings.bound is not None
-            and self.settings.max_features == self.data.n_features
-        )
-
     def compares(self, source):
         # other sources have no rows in node order
         return self.may_compare and isinstance(source, TableSource)
 
-    @property
-    def least_compared(self):
-        """Weight of nodes whose splits are."""
-        return COMPARED_SHARE * self.weight if self.weight > LARGEST_COMPARED else 0.0
-
-    @property
-    def least_split(self):
-        """Weight of nodes that may split."""
-        return _weight(self.settings.min_samples_split, self.weight)
-
     def builder(self, splitter, source, helpers=None, trial_helpers=None):
-        data, least_split = self.data, self.least_split
+        least_split = self.least_split
         runner_up = None
         if self.compares(source):
             runner_up = RunnerUp(splitter, source.rows, self.least_compared)
         if self.lookahead is None:
             return Builder(splitter, self.settings, least_split, runner_up, helpers)
         *looks, _ = self.lookahead
-        trial = Tree(data.n_features, data.n_classes, data.class_weight, False)
+        trial = Tree(self.n_features, self.n_classes, self.class_weight, False)
         return LookaheadBuilder(
             splitter,
             self.settings,
@@ -264,7 +255,7 @@ def looks_up(data, settings):
     n_sorted = data.n_features - n_coded
     share = settings.max_features / data.n_features
     sorting = 18.0
-    if n_sorted > 0 and data.n_classes == 2 and len(data.y) >= WORTH_PRUNING:
+    if n_sorted > 0 and data.n_classes == 2 and data.n_rows >= WORTH_PRUNING:
         sorting = 12.0
     return share * (sorting * n_sorted + 1.5 * n_coded) <= 3.0 * n_sorted + n_coded
 

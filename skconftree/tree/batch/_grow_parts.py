@@ -1,7 +1,5 @@
 """What grows a tree whose rows lie in parts."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...tables._encoded_table import EncodedTable
@@ -15,21 +13,13 @@ from ._parted_subtrees import PartedSubtrees
 from ._table_source import TableSource
 
 
-class DataFacts(NamedTuple):
-    """What a growth asks of its data beside the rows."""
-
-    n_features: int
-    n_classes: int
-    class_weight: np.ndarray | None
-
-
 def make_parted_builder(nodes, growth, root, root_facts, looks_up):
     """Make the builder of a tree from nodes in parts, see `_parted_source.pxd`.
 
     `root_facts` makes the facts of the root of a tree below a node. Nodes of few rows
     look codes up, or divide all features.
     """
-    settings, data = growth.settings, growth.data
+    settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
     label = np.zeros(1, np.uint16)
     heads = NodeRows(table, label, None, None, settings.multiway)
@@ -38,8 +28,7 @@ def make_parted_builder(nodes, growth, root, root_facts, looks_up):
     runner_up = None
     if growth.may_compare and not looks_up:
         runner_up = PartedRunnerUp(splitter, source, growth.least_compared)
-    facts = DataFacts(data.n_features, data.n_classes, data.class_weight)
-    nodes.grow_by(GrowBelow(growth._replace(data=facts), root_facts, looks_up))
+    nodes.grow_by(GrowBelow(growth, root_facts, looks_up))
     return PartedBuilder(
         splitter,
         settings,
@@ -72,7 +61,7 @@ class GrowBelow:
         except IndexError:
             kernels = self.growth.kernels()
         growth = self.growth._replace(kernels=lambda: kernels)
-        settings, data = growth.settings, growth.data
+        settings = growth.settings
         table = EncodedTable.of_codes(len(y), columns)
         facts = self.root_facts(distinct=distinct, root_id=node.id, moved=node.moved)
         source = None
@@ -82,9 +71,9 @@ class GrowBelow:
             rows = NodeRows(table, y, counts, None, settings.multiway, True)
             source = TableSource(rows, settings, facts)
         tree = Tree(
-            data.n_features,
-            data.n_classes,
-            data.class_weight,
+            growth.n_features,
+            growth.n_classes,
+            growth.class_weight,
             settings.bound is not None,
             keep_rivals=growth.may_compare and not self.looks_up,
         )
