@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from skconftree.ensemble._bootstrap import draw_counts, tree_seed
+from skconftree.tables._row_codes import RowCodes
 from skconftree.tables._row_hashes import hash_dense
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -19,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.ensemble.forest._sampling import Sampler
+from skconftree.tables import _growth_data
 from skconftree.tables._content_order import ContentOrder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
@@ -456,3 +458,17 @@ def test_nodes_without_a_bound_are_no_larger_than_those_of_scikit_learn(n_classe
         for one in (forest, other)
     )
     assert forest.n_bytes_ / n_ours < 0.97 * theirs / n_theirs
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])
+def test_all_trees_share_the_codes_by_row(monkeypatch, class_weight):
+    made = []
+
+    def make(table):
+        made.append(table)
+        return RowCodes(table)
+
+    monkeypatch.setattr(_growth_data, "RowCodes", make)
+    X, y = make_table(0)
+    forest_of(4, max_features=1, max_bins=9, class_weight=class_weight).fit(X, y)
+    assert len(made) == 1
