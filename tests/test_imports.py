@@ -97,9 +97,9 @@ COMPILED_OF_ENSEMBLE = {
 # other packages, and of the rooms that stand outside.
 BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
-    "active/_described.py": {"module"},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
+    "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{one}"'},
 }
 # The spare memory belongs to no model: it lies beneath what models own.
 OWNERS_OF_MEMORY = {"utils/_memory.pyx", "utils/_spare_memory.pyx"}

@@ -2,9 +2,9 @@
 
 A file is an archive of arrays, as `numpy.savez` writes them, and holds no program:
 ``head`` is JSON with the format and what can be checked before a model is made,
-``state`` is JSON with the states of the model and of its run (see `_plain`), the arrays
-of these are numbered, and ``sha256`` is the checksum of all. One file, because two
-cannot be replaced in one step.
+``state`` is JSON with the states of the model and of its run (see `utils.to_json`), the
+arrays of these are numbered, and ``sha256`` is the checksum of all. One file, because
+two cannot be replaced in one step.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
+from ..utils import from_json, to_json
 from ._lock import Lock
-from ._plain import from_plain, to_plain
 from ._text import UserError
 
 FORMAT = 4
@@ -92,8 +92,8 @@ def save(path, model, progress, scratch=None):
 def _write(file, model, progress):
     arrays = []
     run = progress.get(OBJECT)
-    state = {"model": to_plain(model.__getstate__(), arrays)}
-    state[OBJECT] = to_plain(run, arrays)
+    state = {"model": to_json(model.__getstate__(), arrays)}
+    state[OBJECT] = to_json(run, arrays)
     facts = {name: value for name, value in progress.items() if name != OBJECT}
     members = {"head": _as_json(facts), "state": _as_json(state)}
     members |= {f"array_{place}": array for place, array in enumerate(arrays)}
@@ -173,9 +173,9 @@ def load(path, check=None):
         state = json.loads(members["state"].tobytes())
         arrays = [members[f"array_{place}"] for place in range(len(members) - 3)]
         model = ConfidenceTreeClassifier()
-        model.__setstate__(from_plain(state["model"], arrays))
+        model.__setstate__(from_json(state["model"], arrays))
         check_is_fitted(model)
-        run = from_plain(state[OBJECT], arrays)
+        run = from_json(state[OBJECT], arrays)
     except Exception as error:  # what somebody has made up fails in nearly any way
         raise UserError(f"{path} cannot be read: {error}") from error
     return model, {**facts, OBJECT: run}

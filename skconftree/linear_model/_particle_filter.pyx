@@ -3,7 +3,7 @@
 import numpy as np
 
 from skconftree.linear_model._scaling import FAR
-from skconftree.utils._canonical import canonical
+from skconftree.utils._codec import canonical
 
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy

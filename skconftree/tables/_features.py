@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from ..utils import from_json, to_json
 from ._dates import DATES, look_like_dates
 from ._frames import kind_of, library_of, mixture
 from ._strays import MOST_STRAYS, is_number
@@ -228,13 +229,13 @@ class Features:
         That is, whatever objects their categories once were; other than text, numbers,
         truth values and tuples of them cannot be written, and stay what they are.
         """
-        columns = [
-            None
-            if one is None
-            else [one.kind, [*map(_plain, one.codes)], *[True] * one.given_up]
-            for one in self.dictionaries
-        ]
         try:
+            columns = [
+                None
+                if one is None
+                else [one.kind, to_json([*one.codes]), *[True] * one.given_up]
+                for one in self.dictionaries
+            ]
             return json.dumps(columns)
         except (TypeError, ValueError):  # the latter for numbers of thousands of digits
             return self
@@ -248,7 +249,8 @@ class Features:
                 dictionaries.append(None)
                 continue
             kind, values, *given_up = column
-            codes = {_from_plain(value): code for code, value in enumerate(values)}
+            values = map(_as_category, from_json(values))
+            codes = {value: code for code, value in enumerate(values)}
             dictionaries.append(Dictionary(kind, codes, given_up=bool(given_up)))
         return cls(dictionaries)
 
@@ -372,20 +374,9 @@ def _hint(codes, kind):
     )
 
 
-def _plain(value):
-    # A value as json knows it; lists stand for tuples, as no category is a list.
-    if isinstance(value, tuple):
-        # a named tuple would come back as another type
-        return [*map(_plain, value)] if type(value) is tuple else _Unknown
-    return value.item() if isinstance(value, np.generic) else value
-
-
-class _Unknown:
-    """What json does not know."""
-
-
-def _from_plain(value):
-    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
+def _as_category(value):
+    # Lists stand for tuples in texts of earlier versions; no category is a list.
+    return tuple(map(_as_category, value)) if isinstance(value, list) else value
 
 
 def is_missing(value):

@@ -1,14 +1,33 @@
 """Helpers that know nothing of the other rooms."""
 
-from ._canonical import canonical
-from ._damage import are_classes, is_array, is_count, refuse_damage
+from ._codec import (
+    CannotBeRestored,
+    are_classes,
+    canonical,
+    completed,
+    from_json,
+    is_array,
+    is_count,
+    own_version,
+    refuse_damage,
+    to_json,
+    with_default_parameters,
+    written_by,
+)
 from ._unchanged import unchanged_on_error
 
 __all__ = [
+    "CannotBeRestored",
     "are_classes",
     "canonical",
+    "completed",
+    "from_json",
     "is_array",
     "is_count",
+    "own_version",
     "refuse_damage",
+    "to_json",
     "unchanged_on_error",
+    "with_default_parameters",
+    "written_by",
 ]

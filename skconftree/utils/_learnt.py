@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._canonical import canonical
-from ._damage import refuse_damage
+from ._codec import canonical, refuse_damage
 from ._lock import Lockable, reads
 from ._types import Floats, TableLike
 

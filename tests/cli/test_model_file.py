@@ -239,24 +239,23 @@ def test_a_program_in_the_place_of_a_model_does_not_run(table, folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("room", "name"),
+    "path",
     [
-        ("bounds", "param_grid"),
-        ("bounds", "np"),
-        ("drift", "BaseBound"),
-        ("tree", "ConfidenceTreeClassifier"),
-        ("os", "mkdir"),
+        "skconftree.bounds.param_grid",
+        "skconftree.bounds.np",
+        "skconftree.bounds.BaseBound",
+        "skconftree.ConfidenceTreeClassifier",
+        "sklearn.naive_bayes.GaussianNB",
+        "os.mkdir",
     ],
 )
-def test_a_model_makes_nothing_but_parameters(table, folder, room, name, capsys):
+def test_a_model_makes_nothing_but_parameters(table, folder, path, capsys):
     model = folder / "model"
     assert stream(table, model, "--bound", "credible") == 0
 
     def ask(state, members):
-        text = json.dumps(state).replace(
-            '["bounds", "CredibleBound"]', json.dumps([room, name])
-        )
-        assert name in text
+        text = json.dumps(state).replace("skconftree.bounds.CredibleBound", path)
+        assert path in text
         state.update(json.loads(text))
 
     rewritten(model, ask)
@@ -295,7 +294,7 @@ def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, caps
     def reading(*args):
         raise AssertionError("read")
 
-    monkeypatch.setattr(_checkpoint, "from_plain", reading)
+    monkeypatch.setattr(_checkpoint, "from_json", reading)
     for place in (whole.index(b'"format"'), len(whole) // 2):
         damaged = bytearray(whole)
         damaged[place] ^= 1
@@ -327,7 +326,7 @@ def damage(state, random):
     holder, key = places[random.integers(len(places))]
     others = (None, True, -1, 0, 2**70, 0.5, "", "a", [], {}, {"float": "nan"})
     others += ({"array": 0}, {"array": 10**9}, {"dict": []}, {"tuple": []})
-    others += ({"object": ["bounds", "CredibleBound"], "parameters": {"delta": -1}},)
+    others += ({"class": "skconftree.bounds.CredibleBound", "with": {"delta": -1}},)
     holder[key] = others[random.integers(len(others))]
 
 

@@ -1,12 +1,11 @@
 """A learner whose answers are in a journal before it learns them."""
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
 
-from .._described import described
+from ...utils import own_version, to_json, with_default_parameters, written_by
 from .._fingerprint import difference, fingerprint
 from .._journal import Journal, JournalError
 from .._ledger import NOTHING, Ledger, same_label
@@ -29,17 +28,21 @@ class Asked(NamedTuple):
 
 def settings_of(rules=(), ruling="last", repeat=0.0):
     """What decides on the questions beside the learner, as a journal holds it."""
-    return {"stop": described(list(rules)), "ruling": ruling, "repeat": repeat}
+    return {
+        "stop": to_json(list(rules), names=True),
+        "ruling": ruling,
+        "repeat": repeat,
+    }
 
 
 def new_head(learner, settings, pool=None):
     """What the first line of a journal says of a learner that has a pool."""
     start = learner._start
     return {
-        "version": version("skconftree"),
+        "version": own_version(),
         "at": now(),
         "X": fingerprint(learner._pool.X) if pool is None else pool,
-        "learner": described(learner),
+        "learner": to_json(learner, names=True),
         "seed": learner._seed,
         "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
         **settings,
@@ -124,7 +127,11 @@ class Recorded:
         path, known = self.journal.path, self.journal.head
         try:
             check_pool(known, head["X"], path)
-            names = {**known["learner"]["with"], **{k: known[k] for k in settings}}
+            with written_by(known["version"]):
+                learner = with_default_parameters(known["learner"])
+                stop = with_default_parameters(known["stop"])
+            names = {**learner["with"], **{k: known[k] for k in settings}}
+            names["stop"] = stop
             start, self._seed = known["start"], known["seed"]
             if known["version"] != head["version"]:
                 self.notes.append(

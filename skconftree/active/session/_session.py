@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...utils import CannotBeRestored, from_json, written_by
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
-from .._described import CannotBeMade, made
 from .._fingerprint import fingerprint
 from .._journal import Journal, JournalError, read_head
 from .._ledger import NOTHING, RULINGS, agreement
@@ -201,13 +201,15 @@ class LabelingSession:
         """
         head = read_head(path)
         try:
-            learner = made(head["learner"]) if learner is None else learner
-            stop = made(head["stop"])
+            with written_by(head["version"]):
+                if learner is None:
+                    learner = from_json(head["learner"])
+                stop = from_json(head["stop"])
             given = {"ruling": head["ruling"], "repeat": head["repeat"]}
             budget = head["budget"] if budget is None else budget
-        except CannotBeMade as error:
+        except CannotBeRestored as error:
             raise ValueError(
-                f"The learner of {os.fspath(path)} cannot be made again: {error} Give "
+                f"The learner of {os.fspath(path)} cannot be restored: {error} Give "
                 "it as learner."
             ) from None
         except (KeyError, TypeError) as error:

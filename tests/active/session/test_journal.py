@@ -12,17 +12,10 @@ import pandas as pd
 import pytest
 from reference.effort import cases
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
-from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, LeafRiskSampling
-from skconftree.active._described import CannotBeMade, described, made
 from skconftree.active._fingerprint import difference, fingerprint, row_hashes
 from skconftree.active._journal import Journal, read_head
 from skconftree.active._ledger import Ledger, agreement
-from skconftree.bounds import CredibleBound
 
 FULL = """
 import resource, sys
@@ -252,51 +245,3 @@ def test_kappa_is_that_of_scikit_learn():
     assert found["kappa"] == pytest.approx(cohen_kappa_score(ours, theirs))
     (same,) = agreement(Ledger([asked(0, "x", 1, by="a"), asked(0, "x", by="b")]))
     assert same["kappa"] is None
-
-
-# -- parameters ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        True,
-        3,
-        0.1,
-        float("inf"),
-        "a",
-        [1, "1", (2.5, None)],
-        {"a": 1, 2: [3]},
-        np.float32,
-        ActiveLearner(
-            make_pipeline(
-                ColumnTransformer([("text", TfidfVectorizer(ngram_range=(1, 2)), 0)]),
-                ConfidenceTreeClassifier(bound=CredibleBound(delta=0.2)),
-            ),
-            strategy=LeafRiskSampling(gap=False),
-            classes=["ham", "spam"],
-        ),
-    ],
-    ids=repr,
-)
-def test_parameters_are_written_and_made_again(value):
-    written = json.loads(json.dumps(described(value)))
-    again = made(written)
-    assert type(again) is type(value)
-    assert repr(again) == repr(value)
-    assert described(again) == written
-
-
-def test_arrays_are_written():
-    again = made(described(np.array(["a", "b"])))
-    assert again.tolist() == ["a", "b"]
-    assert again.dtype.kind == "U"
-
-
-def test_what_has_a_name_only_is_not_made():
-    for value in (np.mean, lambda x: x, np.random.default_rng(0), object()):
-        with pytest.raises(CannotBeMade, match="cannot be made from its name"):
-            made(json.loads(json.dumps(described(value))))
-    with pytest.raises(CannotBeMade):
-        made({"class": "sklearn.utils.Bunch", "with": {}})  # no estimator

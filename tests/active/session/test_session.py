@@ -426,7 +426,7 @@ def test_a_learner_of_functions_has_to_be_given(path):
     with session(path, learner=given) as one:
         give(one, 12)
         question = one.question()
-    with pytest.raises(ValueError, match="scores_of_rows cannot be made from its"):
+    with pytest.raises(ValueError, match="scores_of_rows cannot be restored from its"):
         LabelingSession.resume(path, X)
     learner = ActiveLearner(GaussianNB(), random_state=0, **given)
     with LabelingSession.resume(path, X, learner=learner) as one:
@@ -438,8 +438,45 @@ def test_a_journal_runs_no_code(path):
         pass
     content = path.read_text().replace("sklearn.naive_bayes.GaussianNB", "os.system")
     path.write_text(content)
-    with pytest.raises(ValueError, match="os.system cannot be made from its name"):
+    with pytest.raises(ValueError, match="os.system cannot be restored from its name"):
         LabelingSession.resume(path, X)
+
+
+def test_a_journal_names_no_module_that_is_run(path):
+    with session(path) as one:
+        give(one, 1)
+    written = '"skconftree._cli.__main__.X", "with": {}'
+    content = path.read_text().replace(
+        '"sklearn.naive_bayes.GaussianNB", "with": {"priors": null, '
+        '"var_smoothing": 1e-09}',
+        written,
+    )
+    assert written in content
+    path.write_text(content)
+    with pytest.raises(ValueError, match="__main__.X cannot be restored from its name"):
+        LabelingSession.resume(path, X)
+
+
+def test_a_parameter_that_came_later_has_its_default(path):
+    with session(path, stop=RiskBelow(0.1, method="audit")) as one:
+        give(one, 12)
+        question = one.question()
+    whole = path.read_text()
+    for absent in (', "var_smoothing": 1e-09', ', "tie_break": "auto"'):
+        path.write_text(whole.replace(absent, "", 1))
+        assert path.read_text() != whole
+        with LabelingSession.resume(path, X) as one:
+            assert one.question() == question
+        with session(path, stop=RiskBelow(0.1, method="audit")) as one:
+            assert one.question() == question
+    path.write_text(whole.replace('"priors"', '"from_the_future": 1, "priors"'))
+    learner = ActiveLearner(GaussianNB(), random_state=0)
+    for given in (None, learner):
+        with pytest.raises(
+            ValueError,
+            match=r"GaussianNB has no 'from_the_future'. It was written by skconf",
+        ):
+            LabelingSession.resume(path, X, learner=given)
 
 
 @pytest.mark.parametrize(

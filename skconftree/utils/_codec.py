@@ -1,0 +1,484 @@
+"""States and plain values in files: one order, JSON and back, checks of what is read.
+
+Nothing that a file names is run or imported, except for the classes of one table and
+the public estimators of scikit-learn, which are made by their constructors.
+"""
+
+import math
+import sys
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from inspect import Parameter, signature
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+# Public classes that can be made again from their parameters, and where they are.
+CLASSES = {
+    **dict.fromkeys(
+        [
+            "BinaryTests",
+            "ConfidenceForestClassifier",
+            "ConfidenceTreeClassifier",
+            "NCMForestClassifier",
+            "NCMTreeClassifier",
+            "OASISClassifier",
+        ],
+        "skconftree",
+    ),
+    **dict.fromkeys(
+        [
+            "BayesFactorBound",
+            "Chi2Bound",
+            "CredibleBound",
+            "DeRosaBound",
+            "EC2Bound",
+            "EValueBound",
+            "GTestBound",
+            "HoeffdingBound",
+            "McDiarmidBound",
+            "PossibilisticBound",
+        ],
+        "skconftree.bounds",
+    ),
+    **dict.fromkeys(
+        ["ADWIN", "DDM", "HDDMA", "HDDMW", "KSWIN", "LocalRepair", "PageHinkley"],
+        "skconftree.drift",
+    ),
+    **dict.fromkeys(
+        [
+            "C45Pruning",
+            "Chi2Pruning",
+            "CostComplexityPruning",
+            "EC2Pruning",
+            "PessimisticPruning",
+            "PossibilisticPruning",
+        ],
+        "skconftree.tree",
+    ),
+    **dict.fromkeys(
+        [
+            "ActiveLearner",
+            "Budget",
+            "ConfTreeSampling",
+            "DensitySampling",
+            "EC2Done",
+            "EC2Sampling",
+            "EntropySampling",
+            "FixedUncertainty",
+            "GBSSampling",
+            "LTSSampling",
+            "LeafRiskSampling",
+            "LearningToSampleClassifier",
+            "LeastConfidentSampling",
+            "MarginSampling",
+            "QueryScoreSampling",
+            "RandomSampling",
+            "RiskBelow",
+            "Split",
+            "SplitConfTree",
+            "Stable",
+            "StreamActiveLearner",
+            "VariableUncertainty",
+            "WeightedSampling",
+        ],
+        "skconftree.active",
+    ),
+    **dict.fromkeys(
+        [
+            "AutoSampling",
+            "DiversitySampling",
+            "ExpectedErrorSampling",
+            "KCenterSampling",
+            "LeafEntropySampling",
+            "VoteEntropySampling",
+        ],
+        "skconftree.active.pool",
+    ),
+    **dict.fromkeys(["RandomStream", "SelectiveSampling"], "skconftree.active.stream"),
+}
+_DTYPES = {}  # one object of each, for `canonical`
+PLAIN = (
+    bool,
+    int,
+    float,
+    str,
+    list,
+    tuple,
+    dict,
+)  # bool before int, of which it is one
+
+
+# -- values as JSON ----------------------------------------------------------------
+
+
+class CannotBeRestored(ValueError):
+    """A value of which a file has the name only."""
+
+
+def to_json(value, arrays=None, *, names=False):
+    """Write a value as JSON can hold it; the same for equal values.
+
+    None, booleans, integers, finite floats, strings and lists are written as they are,
+    everything else as an object with one tag. Of the classes that can be restored the
+    parameters are written.
+
+    Parameters
+    ----------
+    value : object
+    arrays : list, default=None
+        Takes arrays, NumPy scalars and bytes, which JSON then names by their places.
+        None: arrays become lists, and NumPy scalars what they are in Python.
+    names : bool, default=False
+        Whether to write what cannot be restored by its name, so that it can be
+        compared. Else it is a TypeError.
+    """
+    if arrays is None and isinstance(value, np.generic):
+        value = value.item()
+    kind = type(value)
+    if names:
+        kind = next((one for one in PLAIN if isinstance(value, one)), kind)
+    given = {"arrays": arrays, "names": names}
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is list:
+        return [to_json(one, **given) for one in value]
+    if kind is tuple:
+        return {"tuple": [to_json(one, **given) for one in value]}
+    if kind is dict:
+        pairs = value.items()
+        return {"dict": [[to_json(k, **given), to_json(v, **given)] for k, v in pairs]}
+    if isinstance(value, np.ndarray | np.generic | bytes):
+        written = _array_to_json(value, **given)
+    elif isinstance(value, BaseEstimator):
+        written = _estimator_to_json(value, **given)
+    elif isinstance(value, type) and issubclass(value, np.generic):
+        written = {"dtype": np.dtype(value).str}
+    else:
+        written = None
+    if written is None and names:
+        named = value if hasattr(value, "__qualname__") else kind
+        written = {"name": f"{getattr(named, '__module__', '')}.{named.__qualname__}"}
+    if written is None:
+        raise TypeError(f"{value!r} cannot be written without a pickle")
+    return written
+
+
+def _array_to_json(value, arrays, names):
+    # None if there is no way to write it.
+    given = {"arrays": arrays, "names": names}
+    is_array = isinstance(value, np.ndarray)
+    if arrays is None:
+        if not is_array or value.dtype.kind not in "biufUO":
+            return None
+        return {"array": [to_json(one, **given) for one in value.tolist()]}
+    if is_array and value.dtype.kind == "O":
+        cells = [to_json(one, **given) for one in value.ravel().tolist()]
+        return {"cells": cells, "shape": list(value.shape)}
+    if isinstance(value, bytes):
+        value, tag = np.frombuffer(value, dtype=np.uint8), "bytes"
+    else:
+        tag = "array" if is_array else "scalar"
+    arrays.append(np.asarray(value))
+    return {tag: len(arrays) - 1}
+
+
+def _estimator_to_json(value, arrays, names):
+    # None if it cannot be restored; what was learned is not written.
+    path = _path_of(type(value))
+    parameters = {} if path is None else value.get_params(deep=False)
+    if path is None or not (names or vars(value).keys() <= parameters.keys()):
+        return None
+    given = {"arrays": arrays, "names": names}
+    return {
+        "class": path,
+        "with": {name: to_json(one, **given) for name, one in parameters.items()},
+    }
+
+
+def from_json(value, arrays=()):
+    """Restore what `to_json` has written.
+
+    Raises CannotBeRestored if only a name was written, and ValueError or TypeError for
+    anything that `to_json` does not write.
+    """
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [from_json(one, arrays) for one in value]
+    if type(value) is dict:
+        reader = READERS.get(next(iter(value), None))
+        if reader is not None:
+            return reader(arrays, *value.values())
+    raise ValueError("a value is of an unknown kind")
+
+
+def _float(arrays, text):
+    return float(text)
+
+
+def _tuple(arrays, parts):
+    return tuple([from_json(one, arrays) for one in parts])
+
+
+def _dict(arrays, pairs):
+    return {from_json(key, arrays): from_json(one, arrays) for key, one in pairs}
+
+
+def _array(arrays, place):
+    if type(place) is list:
+        return np.array(from_json(place, arrays))
+    if type(place) is not int or not 0 <= place < len(arrays):
+        raise ValueError("an array is missing")
+    return arrays[place]
+
+
+def _bytes(arrays, place):
+    array = _array(arrays, place)
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError("an array is not of bytes")
+    return array.tobytes()
+
+
+def _scalar(arrays, place):
+    array = _array(arrays, place)
+    if array.ndim:
+        raise ValueError("an array is not of one number")
+    return array[()]
+
+
+def _cells(arrays, parts, shape):
+    cells = np.empty(len(parts), dtype=object)
+    for place, one in enumerate(parts):
+        cells[place] = from_json(one, arrays)
+    if any(type(one) is not int or one < 0 for one in shape):
+        raise ValueError("an array has no such shape")
+    return cells.reshape(shape)
+
+
+def _dtype(arrays, text):
+    return np.dtype(text).type
+
+
+def _estimator(arrays, path, parameters):
+    kind = _class_of(path)
+    if kind is None:
+        _named(arrays, path)
+    completed(parameters, default_parameters(kind), kind.__name__)
+    return kind(**{name: from_json(one, arrays) for name, one in parameters.items()})
+
+
+def _parameter_object(arrays, name, parameters):
+    # As files of models had it at first.
+    return _estimator(arrays, f"skconftree.{name[1]}", parameters)
+
+
+def _named(arrays, name):
+    raise CannotBeRestored(f"{name} cannot be restored from its name.")
+
+
+READERS = {  # by the first name in an object
+    "float": _float,
+    "tuple": _tuple,
+    "dict": _dict,
+    "array": _array,
+    "bytes": _bytes,
+    "scalar": _scalar,
+    "cells": _cells,
+    "dtype": _dtype,
+    "class": _estimator,
+    "object": _parameter_object,
+    "name": _named,
+}
+
+
+def with_default_parameters(value):
+    """Add the parameters that came later to estimators that `to_json` has written."""
+    if type(value) is list:
+        return [with_default_parameters(one) for one in value]
+    if type(value) is not dict:
+        return value
+    value = {name: with_default_parameters(one) for name, one in value.items()}
+    kind = _class_of(value.get("class"))
+    if kind is not None:
+        defaults = default_parameters(kind)
+        completed(value["with"], defaults, kind.__name__)
+        value["with"] = {
+            name: to_json(default, names=True)
+            for name, default in defaults.items()
+            if default is not Parameter.empty
+        } | value["with"]
+    return value
+
+
+def default_parameters(kind):
+    """Default of each parameter of a constructor; `Parameter.empty` for none."""
+    parameters = list(signature(kind.__init__).parameters.values())[1:]
+    return {one.name: one.default for one in parameters}
+
+
+def _path_of(kind):
+    # Dotted name of a class that can be restored, or None.
+    package, *modules = kind.__module__.split(".")
+    name = kind.__name__
+    if package == "skconftree":
+        path = f"{CLASSES.get(name)}.{name}"
+        return path if _class_of(path) is kind else None
+    for n in range(1, len(modules) + 1):
+        path = ".".join([package, *modules[:n], name])
+        if _class_of(path) is kind:
+            return path
+    return None
+
+
+def _class_of(path):
+    # The class of a dotted name, if it is one of the table or a public estimator of
+    # scikit-learn: every module on the way is in `__all__` of the one before.
+    if type(path) is not str:
+        return None
+    package, *modules = path.split(".")
+    name = modules.pop() if modules else ""
+    if package == "skconftree":
+        return getattr(import_module(CLASSES[name]), name) if name in CLASSES else None
+    if package != "sklearn" or not modules:
+        return None
+    module = sys.modules["sklearn"]
+    for one in modules:
+        if one.startswith("_") or one not in getattr(module, "__all__", ()):
+            return None
+        module = import_module(f"{module.__name__}.{one}")
+    public = getattr(module, "__all__", (name,))
+    kind = getattr(module, name, None) if name in public else None
+    is_estimator = isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    # a module without `__all__` has names that are of other modules
+    own = hasattr(module, "__all__") or kind.__module__ == module.__name__
+    return kind if is_estimator and own and not name.startswith("_") else None
+
+
+# -- states ------------------------------------------------------------------------
+
+
+def canonical(value):
+    """Make equal parts of a state identical, and give dictionaries one order.
+
+    A pickle writes what it has met before as a reference, and whether two equal texts
+    are one object depends on where they came from: the same model would have other
+    bytes once it has been loaded, or if its columns were named at run time. Lists,
+    tuples, dictionaries and arrays are looked into; what is in other objects is their
+    own affair. An array that stands in several places is one in all of them.
+    """
+    return _canonical(value, {})
+
+
+def _canonical(value, arrays):
+    # What has been made of each array is found by the identity of that.
+    kind = type(value)
+    if kind is str:
+        return sys.intern(value)
+    if kind in (list, tuple):
+        return kind(_canonical(one, arrays) for one in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*(_canonical(one, arrays) for one in value))
+    if kind is dict:
+        try:
+            keys = sorted(value)
+        except TypeError:
+            keys = value
+        return {_canonical(key, arrays): _canonical(value[key], arrays) for key in keys}
+    if kind is np.ndarray:
+        if id(value) not in arrays:
+            arrays[id(value)] = _canonical_array(value)
+        return arrays[id(value)]
+    return value
+
+
+def _canonical_array(value):
+    if value.dtype.kind == "U":
+        return value.view(_DTYPES.setdefault(value.dtype.str, value.dtype))
+    if value.dtype.kind in "biufc":
+        dtype = np.dtype(value.dtype.str)  # one object; a pickle brings others
+        return value if value.dtype is dtype else value.view(dtype)
+    if value.dtype.kind == "O" and all(type(one) is str for one in value.flat):
+        texts = np.empty(value.size, dtype=object)
+        texts[:] = list(map(sys.intern, value.flat))
+        return texts.reshape(value.shape)
+    return value
+
+
+class StateError(ValueError):
+    """A state that does not fit the class that reads it."""
+
+
+def refuse_damage(estimator, sound_parts):
+    """Raise ValueError that names the first attribute of a state that is not sound."""
+    for name, is_sound in sound_parts.items():
+        if not is_sound:
+            raise StateError(
+                f"The state of this {type(estimator).__name__} is damaged, or was "
+                f"written by another release: {name!r} does not fit."
+            )
+
+
+def completed(values, defaults, what):
+    """Settings of a state, and the defaults of those that came later.
+
+    Raises StateError for settings that this version does not know.
+    """
+    if not isinstance(values, dict):
+        raise StateError(f"The settings of {what} are damaged. Got {values!r}.")
+    unknown = sorted(map(str, values.keys() - defaults.keys()))
+    if unknown:
+        raise StateError(f"{what} has no {', '.join(map(repr, unknown))}.")
+    return defaults | values
+
+
+@cache
+def own_version():
+    """Version of this package, which states name."""
+    return version("skconftree")
+
+
+@contextmanager
+def written_by(found):
+    """Name the version that wrote a state in the error that the state does not fit."""
+    try:
+        yield
+    except StateError as error:
+        if found is None:
+            raise
+        raise StateError(
+            f"{error} It was written by skconftree {found}; this is skconftree "
+            f"{own_version()}."
+        ) from None
+
+
+def is_count(value):
+    """Whether a part of a state is a whole number, and not negative."""
+    return isinstance(value, Integral) and value >= 0
+
+
+def is_array(value, dtype, shape):
+    """Whether a part of a state is such an array; None is any dtype, or length."""
+    return (
+        isinstance(value, np.ndarray)
+        and (dtype is None or value.dtype == dtype)
+        and value.ndim == len(shape)
+        and all(
+            n is None or n == found for n, found in zip(shape, value.shape, strict=True)
+        )
+    )
+
+
+def are_classes(value, least=1):
+    """Whether a part of a state is a list of classes, each once and in order."""
+    if not is_array(value, None, (None,)) or len(value) < least:
+        return False
+    try:
+        return bool((value[1:] > value[:-1]).all())
+    except TypeError:
+        return False
