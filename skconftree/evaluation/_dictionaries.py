@@ -54,8 +54,11 @@ def is_row(chunk):
     )
 
 
-def table_of(rows, columns):
-    """Make a table of dictionaries, with columns given as pairs of name and kind."""
+def table_of(rows, columns, *, declared=False):
+    """Make a table of dictionaries, with columns given as pairs of name and kind.
+
+    The user `declared` these kinds, or they are those of the first values.
+    """
     values = [
         [
             row.get(name) if kind == "category" else number(row.get(name), name)
@@ -64,8 +67,9 @@ def table_of(rows, columns):
         for row in rows
     ]
     names = [name for name, _ in columns]
-    nominal = [kind == "category" for _, kind in columns]
-    return Records(names, as_feature_names(names), nominal, None, values)
+    category = "category" if declared else "str"
+    dtypes = [category if kind == "category" else "float64" for _, kind in columns]
+    return Records(names, as_feature_names(names), dtypes, None, values)
 
 
 def columns_of_model(model, given):

@@ -215,7 +215,8 @@ class OneByOne(Lockable):
         names = [name for name, _ in self._columns]
         nominal = getattr(self.model, "is_categorical_", None)
         plain = nominal is None or not any(nominal)
-        self._nominal = [False] * len(names) if plain else list(map(bool, nominal))
+        nominal = [False] * len(names) if plain else map(bool, nominal)
+        self._dtypes = ["str" if one else "float64" for one in nominal]
         self._names = names
         self._feature_names = getattr(self.model, "feature_names_in_", None)
         self._pack = struct.Struct(f"{len(names)}d").pack if plain else None
@@ -228,8 +229,8 @@ class OneByOne(Lockable):
             return method(row, *args, **kwargs)
         except ValueError:
             # what the model says of columns is about frames
-            for name, nominal in zip(self._names, self._nominal, strict=True):
-                if not nominal:
+            for name, dtype in zip(self._names, self._dtypes, strict=True):
+                if dtype == "float64":
                     number(x.get(name), name)
             raise
 
@@ -252,7 +253,7 @@ class OneByOne(Lockable):
         return self._records(np.frombuffer(numbers).reshape(1, -1), None)
 
     def _records(self, numbers, values):
-        return Records(self._names, self._feature_names, self._nominal, numbers, values)
+        return Records(self._names, self._feature_names, self._dtypes, numbers, values)
 
     def _warn_of(self, x, stacklevel):
         unknown = x.keys() - set(self._names)
@@ -278,7 +279,8 @@ class OneByOne(Lockable):
         waiting = [*self._waiting, (list(x.items()), y, w)]
         pairs, labels, weights = map(list, zip(*waiting, strict=True))
         rows, columns = list(map(dict, pairs)), self._columns
-        if columns is None:
+        declared = columns is not None
+        if not declared:
             columns = columns_in(rows)
             if None in columns.values() and len(rows) < MOST_WAITING:
                 self._waiting = waiting
@@ -286,7 +288,7 @@ class OneByOne(Lockable):
             columns = [(name, kind or "number") for name, kind in columns.items()]
         given = {} if set(weights) == {1.0} else {"sample_weight": weights}
         self.model.partial_fit(
-            table_of(rows, columns),
+            table_of(rows, columns, declared=declared),
             np.concatenate([self._labels[one] for one in labels]),
             classes=self._classes,
             **given,

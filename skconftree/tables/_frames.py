@@ -22,7 +22,13 @@ _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
 class Table:
-    """Columns of an array; of a frame in the subclasses."""
+    """Columns of an array; of a frame in the subclasses.
+
+    A subclass has the static methods `is_nominal` and `is_category`, of a dtype, and
+    `to_numbers`, how a user makes numbers of a column of strings.
+    """
+
+    declaring = "a category dtype"  # how a user declares that a column is nominal
 
     def __init__(self, X):
         self.X = X
@@ -284,6 +290,16 @@ class _ArrowTable(Table):
 
 
 class _RecordsTable(Table):
+    declaring = "`columns` of OneByOne"
+
+    @staticmethod
+    def to_numbers(name):
+        return f"None in their place and float(x[{name}])"
+
+    @staticmethod
+    def is_category(dtype):
+        return dtype == "category"
+
     @staticmethod
     def names(X):
         return X.columns
@@ -298,7 +314,7 @@ class _RecordsTable(Table):
 
     @staticmethod
     def is_nominal(dtype):
-        return dtype == "str"
+        return dtype in ("str", "category")
 
     def _objects(self, j):
         return () if self.X.numbers is not None else [row[j] for row in self.X.values]

@@ -10,21 +10,22 @@ from .._compat import get_feature_names
 
 
 class Records:
-    """Rows whose columns have been told apart: names, kinds and values.
+    """Rows of known columns: names, dtypes and values.
 
-    `numbers` is an array of float64, or None if a column is nominal; then `values` has
-    the values of each row, None where a category is missing. There are no
-    `feature_names` if the columns are to have none.
+    The dtype of a column is "float64", "str", or "category" if the user declared that
+    it holds categories. `numbers` is an array of float64, or None if a column is
+    nominal; then `values` has the values of each row, None where a category is
+    missing. `feature_names` is None if the columns are to have no names.
     """
 
-    __slots__ = ("_nominal", "columns", "feature_names", "numbers", "shape", "values")
+    __slots__ = ("columns", "dtypes", "feature_names", "numbers", "shape", "values")
 
-    def __init__(self, columns, feature_names, nominal, numbers, values):
+    def __init__(self, columns, feature_names, dtypes, numbers, values):
         self.columns = columns
         self.feature_names = feature_names
+        self.dtypes = dtypes
         self.numbers = numbers
         self.values = values
-        self._nominal = nominal
         self.shape = (len(values) if numbers is None else len(numbers), len(columns))
 
     def __len__(self):
@@ -44,12 +45,7 @@ class Records:
             values = [self.values[place] for place in places]
         else:
             numbers = numbers[np.asarray(places, dtype=np.intp)]
-        return Records(self.columns, self.feature_names, self._nominal, numbers, values)
-
-    @property
-    def dtypes(self):
-        """What a column holds, as frames say it."""
-        return ["str" if one else "float64" for one in self._nominal]
+        return Records(self.columns, self.feature_names, self.dtypes, numbers, values)
 
     def of_names(self, names):
         """Whether these are the names that the columns of a model have."""

@@ -42,7 +42,7 @@ def warn_of_strays(table, counts_of, features, most, stacklevel):
             f"Column {name} holds strings, so it is nominal with {len(categories)} "
             f"categories; but only {n_strays} of its {n_known} values are no numbers "
             f"({shown}). If they stand for missing values, {table.to_numbers(name)} "
-            "makes a column of numbers of it; if not, a category dtype says so.",
+            f"makes a column of numbers of it; if not, {table.declaring} says so.",
             UserWarning,
             stacklevel=stacklevel + 1,
         )

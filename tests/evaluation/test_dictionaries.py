@@ -154,3 +154,10 @@ def test_what_cannot_be_read_is_named():
     known = ConfidenceTreeClassifier().fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="fitted with rows without names"):
         prequential_score(known, [({"a": 1.0}, 0)])
+
+
+def test_texts_that_read_as_numbers_are_categories():
+    rows = [({"day": day}, day) for day in ["2", "3", "2", "two"] * 5]
+    tree = ConfidenceTreeClassifier()
+    prequential_score(tree, rows, classes=["2", "3", "two"], chunk_size=2)
+    assert list(tree.categories_[0]) == ["2", "3", "two"]

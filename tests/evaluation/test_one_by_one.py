@@ -432,3 +432,25 @@ def test_a_loop_written_for_river_changes_in_two_lines():
     other = ConfidenceTreeClassifier()
     predicted = other.partial_fit_predict(frame, y, classes=[0, 1])
     assert right == np.count_nonzero(predicted[1:] == y[1:])
+
+
+NUMERALS = [{"day": str(i % 7), "late": None} for i in range(50)]
+NUMERALS += [{"day": "?", "late": 0.0}]
+
+
+def test_a_text_that_reads_as_a_number_is_a_category():
+    one = taught(tree(), [{"day": "2"}, {"day": "3"}, {"day": "two"}], [0, 1, 0])
+    assert one.columns_ == {"day": "category"}
+    assert one.model.categories_[0] == ["2", "3", "two"]
+
+
+def test_a_stray_word_among_numerals_gets_a_warning_unless_it_is_declared():
+    y = [0, 1] * 25 + [0]
+    words = r"Column 'day' .* only 1 of its 51 .*float\(x\['day'\]\).*`columns` of One"
+    with pytest.warns(UserWarning, match=words):
+        taught(tree(), NUMERALS, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kinds = {"day": "category", "late": "number"}
+        one = taught(tree(), NUMERALS, y, columns=kinds)
+    assert one.model.n_rows_seen_ == len(y)

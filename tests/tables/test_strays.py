@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tables._frames import _FRAMES
 
 N_ROWS = 200
 NUMBERS = [f"{value:.1f}" for value in np.random.default_rng(0).uniform(0, 9, N_ROWS)]
@@ -107,3 +108,9 @@ def test_too_many_categories_are_numbers_perhaps(stray, words):
     X = pd.DataFrame({"size": pd.Series(values, dtype="str")})
     with pytest.raises(ValueError, match=words):
         ConfidenceTreeClassifier().fit(X, np.arange(len(values)) % 2)
+
+
+@pytest.mark.parametrize("library", sorted({*_FRAMES.values()}, key=str))
+def test_every_frame_names_the_ways_out(library):
+    for method in (library.is_nominal, library.is_category, library.to_numbers):
+        assert callable(method)
