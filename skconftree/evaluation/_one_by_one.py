@@ -7,10 +7,11 @@ import struct
 import warnings
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import column_or_1d
 
 from ..tables._label_values import exact_labels
@@ -24,6 +25,16 @@ from ._dictionaries import (
     number,
     table_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Method = TypeVar("_Method")
+
+    # scikit-learn's has no type, and would hide that of the method.
+    def available_if(check: Any) -> Callable[[_Method], _Method]: ...
+else:
+    from sklearn.utils.metaestimators import available_if
 
 MOST_WAITING = 100  # rows until each column must have told what it is
 KINDS = ("number", "category")
@@ -64,6 +75,10 @@ class OneByOne(Lockable):
     ----------
     model : object
         The model given.
+    classes : list
+        All labels that may come, in ascending order.
+    columns : dict of str to {"number", "category"} or None
+        The columns given.
     columns_ : dict of str to {"number", "category"} or None
         The columns in their order, and what they hold. None until that is known.
     n_waiting_ : int
@@ -110,6 +125,7 @@ class OneByOne(Lockable):
             )
         columns = None if columns is None else _checked_columns(columns)
         self.model = model
+        self._given_columns = columns
         self._classes = _resolved_classes(model, classes)
         self._fitted = hasattr(model, "classes_")
         # pairs, as a pickle does not keep the order of a dict
@@ -117,6 +133,16 @@ class OneByOne(Lockable):
         self._waiting = []
         self._warned = False
         self._prepare()
+
+    @property
+    def classes(self) -> list[Any]:
+        """All labels that may come, in ascending order."""
+        return self._classes.tolist()
+
+    @property
+    def columns(self) -> dict[str, str] | None:
+        """The columns given."""
+        return None if self._given_columns is None else dict(self._given_columns)
 
     @property
     def columns_(self) -> dict[str, str] | None:
@@ -197,18 +223,40 @@ class OneByOne(Lockable):
             )
         return {}
 
+    @available_if(lambda self: hasattr(super(), "clone"))
+    @reads
+    def clone(
+        self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
+    ) -> OneByOne:
+        """Make another one with the same parameters that has not learned any rows.
+
+        Only a subclass that is a model of river has this method, which is river's.
+
+        Parameters
+        ----------
+        new_params : dict, default=None
+            Parameters that are to be different.
+        include_attributes : bool, default=False
+            Whether the copy has learned what this one has.
+
+        Returns
+        -------
+        OneByOne
+        """
+        # river copies the values of parameters; the model is trained in place
+        model = self.model if include_attributes else clone(self.model)
+        params = {"model": model, **(new_params or {})}
+        return super().clone(params, include_attributes)
+
     def __repr__(self):
         columns = "" if self._columns is None else f", columns={dict(self._columns)}"
-        return (
-            f"{type(self).__name__}({self.model!r}, "
-            f"classes={self._classes.tolist()}{columns})"
-        )
+        return f"{type(self).__name__}({self.model!r}, classes={self.classes}{columns})"
 
     # -- rows of known columns ----------------------------------------------------
 
     def _prepare(self):
         # What reading a row needs. A model has its own opinion of what is nominal.
-        labels = self._classes.tolist()
+        labels = self.classes
         self._labels = {one: self._classes[i : i + 1] for i, one in enumerate(labels)}
         if not self._fitted:
             return
@@ -313,7 +361,15 @@ class OneByOne(Lockable):
         self._prepare()
 
 
-KEPT = ("model", "_classes", "_columns", "_fitted", "_waiting", "_warned")
+KEPT = (
+    "model",
+    "_classes",
+    "_columns",
+    "_fitted",
+    "_given_columns",
+    "_waiting",
+    "_warned",
+)
 
 
 class _Only:
@@ -366,16 +422,20 @@ def _checked_columns(columns):
     return list(columns.items())
 
 
-def _sound_parts(model, _classes, _columns, _fitted, _waiting, _warned):
+def _are_columns(columns):
+    return isinstance(columns, list) and all(
+        isinstance(one, tuple) and len(one) == 2 and one[1] in KINDS for one in columns
+    )
+
+
+def _sound_parts(model, _classes, _columns, _fitted, _given_columns, _waiting, _warned):
     known = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
-    are_columns = isinstance(_columns, list) and all(
-        isinstance(one, tuple) and len(one) == 2 and one[1] in KINDS for one in _columns
-    )
     sound = {
         "model": hasattr(model, "partial_fit") and hasattr(model, "predict"),
         "classes_": are_classes(_classes),
-        "columns_": are_columns or (_columns is None and not _fitted),
+        "columns": _given_columns is None or _are_columns(_given_columns),
+        "columns_": _are_columns(_columns) or (_columns is None and not _fitted),
         "n_waiting_": isinstance(_waiting, list) and not (_waiting and _fitted),
         "_fitted": _fitted is (known is not None),
         "_warned": isinstance(_warned, bool),

@@ -243,6 +243,7 @@ def test_a_pickle_goes_on_with_the_model():
         ("_classes", np.array([1, 0]), "classes_"),
         ("_waiting", [({}, 0, 1.0)], "n_waiting_"),
         ("_fitted", False, "_fitted"),
+        ("_given_columns", {"a": "number"}, "columns"),
         ("_warned", None, "_warned"),
         ("model", None, "model"),
     ],
@@ -402,13 +403,73 @@ def test_how_it_is_written():
     assert repr(one) == f"{begun}, columns={columns})"
 
 
-def test_a_model_of_rivers_kind_is_one_line():
+def river_class():
     base = pytest.importorskip("river.base")
-    evaluate = pytest.importorskip("river.evaluate")
-    metrics = pytest.importorskip("river.metrics")
 
     class Model(OneByOne, base.Classifier):
         """For river's pipelines and evaluation."""
+
+    return Model
+
+
+def test_the_arguments_of_the_constructor_are_attributes():
+    model = tree()
+    one = OneByOne(model, classes=["b", "a"])
+    assert (one.model, one.classes, one.columns) == (model, ["a", "b"], None)
+    columns = {"z": "number", "a": "category"}
+    one = OneByOne(model, classes=["b", "a"], columns=columns)
+    again = pickle.loads(pickle.dumps(one))
+    assert list(again.columns.items()) == list(columns.items())
+    assert not hasattr(one, "clone")
+
+
+def test_river_clones_a_model_that_has_not_learned():
+    Model = river_class()
+    _, rows, y = people(100)
+    kinds = {one: "category" if one in NOMINAL else "number" for one in COLUMNS}
+    for columns in (None, kinds):
+        one = Model(tree(), classes=[0, 1], columns=columns)
+        empty = one.clone()
+        for x, label in zip(rows, y, strict=True):
+            one.learn_one(x, label)
+        fresh = one.clone()
+        assert repr(fresh) == repr(empty)
+        assert type(fresh) is Model
+        assert fresh.model is not one.model
+        assert fresh.predict_one(rows[0]) is None
+        for x, label in zip(rows, y, strict=True):
+            fresh.learn_one(x, label)
+        assert pickle.dumps(fresh.model) == pickle.dumps(one.model)
+        whole = one.clone(include_attributes=True)
+        whole.learn_one(rows[0], y[0])
+        assert one.model.n_rows_seen_ == 100
+        assert whole.model.n_rows_seen_ == 101
+        other = one.clone({"model": ConfidenceTreeClassifier(max_depth=1)})
+        assert other.model.max_depth == 1
+
+
+def test_a_fitted_model_without_classes_can_be_cloned():
+    Model = river_class()
+    frame, _, y = people(300)
+    fitted = tree().partial_fit(frame, y, classes=[0, 1])
+    assert Model(fitted).clone().classes == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["ADWINBaggingClassifier", "SRPClassifier"])
+def test_ensembles_of_river_take_it(name):
+    Model = river_class()
+    ensemble = pytest.importorskip("river.ensemble")
+    rows, y = [{"a": i % 7, "b": i % 3} for i in range(60)], [i % 2 for i in range(60)]
+    model = getattr(ensemble, name)(Model(tree(), classes=[0, 1]), n_models=3, seed=0)
+    for x, label in zip(rows, y, strict=True):
+        model.learn_one(x, label)
+    assert model.predict_proba_one(rows[0]).keys() == {0, 1}
+
+
+def test_a_model_of_rivers_kind_is_one_line():
+    Model = river_class()
+    evaluate = pytest.importorskip("river.evaluate")
+    metrics = pytest.importorskip("river.metrics")
 
     _, rows, y = people(300)
     stream = list(zip(rows, y, strict=True))
