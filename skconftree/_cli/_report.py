@@ -1,12 +1,12 @@
 """The report of ``skconftree fit``: a page to send to a colleague."""
 
 import os
-from html import escape
 
 import numpy as np
 
 from skconftree.tree import class_colors, node_table
 
+from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
 from ._figures import OWN, classes_table

@@ -4,12 +4,11 @@ Bars are tables, whose letters are as large on a phone as anywhere. What has axe
 drawn as narrow as a phone and grows with the page up to half as much again.
 """
 
-from html import escape
-
 import numpy as np
 
 from skconftree.tree import class_colors
 
+from ..utils import escape
 from ._text import at_words
 
 MOST_CLASSES = 12

@@ -2,7 +2,6 @@
 
 import platform
 import re
-from html import escape
 
 import numpy as np
 import scipy
@@ -12,6 +11,7 @@ import skconftree
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import export_html
 
+from ..utils import escape
 from ._common import write_text
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn

@@ -1,11 +1,10 @@
 """The report of ``skconftree stream``: what was right along the way, and the tree."""
 
-from html import escape
-
 import numpy as np
 
 from skconftree.tree import node_table
 
+from ..utils import escape
 from . import _report_figures as figure
 from ._report_parts import (
     better,

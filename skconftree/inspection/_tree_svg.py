@@ -1,9 +1,8 @@
 """The picture of a tree as plain SVG: no library draws it, and its nodes answer."""
 
-from html import escape
-
 from skconftree.tree import class_colors
 
+from ..utils import escape
 from ._tree_layout import arrange, width_of
 from ._tree_words import (
     box_head,

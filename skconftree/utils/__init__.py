@@ -14,6 +14,7 @@ from ._codec import (
     with_default_parameters,
     written_by,
 )
+from ._markup import escape
 from ._unchanged import unchanged_on_error
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "are_classes",
     "canonical",
     "completed",
+    "escape",
     "from_json",
     "is_array",
     "is_count",

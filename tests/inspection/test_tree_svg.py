@@ -16,7 +16,8 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.inspection._tree_layout import arrange, readable_depth, width_of
 from skconftree.inspection._tree_words import cut, width_in, wrapped
-from skconftree.tree import node_table
+from skconftree.tree import export_html, node_table
+from skconftree.utils import escape
 
 SVG = "{http://www.w3.org/2000/svg}"
 COLUMN = 700  # pixels: as wide as a page of the documentation
@@ -212,3 +213,42 @@ def test_a_tree_of_which_parts_were_replaced():
         assert len(nodes_of(picture)) == len(nodes)
         display = ConfidenceTreeDisplay.from_estimator(tree, max_depth=None, **options)
         plt.close(display.figure_)
+
+
+BAD = [*map(chr, (*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF))]
+BAD += ["\ud800", "\udbff", "\udc00", "\udfff"]
+
+
+def test_escape_replaces_what_xml_forbids_and_nothing_else():
+    for code in [
+        *range(0x300),
+        0xD7FF,
+        *range(0xD800, 0xE000),
+        *range(0xFFF0, 0x10005),
+    ]:
+        text = chr(code)
+        found = escape(text)
+        found.encode()
+        read = ET.fromstring(f'<a b="{found}">{found}</a>')
+        if text in BAD or 0xD800 <= code < 0xE000:
+            assert found == "\ufffd"
+        elif text not in "\t\n\r":  # white space, which a reader normalizes
+            assert read.text == read.get("b") == text
+
+
+def test_any_name_gives_a_picture_and_a_page_that_can_be_read():
+    values = [f"{one}<{i}" for i, one in enumerate(BAD)]
+    X = np.array([2 * values], dtype=object).T
+    y = np.array([f"{one}&" for one in BAD[::-1]] * 2, dtype=object)
+    settings = {"nominal_splits": "multiway", "categorical_features": [0]}
+    tree = ConfidenceTreeClassifier(bound=None, **settings).fit(X, y)
+    nodes = node_table(tree, feature_names=["".join(BAD[:6])])
+    display = ConfidenceTreeDisplay(nodes, class_names=list(tree.classes_))
+    for compact in (False, True):
+        picture = display.to_svg(compact=compact)
+        picture.encode()
+        ET.fromstring(picture)
+        assert "\ufffd" in picture
+    page = export_html(tree, title="".join(BAD))
+    page.encode()
+    assert not set(BAD) & set(page)

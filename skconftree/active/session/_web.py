@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import threading
 from collections.abc import Sequence
 from http import HTTPStatus
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from ...utils import escape
 from .._ledger import same_label
 from ._desk import ENDS, check_desk, progress_text
 from ._images import Images
@@ -130,7 +130,7 @@ class WebOracle:
 
     def _repr_html_(self):
         return (
-            f'<a href="{html.escape(self.url)}" target="_blank" '
+            f'<a href="{escape(self.url)}" target="_blank" '
             'rel="noopener noreferrer">Label in a page of its own</a>'
         )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from ...utils import escape
 from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._colors import class_colors
@@ -218,7 +218,7 @@ def _bar(row, names, colors):
         stops.append(f"{OTHERS} {end:.1f}% 100%")
         if len(largest) == MOST_SHARES:
             words.append("others")
-    said = escape(shortened(", ".join(words), 160), quote=True)
+    said = escape(shortened(", ".join(words), 160))
     return (
         f'<span class="bar" role="img" aria-label="{said}" title="{said}" '
         f'style="background:linear-gradient(90deg,{",".join(stops)})"></span>'

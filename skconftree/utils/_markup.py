@@ -1,0 +1,16 @@
+"""Text inside HTML and SVG."""
+
+import html
+import re
+
+# XML 1.0, section 2.2: no reader opens a file that has any other character, even as a
+# character reference. Lone surrogates are among them.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape(text):
+    """Escape a text for HTML, XML and their attributes.
+
+    A character that XML 1.0 forbids becomes U+FFFD, the replacement character.
+    """
+    return html.escape(_NOT_XML.sub("\ufffd", text))
