@@ -49,7 +49,7 @@ MAY_IMPORT = {
         "utils",
     },
     "tree.pruning": {"tree.nodes", "criteria", "bounds", "utils", "_compat"},
-    "tree.reading": {"tree.nodes", "criteria", "tables", "_compat"},
+    "tree.reading": {"tree.nodes", "criteria", "tables", "utils", "_compat"},
     DOOR: {
         *(f"tree.{room}" for room in INNER["tree"]),
         SETTINGS,

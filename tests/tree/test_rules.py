@@ -1,5 +1,6 @@
 """Rules in Python and SQL say what the tree says, and need nothing of ours."""
 
+import enum
 import math
 import sqlite3
 import subprocess
@@ -7,6 +8,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from reference.woods import FRAME, SETTINGS, Y
 from sklearn.datasets import load_iris
@@ -41,10 +44,13 @@ def test_rules_in_python_predict_as_the_tree_does(tree):
 
 
 @pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
-def test_rules_in_sql_predict_as_the_tree_does(tree):
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_rules_in_sql_predict_as_the_tree_does(setting):
+    frame = FRAME.rename(columns=lambda name: name.replace("\n", " "))
+    tree = ConfidenceTreeClassifier(**SETTINGS[setting]).fit(frame, Y)
     rules = export_rules(tree, "sql")
-    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
-    for rows in (FRAME, strange):
+    strange = frame.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
+    for rows in (frame, strange):
         with sqlite3.connect(":memory:") as base:
             rows.astype(object).where(rows.notna(), None).to_sql("t", base)
             got = base.execute(f'SELECT {rules} FROM t ORDER BY "index"').fetchall()
@@ -99,8 +105,11 @@ def test_what_cannot_be_a_rule_is_named():
     model = ConfidenceTreeClassifier().fit(X, y)
     with pytest.raises(ValueError, match="language must be one of"):
         export_rules(model, "java")
-    with pytest.raises(ValueError, match="name must be an identifier"):
-        export_rules(model, name="os.system('x')")
+    with pytest.raises(ValueError, match=r"dialect must be one of \['ansi'\]"):
+        export_rules(model, "sql", dialect="mysql")
+    for name in ("os.system('x')", "lambda"):
+        with pytest.raises(ValueError, match="name must be an identifier"):
+            export_rules(model, name=name)
     stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
         X, y, np.unique(y)
     )
@@ -125,3 +134,126 @@ def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):
         check=True,
     )
     assert run.stdout == "0\n"
+
+
+DIALECTS = ["postgres", "sqlite", "duckdb", "oracle", "tsql", "snowflake"]
+DIALECTS += ["mysql", "bigquery", "spark", "clickhouse"]
+PIECES = [
+    "'",
+    '"',
+    "`",
+    "\\",
+    "--",
+    "/*",
+    "*/",
+    "#",
+    ";",
+    "(",
+    ")",
+    ",",
+    " ",
+    "\n",
+    "\0",
+]
+PIECES += ["a", "$$", "{{", "THEN (SELECT b FROM c)", "OR 1 = 1", "é", "\ud800"]
+HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map(
+    lambda all: "".join(all) + "."
+)
+
+
+def tree_of_names(column, categories, labels):
+    X = np.array([[*categories] * 2], dtype=object).T
+    options = {"nominal_splits": "multiway", "categorical_features": [0]}
+    tree = ConfidenceTreeClassifier(bound=None, **options)
+    return tree.fit(X, np.array([*labels] * 2, dtype=object)), [column]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    column=HOSTILE,
+    categories=st.lists(HOSTILE, min_size=2, max_size=2, unique=True),
+    labels=st.lists(HOSTILE, min_size=2, max_size=2, unique=True),
+)
+def test_no_text_of_the_data_is_read_as_sql(column, categories, labels):
+    sqlglot = pytest.importorskip("sqlglot")
+    exp = sqlglot.exp
+    tree, names = tree_of_names(column, categories, labels)
+    try:
+        rules = export_rules(tree, "sql", feature_names=names)
+    except ValueError as error:
+        assert "Rename it in the data" in str(error)
+        return
+    assert "\\" not in rules
+    allowed = {exp.Select, exp.Case, exp.If, exp.In, exp.Literal, exp.Column, exp.Alias}
+    allowed |= {exp.Identifier, exp.From, exp.Table}
+    allowed |= {exp.Concat}  # of Spark, for a doubled quotation mark
+    for dialect in DIALECTS:
+        try:
+            (found,) = sqlglot.parse(f"SELECT {rules} AS d FROM t", read=dialect)
+        except sqlglot.errors.SqlglotError:  # an error executes nothing
+            assert "'" in "".join([*categories, *labels]) or '"' in column
+            continue
+        assert {type(node) for node in found.walk()} <= allowed, dialect
+        assert {one.name for one in found.find_all(exp.Column)} <= {column}
+        if dialect in ("postgres", "sqlite", "duckdb"):
+            texts = [one.this for one in found.find_all(exp.Literal)]
+            assert sorted(set(texts)) == sorted({*categories, *labels})
+    with sqlite3.connect(":memory:") as base:
+        quoted = column.replace('"', '""')
+        base.execute(f'CREATE TABLE t ("{quoted}")')
+        base.executemany("INSERT INTO t VALUES (?)", [[one] for one in categories])
+        got = base.execute(f"SELECT {rules} FROM t").fetchall()
+    assert [label for (label,) in got] == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a\\", "has a backslash"),
+        ("a\nb", "has a control character"),
+        ("a\0b", "has a control character"),
+        ("\ud800", "half of a surrogate pair"),
+        ("QQ", "begins with"),
+        ("aQQb", "two of them in a row"),
+    ],
+)
+def test_text_that_sql_could_misread_is_refused_with_its_place(text, reason):
+    quoted = [text.replace("Q", "'"), text.replace("Q", '"')]
+    for place, parts in enumerate(
+        [
+            (quoted[1], ["a", "b"], ["c", "d"]),
+            ("x", ["a", quoted[0]], ["c", "d"]),
+            ("x", ["a", "b"], ["c", quoted[0]]),
+        ]
+    ):
+        tree, names = tree_of_names(*parts)
+        what = ["column", "category", "class"][place]
+        with pytest.raises(ValueError, match=f"^{what} .* {reason}"):
+            export_rules(tree, "sql", feature_names=names)
+        program = {}
+        exec(export_rules(tree, feature_names=names), program)
+        rows = [{names[0]: one} for one in parts[1]]
+        assert [program["predict"](row) for row in rows] == parts[2]
+
+
+def test_comment_signs_in_names_end_no_comment():
+    X = np.arange(100.0)[:, None]
+    tree = ConfidenceTreeClassifier().fit(X, X[:, 0] > 50)
+    for name in ("km /* per hour", "km */*/ per hour", "/*/", "--", "a /*"):
+        rules = export_rules(tree, "sql", feature_names=[name])
+        rest = rules.replace(f'"{name}"', "x")
+        assert rest.count("/*") == rest.count("*/") == 2
+        assert "--" not in rest
+
+
+class Kind(str, enum.Enum):
+    ONE = "one"
+    TWO = "two"
+
+
+def test_values_of_subclasses_are_written_as_plain_ones():
+    tree, names = tree_of_names("x", [*Kind], ["b", "a"])
+    program = {}
+    exec(export_rules(tree, feature_names=names), program)
+    assert program["predict"]({"x": "two"}) == "a"
+    assert "'two'" in export_rules(tree, "sql", feature_names=names)

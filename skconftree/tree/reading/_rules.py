@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import math
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
@@ -16,6 +19,7 @@ from ._node_table import read_nodes
 INDENT = "    "
 MOST_NESTED = 80  # Python refuses about a hundred levels of indentation
 LANGUAGES = ("python", "sql")
+DIALECTS = ("ansi",)
 
 
 def export_rules(
@@ -24,6 +28,7 @@ def export_rules(
     *,
     feature_names: Sequence[str] | None = None,
     name: str = "predict",
+    dialect: Literal["ansi"] = "ansi",
 ) -> str:
     """Write a fitted confidence tree as if-else rules, in Python or SQL.
 
@@ -42,12 +47,18 @@ def export_rules(
           sequence if the tree has seen no names. None and NaN are missing values.
         - ``"sql"``: an expression for a SELECT, ``CASE WHEN ... END``, with quoted
           names of columns. NULL is a missing value. Strings have to be compared as they
-          are, case included.
+          are, case included. Text from the data that another system could read as
+          SQL is refused.
     feature_names : sequence of str or None, default=None
         One name a feature. None: the names seen by ``fit``; without any, places in
         Python, and ``x0``, ``x1``, ... in SQL.
     name : str, default="predict"
         Name of the function in Python.
+    dialect : {"ansi"}, default="ansi"
+        Dialect of SQL: ``"x"`` is a column and ``'x'`` a string, in which a quotation
+        mark is doubled. PostgreSQL, SQLite, DuckDB, Oracle, SQL Server and Snowflake
+        read it. Do not use it where ``"x"`` is a string, as by default in MySQL,
+        BigQuery and Spark: they give every row the same class.
 
     Returns
     -------
@@ -57,7 +68,9 @@ def export_rules(
     ------
     ValueError
         If leaves predict by naive Bayes, or if classes or categories are no strings and
-        no numbers.
+        no numbers. In SQL, if a class, category or column has a backslash or a control
+        character, begins with its quotation mark (``'``; ``"`` in a column), or has two
+        of them in a row.
 
     See Also
     --------
@@ -89,12 +102,14 @@ def export_rules(
     check_tree(estimator)
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {list(LANGUAGES)}, got {language!r}")
+    if dialect not in DIALECTS:
+        raise ValueError(f"dialect must be one of {list(DIALECTS)}, got {dialect!r}")
     if estimator._model.predicts_by_bayes:
         raise ValueError(
             "A tree whose leaves predict by naive Bayes cannot be written as rules. "
             "Use leaf_prediction='majority'."
         )
-    if not name.isidentifier():
+    if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name must be an identifier, got {name!r}")
     named = feature_names is not None or hasattr(estimator, "feature_names_in_")
     with estimator._lock:
@@ -202,7 +217,7 @@ class _Python:
 
 
 def _comment(words):
-    # which must not end before the end of its line
+    # Which must not end before the end of its line.
     return "".join(one if one.isprintable() else " " for one in words)
 
 
@@ -225,12 +240,19 @@ def _python_set(branch, missing):
 def _python_value(value, what):
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, str | bool | int | float):
+    for kind in (str, bool, int, float):
+        if isinstance(value, kind):
+            break
+    else:
         raise ValueError(
             f"{what} {value!r} is a {type(value).__name__}; rules can be written for "
             "strings, numbers and booleans only"
         )
-    return repr(value)
+    # a subclass, such as an enumeration, may write itself in any way
+    text = kind.__repr__(value)
+    if kind is float and not math.isfinite(value):
+        raise ValueError(f"{what} {text} is not finite; rules cannot be written for it")
+    return text
 
 
 class _Sql:
@@ -254,7 +276,7 @@ class _Sql:
                 if not tests:
                     lines.append(f"  ELSE {label} /* {row.outcome} */")
                     break  # nothing is left
-                said = _comment(", ".join(words)).replace("*/", "* /")
+                said = _sql_comment(", ".join(words))
                 lines.append(
                     f"  WHEN {' AND '.join(tests)} THEN {label} "
                     f"/* {said}: {row.outcome} */"
@@ -298,8 +320,14 @@ def _sql_set(column, branch):
     return tests[0] if tests else "1 = 0"
 
 
+def _sql_comment(words):
+    # Comments nest in some systems. A backslash begins a command of some clients.
+    words = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(words))
+    return words.replace("\\", " ")
+
+
 def _sql_name(name):
-    return '"' + name.replace('"', '""') + '"'
+    return _quoted(name, '"', "column")
 
 
 def _sql_value(value, what):
@@ -307,5 +335,26 @@ def _sql_value(value, what):
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return _quoted(str.__str__(value), "'", what)
     return str(int(value)) if isinstance(value, bool) else text
+
+
+def _quoted(text, quote, what):
+    """Text between quotation marks that no system can take for the end of it."""
+    reason = None
+    if "\\" in text:
+        reason = "has a backslash, which many systems read as an escape character"
+    elif any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
+        reason = "has a control character or half of a surrogate pair"
+    elif text.startswith(quote) or 2 * quote in text:
+        # in BigQuery three of them begin a string that only three of them end
+        reason = (
+            f"begins with {quote} or has two of them in a row, which BigQuery reads as "
+            "the start of a longer string"
+        )
+    if reason is not None:
+        raise ValueError(
+            f"{what} {text!r} {reason}, so that it cannot be written safely in SQL. "
+            "Rename it in the data, or export rules in Python."
+        )
+    return quote + text.replace(quote, 2 * quote) + quote
