@@ -1,11 +1,14 @@
 """The console script."""
 
+import contextlib
 import os
+import signal
 import sys
+import threading
 
 from skconftree import __version__
 
-from ._options import later, make_parser, meant
+from ._options import TABLES, later, make_parser, meant
 from ._text import (
     UserError,
     abandon_output,
@@ -14,8 +17,9 @@ from ._text import (
     warn,
 )
 
+BROKEN_PIPE = 128 + 13  # as a shell counts a program that SIGPIPE has ended
+ENDING = ("SIGTERM", "SIGHUP")
 COMMANDS = ("fit", "predict", "stream", "label", "completion")
-TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
 
 
 def main(argv=None):
@@ -42,16 +46,38 @@ def main(argv=None):
 def _ended(command, given):
     """Run a command; return its exit code, or that of what went wrong."""
     try:
-        return command(given)
+        with _terminable():
+            return command(given)
     except BrokenPipeError:
         abandon_output()  # whose reader has gone
-        return 1
+        return BROKEN_PIPE
     except (UserError, ValueError, OSError) as error:
         return _failed(str(error))
     except MemoryError as error:
         return _failed(f"out of memory: {error}" if str(error) else "out of memory")
     except KeyboardInterrupt:
         return 130
+
+
+@contextlib.contextmanager
+def _terminable():
+    """Let a signal that ends the program clean up, as Ctrl-C does."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ENDING:
+            number = getattr(signal, name, None)
+            # what somebody else handles, or ignores as nohup does, is left alone
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number, frame):
+    raise SystemExit(128 + number)
 
 
 def _failed(message):

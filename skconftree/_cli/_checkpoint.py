@@ -7,11 +7,9 @@ arrays of these are numbered, and ``sha256`` is the checksum of all. One file, b
 two cannot be replaced in one step.
 """
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 import stat
 import zipfile
 
@@ -19,7 +17,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
-from ..utils import from_json, to_json
+from ..utils import from_json, temporary_name, to_json
+from ._files import replacing
 from ._lock import Lock
 from ._text import UserError
 
@@ -32,10 +31,9 @@ class ModelFile:
     """The file that a run saves its model in, locked in a `with` block."""
 
     def __init__(self, path):
-        check_writable(path)
         self.path = path
         place = os.path.realpath(path)
-        self._scratch = scratch_name(place)
+        self._scratch = temporary_name(place)
         self._lock = Lock(place, self._scratch)
 
     def __enter__(self):
@@ -58,35 +56,13 @@ class ModelFile:
         return load(self.path, check)
 
 
-def scratch_name(path):
-    """Name, which nobody can foresee, of a file in the same folder."""
-    return f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp"
-
-
 def save(path, model, progress, scratch=None):
     """Write both; the file is the old one or the new one, whatever happens.
 
-    Where `path` is a link, what it leads to is replaced; permissions are kept.
+    `scratch` is the name of the file until all is written.
     """
-    place = os.path.realpath(path)
-    folder = os.path.dirname(place)
-    scratch = os.path.join(folder, scratch or scratch_name(place))
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    try:
-        with open(
-            scratch, "wb", opener=lambda name, _: os.open(name, flags, 0o666)
-        ) as file:
-            try:
-                _write(file, model, {"format": FORMAT, **progress})
-                _keep_permissions(place, file)
-                os.replace(scratch, place)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(scratch)
-                raise
-        _sync_folder(folder)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    with replacing(path, temporary=scratch) as file:
+        _write(file, model, {"format": FORMAT, **progress})
 
 
 def _write(file, model, progress):
@@ -99,8 +75,6 @@ def _write(file, model, progress):
     members |= {f"array_{place}": array for place, array in enumerate(arrays)}
     members[CHECKSUM] = np.array(_checksum(members))
     np.savez(file, **members)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _as_json(value):
@@ -116,44 +90,6 @@ def _checksum(members):
             made.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
             made.update(np.ascontiguousarray(array).data)
     return made.hexdigest()
-
-
-def _keep_permissions(path, file):
-    try:
-        was = os.stat(path)
-    except FileNotFoundError:
-        return
-    # not everybody may give a file away
-    with contextlib.suppress(OSError, AttributeError):
-        os.fchown(file.fileno(), was.st_uid, was.st_gid)
-    with contextlib.suppress(OSError, AttributeError):
-        os.fchmod(file.fileno(), stat.S_IMODE(was.st_mode))
-
-
-def _sync_folder(folder):
-    # The new name lasts; some file systems cannot say so.
-    with contextlib.suppress(OSError):
-        file = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
-
-
-def check_writable(path):
-    """Find out before the work whether its result can be saved."""
-    if not path:
-        raise UserError("--output names no file")
-    place = os.path.realpath(path)
-    folder = os.path.dirname(place)
-    if os.path.isdir(place):
-        raise UserError(f"cannot write {path}: it is a folder")
-    if os.path.lexists(place) and not os.path.isfile(place):
-        raise UserError(f"cannot write {path}: it is not a file")
-    if not os.path.isdir(folder):
-        raise UserError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise UserError(f"cannot write {path}: no permission to write in {folder}")
 
 
 def load(path, check=None):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._columns import is_missing
+from ._own_columns import left_out
 from ._reading import places_of
 from ._text import UserError
 
@@ -17,6 +18,8 @@ class Chosen:
     def __init__(self, stream, drop, skip_missing):
         self._stream = stream
         self._skip = skip_missing
+        self.own = left_out(stream, drop)
+        drop = [*drop, *self.own]
         out = set(places_of(drop, stream, "--drop"))
         self._kept = [j for j in range(len(stream.features)) if j not in out]
         if not self._kept:

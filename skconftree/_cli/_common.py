@@ -1,20 +1,22 @@
 """What the commands share."""
 
 import ast
-import json
 import math
 import re
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier
 
 from ._options import BOUNDS, CRITERIA, meant
-from ._text import UserError, standard_output
+from ._text import UserError
 
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+# Options that are parameters of the tree, and those that have no part in the result.
+NO_PART = {"bound", "delta", "criterion", "set", "run", "data", "verbose", "in_parts"}
+NO_PART |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
+NO_PART |= {"chunk_size"}
 MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
 
 
@@ -94,6 +96,17 @@ def tree_settings(options):
     return settings
 
 
+def json_settings(options, settings, **more):
+    """Every option that has a part in the result, and the tree's `settings`.
+
+    Options have their defaults, parameters of the tree are those that were given;
+    `more` are values of options that the command has chosen itself.
+    """
+    shown = {k: v for k, v in vars(options).items() if k not in NO_PART}
+    shown |= {k: v for k, v in settings.items() if k != "random_state"}  # the seed
+    return as_json(shown | more)
+
+
 def _refuse_other_words(name, text):
     # of scikit-learn, whose counterparts the constructor knows
     try:
@@ -142,24 +155,10 @@ def duration(seconds):
 
 
 def as_json(value):
-    """Turn a NumPy value into what JSON has; what is not finite becomes null."""
+    """Turn a value, or those in it, into what JSON has; NaN and inf become null."""
+    if isinstance(value, dict):
+        return {name: as_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(as_json, value))
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def write_json(path, report):
-    """Write figures as JSON."""
-    written = json.dumps(report, indent=1, allow_nan=False) + "\n"
-    if path == "-":
-        with standard_output() as file:
-            file.write(written)
-        return
-    write_text(path, written)
-
-
-def write_text(path, written):
-    """Write a text file."""
-    try:
-        Path(path).write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error

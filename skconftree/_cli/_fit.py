@@ -8,13 +8,13 @@ import numpy as np
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text, node_table
 
-from ._checkpoint import check_writable, save
+from ._checkpoint import save
 from ._common import (
     as_json,
+    json_settings,
     tree_settings,
     typed_labels,
     with_names,
-    write_json,
 )
 from ._figures import (
     class_figures,
@@ -25,10 +25,11 @@ from ._figures import (
     results_table,
     tested,
 )
+from ._files import STANDARD, check_files, write_json
 from ._names import with_columns, with_dates, with_feature_names
 from ._notes import unknown_notes
 from ._options import RIVALS
-from ._pictures import check_folder, check_picture, draw_tree
+from ._pictures import check_picture, draw_tree
 from ._reading import listed
 from ._report import headline, write_report
 from ._run import FITTED
@@ -47,7 +48,8 @@ def run_fit(options):
 
 
 def _run_fit(options, progress):
-    _check_places(options)
+    check_files(options, saves_model=True)
+    check_picture(options.plot, of_tree=True)
     table = asked_table(options, progress)
     notes = list(table.notes)
     for note in notes:
@@ -67,15 +69,19 @@ def _run_fit(options, progress):
     notes += _grow(tree, table, progress)
     tree = with_dates(tree, table.dates)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
-    quiet = options.json == "-"
-    if not quiet:
+    if options.output is not None:
+        save_tree(options.output, tree, table, options)
+    if options.plot is not None:
+        draw_tree(options.plot, tree, names)
+    # All files are written before anything is printed, as a reader may go away.
+    text = f"{summary(table)}\n\n{tree_text(tree, names, options)}"
+    if options.report is None and options.json is None:
         progress.clear()
-        say(f"{summary(table)}\n\n{tree_text(tree, names, options)}")
+        say(text)
+        text = None
     test = None
     if options.test is not None:
         test = _tested(options, table, tree, progress)
-    if options.output is not None:
-        save_tree(options.output, tree, table, options)
     models = make_models(tree, rivals, options.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said of the whole table already
@@ -90,10 +96,6 @@ def _run_fit(options, progress):
     )
     nodes = node_table(tree, **names)
     sentences = headline(found, base, classes, nodes)
-    if not quiet:
-        say(f"\n{chr(10).join(sentences)}\n\n{figures}")
-    if options.plot is not None:
-        draw_tree(options.plot, tree, names)
     if options.report is not None:
         # a page that is sent says nothing of the folders here
         bare = table._replace(name=os.path.basename(table.name))
@@ -113,31 +115,21 @@ def _run_fit(options, progress):
         }
         write_report(options.report, table, tree, names, told)
     if options.json is not None:
-        shown = {name: one for name, one in settings.items() if name != "random_state"}
-        shown |= {"folds": options.folds, "seed": options.seed}
+        shown = json_settings(options, settings, rivals=rivals)
         report = make_report(table, shown, found, tree, names, notes)
         report["cross_validation_not_finished"] = late
         report["majority"] = {"share": base[0], "class": base[2], "log_loss": base[1]}
-        report["classes"] = _plain(classes)
+        report["classes"] = as_json(classes)
         if test is not None:
-            report["test"] = _plain(test)
+            report["test"] = as_json(test)
         write_json(options.json, report)
-    if options.output is not None and not quiet:
-        say(
-            f"\nSaved in {options.output}; `skconftree predict {options.output} DATA` "
-            "predicts."
-        )
+    if options.json != STANDARD:
+        if text is not None:
+            say(text)
+        say(f"\n{chr(10).join(sentences)}\n\n{figures}")
+        if options.output is not None:
+            say(saved_text(options.output))
     return 0
-
-
-def _check_places(options):
-    """Find out before the work whether its results can be written."""
-    check_picture(options.plot, of_tree=True)
-    if options.output is not None:
-        check_writable(options.output)
-    for path in (options.report, options.json):
-        if path is not None and path != "-":
-            check_folder(path)
 
 
 def _check_classes(table, options):
@@ -232,6 +224,11 @@ def summary(table):
     if table.nominal:
         text += f"\nnominal columns: {len(table.nominal)}"
     return text
+
+
+def saved_text(path):
+    """Say where a model is."""
+    return f"\nSaved in {path}; `skconftree predict {path} DATA` predicts."
 
 
 def _counted(n, what):
@@ -361,11 +358,3 @@ def make_report(table, settings, found, tree, names, notes):
             "nodes": tree_nodes(tree, names),
         },
     }
-
-
-def _plain(value):
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    return as_json(value)

@@ -4,10 +4,12 @@ import warnings
 
 from skconftree import ConfidenceTreeClassifier, __version__, large
 
-from ._checkpoint import check_writable, save
+from ._checkpoint import save
 from ._columns import POINT
 from ._common import tree_settings
-from ._fit import tree_text
+from ._files import check_files
+from ._fit import saved_text, tree_text
+from ._own_columns import left_out, own_notes
 from ._parquet_stream import ParquetStream
 from ._pictures import check_picture, draw_tree
 from ._reading import places_of
@@ -30,22 +32,22 @@ def run_in_parts(options):
                 )
         if options.data is None or options.target is None:
             raise UserError("--in-parts needs a table in a Parquet file, and --target")
+        check_files(options, saves_model=True)
         check_picture(options.plot, of_tree=True)
-        if options.output is not None:
-            check_writable(options.output)
         tree = ConfidenceTreeClassifier(**{"max_bins": BINS} | tree_settings(options))
         progress.tell(f"reading {options.data} and growing a tree")
         for note in _fit(tree, options):
             progress.note(f"note: {note}")
         progress.clear()
-        _show(tree, options)
+        _finish(tree, options)
     return 0
 
 
 def _fit(tree, options):
     """Fit the tree; give what it warns of."""
     with ParquetStream(options.data, options.target) as stream:
-        out = set(places_of(options.drop, stream, "--drop"))
+        ours = left_out(stream, options.drop)
+        out = set(places_of([*options.drop, *ours], stream, "--drop"))
         columns = [name for j, name in enumerate(stream.features) if j not in out]
     if not columns:
         raise UserError("--drop leaves no column to learn from")
@@ -57,21 +59,16 @@ def _fit(tree, options):
         raise UserError(str(error)) from error
     if len(tree.classes_) < 2:
         raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
-    return [str(one.message) for one in caught]
+    return [*own_notes(ours), *(str(one.message) for one in caught)]
 
 
-def _show(tree, options):
+def _finish(tree, options):
+    """Write the files, then print."""
     names = tree.feature_names_in_.tolist()
     shown = {
         "feature_names": names,
         "class_names": [str(one) for one in tree.classes_],
     }
-    say(
-        f"{options.data}: {tree.n_rows_seen_} rows, {len(names)} columns, "
-        f"{len(tree.classes_)} classes, in parts\n\n{tree_text(tree, shown, options)}"
-    )
-    if options.plot is not None:
-        draw_tree(options.plot, tree, shown)
     if options.output is not None:
         nominal = tree.is_categorical_
         facts = {
@@ -85,7 +82,11 @@ def _show(tree, options):
             ],
         }
         save(options.output, tree, facts)
-        say(
-            f"\nSaved in {options.output}; `skconftree predict {options.output} DATA` "
-            "predicts."
-        )
+    if options.plot is not None:
+        draw_tree(options.plot, tree, shown)
+    say(
+        f"{options.data}: {tree.n_rows_seen_} rows, {len(names)} columns, "
+        f"{len(tree.classes_)} classes, in parts\n\n{tree_text(tree, shown, options)}"
+    )
+    if options.output is not None:
+        say(saved_text(options.output))

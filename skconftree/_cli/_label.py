@@ -2,14 +2,16 @@
 
 import csv
 import io
+import os
 import warnings
 from pathlib import Path
 
 from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
 from skconftree.active.session import JournalError
 
-from ._common import write_text
-from ._pictures import check_folder
+from ._files import STANDARD, check_files, write_text
+from ._options import TABLES
+from ._own_columns import PREDICTED, SAID_AT, SAID_BY, SHARE, own_name
 from ._pool import make_estimator, read_pool
 from ._text import Progress, UserError, say
 
@@ -33,14 +35,14 @@ def run_label(options):
         raise UserError("--images needs --web: a terminal shows no pictures")
     if options.images is not None and not Path(options.images).is_dir():
         raise UserError(f"--images {options.images!r} is not a folder")
+    options.answers = options.answers or _beside(options.data, ".answers.jsonl")
+    options.output = options.output or _beside(options.data, ".labelled.csv")
+    check_files(options)
     with Progress() as progress:
         progress.tell(f"reading {options.data}")
         pool = read_pool(options)
         for note in pool.notes:
             progress.note(f"note: {note}")
-    answers = options.answers or _beside(options.data, ".answers.jsonl")
-    output = options.output or _beside(options.data, ".labelled.csv")
-    check_folder(output)
     show = options.show or options.text or None
     unknown = [name for name in show or () if name not in pool.shown]
     if unknown:
@@ -62,7 +64,7 @@ def run_label(options):
         try:
             session = _Session(
                 learner,
-                answers,
+                options.answers,
                 pool.X,
                 pool.y,
                 budget=options.budget,
@@ -78,19 +80,27 @@ def run_label(options):
                 _label_in_browser(session, show, options.images)
             else:
                 session.label(show)
-            n_answers = session.progress().n_answers
-            are = "label is" if n_answers == 1 else "labels are"
-            say(f"\n{n_answers} {are} in {answers}.")
-            if learner.n_labeled_:
-                with Progress() as progress:
-                    progress.tell("predicting the table")
-                    predicted, proba = session.predictions()
-                    write_text(output, _written(session, pool, predicted, proba))
-                    progress.tell("estimating what more labels would bring")
-                    forecast = session.forecast(FORECAST)
-                told = " and predictions" if predicted is not None else ""
-                say(f"{output} has the table with labels{told}.\n{forecast}")
+            _finish(session, pool, options)
     return 0
+
+
+def _finish(session, pool, options):
+    """Write the table, then say where everything is."""
+    n = session.progress().n_answers
+    said = [f"\n{n} {'label is' if n == 1 else 'labels are'} in {options.answers}."]
+    if session.learner.n_labeled_:
+        with Progress() as progress:
+            progress.tell("predicting the table")
+            predicted, proba = session.predictions()
+            try:
+                write_text(options.output, _written(session, pool, predicted, proba))
+            except UserError as error:
+                raise UserError(f"{error}; {said[0].strip()}") from error
+            progress.tell("estimating what more labels would bring")
+            forecast = session.forecast(FORECAST)
+        told = " and predictions" if predicted is not None else ""
+        said.append(f"{options.output} has the table with labels{told}.\n{forecast}")
+    say("\n".join(said))
 
 
 def _label_in_browser(session, show, images):
@@ -103,19 +113,22 @@ def _label_in_browser(session, show, images):
 
 
 def _beside(path, ending):
-    if path == "-":
+    """Name of a file beside a table, whose own endings are cut off."""
+    if path == STANDARD:
         raise UserError(
             "a table on standard input cannot be labelled; save it as a file"
         )
-    return str(Path(path).with_name(Path(path).name.split(".")[0] + ending))
+    folder, name = os.path.split(path)
+    while name.lower().endswith(TABLES) and name.rpartition(".")[0]:
+        name = name.rpartition(".")[0]
+    return os.path.join(folder, name + ending)
 
 
 def _written(session, pool, predicted, proba):
     told = {one["row"]: one for one in session.answers()}
     classes = session.learner.classes_.tolist()
-    ours = ["predicted", *(f"probability of {one}" for one in classes), "said by", "at"]
-    taken = {*pool.shown, pool.target}
-    ours = [f"{name} (skconftree)" if name in taken else name for name in ours]
+    ours = [PREDICTED, *(f"{SHARE}{one}" for one in classes), SAID_BY, SAID_AT]
+    ours = [own_name(name, {*pool.shown, pool.target}) for name in ours]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*pool.shown, pool.target, *ours])

@@ -20,6 +20,11 @@ PROGRAM = "skconftree stream"
 MOST_BYTES = 10_000  # of the file
 
 
+def lock_path(model):
+    """Path of the lock of a model, which lies beside it."""
+    return f"{os.path.realpath(model)}.lock"
+
+
 class Lock:
     """Lock of a model, a context manager.
 
@@ -29,7 +34,7 @@ class Lock:
 
     def __init__(self, path, scratch):
         self.model = path
-        self.path = f"{path}.lock"
+        self.path = lock_path(path)
         self.scratch = scratch
         self._file = None
 

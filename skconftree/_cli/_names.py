@@ -17,15 +17,14 @@ def with_dates(tree, kinds):
 
 def with_feature_names(tree, names):
     """Write the tree's parameters, its nominal columns by name."""
-    if tree.categorical_features is None:
+    given = tree.categorical_features
+    if given is None or isinstance(given, str):  # a rule instead of places
         return repr(tree)
-    nominal = [names[place] for place in tree.categorical_features]
-    places = tree.categorical_features
     try:
-        tree.categorical_features = nominal
+        tree.categorical_features = [names[place] for place in given]
         return repr(tree)
     finally:
-        tree.categorical_features = places
+        tree.categorical_features = given
 
 
 def _with_schema(tree, state, schema):

@@ -59,6 +59,7 @@ STRATEGIES = (
     "leaf_entropy",
     "expected_error",
 )
+TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")  # endings
 SHELLS = ("bash", "zsh", "fish")
 
 

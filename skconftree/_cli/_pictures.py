@@ -7,7 +7,7 @@ import numpy as np
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import node_table
 
-from ._common import write_text
+from ._files import replacing, write_text
 from ._text import UserError
 
 ENDINGS = (".svg", ".png", ".pdf")
@@ -22,7 +22,6 @@ def check_picture(path, *, of_tree=False):
         return
     if not path.lower().endswith(ENDINGS):
         raise UserError(f"--plot {path} must end with one of {', '.join(ENDINGS)}")
-    check_folder(path)
     if of_tree and path.lower().endswith(".svg"):
         return
     try:
@@ -30,15 +29,6 @@ def check_picture(path, *, of_tree=False):
     except ImportError:
         raise UserError("--plot needs matplotlib: pip install matplotlib") from None
     mpl.use("agg")
-
-
-def check_folder(path):
-    """Find out before the work whether there is a place for a file."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise UserError(f"cannot write {path}: it is a folder")
-    if not os.path.isdir(folder):
-        raise UserError(f"cannot write {path}: there is no folder {folder}")
 
 
 def draw_tree(path, tree, names):
@@ -80,8 +70,7 @@ def _save(path, figure):
     import matplotlib.pyplot as plt
 
     try:
-        figure.savefig(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        with replacing(path) as file:
+            figure.savefig(file, format=os.path.splitext(path)[1][1:].lower())
     finally:
         plt.close(figure)

@@ -21,6 +21,7 @@ from ._columns import (
 )
 from ._common import typed_labels
 from ._options import meant
+from ._own_columns import own_columns, own_notes
 from ._reading import as_matrix, listed
 from ._streams import open_stream
 from ._text import UserError
@@ -47,6 +48,8 @@ def read_pool(options):
     """Read a table whose target may be missing, as a whole or in places."""
     columns = _texts(options)
     target = options.target
+    ours = own_columns(list(columns), target)
+    columns = {name: texts for name, texts in columns.items() if name not in ours}
     told = columns.pop(target, None)
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
@@ -62,7 +65,7 @@ def read_pool(options):
                     f"{listed(list(columns))}.{meant(name, list(columns))}"
                 )
     y, labels = _labels(told, options, len(next(iter(columns.values()))))
-    notes = []
+    notes = own_notes(ours)
     left = {
         name: texts
         for name, texts in columns.items()

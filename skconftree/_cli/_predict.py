@@ -7,9 +7,9 @@ import numpy as np
 
 from ._checkpoint import load
 from ._columns import READINGS
+from ._files import check_files, replacing
 from ._names import with_columns
 from ._notes import unknown_notes
-from ._pictures import check_folder
 from ._table import kept_texts, read_columns
 from ._text import Progress, UserError, standard_output
 
@@ -21,8 +21,7 @@ def run_predict(options):
 
 
 def _run_predict(options, progress):
-    if options.output is not None:
-        check_folder(options.output)
+    check_files(options)
     tree, facts = load(options.model)
     try:
         readings = [None if one is None else READINGS[one] for one in facts["readings"]]
@@ -51,11 +50,8 @@ def _run_predict(options, progress):
         with standard_output() as file:
             _write(file, rows)
         return 0
-    try:
-        with open(options.output, "w", encoding="utf-8", newline="") as file:
-            _write(file, rows)
-    except OSError as error:
-        raise UserError(f"cannot write {options.output}: {error.strerror}") from error
+    with replacing(options.output, "w", encoding="utf-8", newline="") as file:
+        _write(file, rows)
     return 0
 
 

@@ -12,7 +12,7 @@ from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import export_html
 
 from ..utils import escape
-from ._common import write_text
+from ._files import write_text
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60

@@ -10,6 +10,7 @@ from ._columns import READINGS, date_kinds, with_times
 from ._common import MISSING, tree_settings, typed_labels, whole_number
 from ._names import with_columns, with_dates
 from ._notes import label_notes
+from ._own_columns import own_notes
 from ._reading import (
     Strays,
     check_categories,
@@ -143,7 +144,7 @@ class Run:
             raise UserError(
                 f"there is one class only: {self.labels.classes.tolist()[0]!r}"
             )
-        self.notes = header_notes(self.stream)
+        self.notes = header_notes(self.stream) + own_notes(self.stream.own)
         self.notes += settle_columns(self.stream, options.nominal)
         self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_places(self.stream.readings)

@@ -11,9 +11,10 @@ import numpy as np
 from skconftree import __version__
 
 from ._checkpoint import ModelFile
-from ._common import aligned, as_json, duration, write_json
+from ._common import aligned, as_json, duration, json_settings
+from ._files import STANDARD, check_files, write_json
 from ._names import with_feature_names
-from ._pictures import check_folder, check_picture, draw_accuracy
+from ._pictures import check_picture, draw_accuracy
 from ._reading import nominal_places
 from ._run import Run, opened
 from ._stream_report import write_stream_report
@@ -83,9 +84,8 @@ class Ticker:
 
 def run_stream(options):
     """Do the command; return the exit code."""
+    check_files(options, saves_model=True)
     check_picture(options.plot)
-    if options.report is not None:
-        check_folder(options.report)
     if options.output is None:
         if options.resume:
             raise UserError("--resume needs --output, the model to go on with")
@@ -125,11 +125,11 @@ def _run_told(options, file, progress):
     if options.plot is not None:
         rows = [row for row, _ in run.drifts]
         draw_accuracy(options.plot, course, options.data, rows)
-    if options.json is not None:
-        _write_json(run, record, course)
     if options.report is not None and record.n_rows:
         _write_report(run, record, course)
-    if options.json != "-":
+    if options.json is not None:  # the last, as it may be printed
+        _write_json(run, record, course)
+    if options.json != STANDARD:
         if record.n_rows:
             say(f"{_tree_text(run)}\n")
         say(_summary(run, record))
@@ -345,7 +345,9 @@ def _write_json(run, record, course):
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "classes": run.labels.classes.tolist(),
         },
-        "settings": run.settings,
+        "settings": json_settings(
+            run.options, run.settings, pos_label=run.evaluator.pos_label_
+        ),
         "resumed_at": run.resumed_at,
         "drifts": [{"row": row, "node": node} for row, node in run.drifts],
         "course": [list(map(as_json, point)) for point in course],

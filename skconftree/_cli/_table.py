@@ -16,6 +16,7 @@ from ._columns import (
 from ._common import typed_labels
 from ._notes import column_notes, label_notes, same_notes
 from ._options import meant
+from ._own_columns import left_out, own_notes
 from ._reading import (
     Strays,
     check_categories,
@@ -75,7 +76,8 @@ def read_table(options, progress):
         with _opened(options, path, target) as stream:
             notes = header_notes(stream)
             notes += settle_columns(stream, named, whole=True)
-            dropped = places_of(options.drop, stream, "--drop")
+            ours = left_out(stream, options.drop)
+            dropped = places_of([*options.drop, *ours], stream, "--drop")
             pieces, strays = _pieces(stream, progress)
         if not pieces:
             raise UserError(f"{stream.path} has no rows below its header")
@@ -94,7 +96,8 @@ def read_table(options, progress):
     if len(known) < len(labels):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
-    notes = [note for note in notes if not _is_of(note, options.drop)]
+    notes = [note for note in notes if not _is_of(note, [*options.drop, *ours])]
+    notes += own_notes(ours)
     X = _without(X, stream, dropped)
     X, more = _without_names(X, stream, target)
     notes += more

@@ -14,6 +14,7 @@ from ._codec import (
     with_default_parameters,
     written_by,
 )
+from ._files import replacing, temporary_name, write_text
 from ._markup import escape
 from ._unchanged import unchanged_on_error
 
@@ -28,8 +29,11 @@ __all__ = [
     "is_count",
     "own_version",
     "refuse_damage",
+    "replacing",
+    "temporary_name",
     "to_json",
     "unchanged_on_error",
     "with_default_parameters",
+    "write_text",
     "written_by",
 ]

@@ -60,7 +60,7 @@ def test_console_script_without_a_table_runs_on_a_real_set():
 
 def test_the_package_runs_as_the_console_script_does():
     run = subprocess.run(
-        [sys.executable, "-P", "-m", "skconftree._cli", "--version"],
+        [sys.executable, "-P", "-m", "skconftree", "--version"],
         capture_output=True,
         text=True,
         check=True,

@@ -36,9 +36,10 @@ def test_the_tree_is_that_of_the_whole_table_and_predicts(
     path, table, tmp_path, capsys
 ):
     model = tmp_path / "model"
-    shown = ["--target", "kind", "--drop", "id", "--output", model]
+    shown = ["--target", "kind", "--drop", "id", "--output", model, "--verbose"]
     assert run(path, *shown, "--plot", tmp_path / "tree.svg") == 0
     said = capsys.readouterr().out
+    assert "ConfidenceTreeClassifier(max_bins=255, random_state=0)" in said
     assert "2000 rows, 2 columns, 2 classes, in parts" in said
     assert "size <= 0.2" in said
     assert (tmp_path / "tree.svg").exists()

@@ -226,7 +226,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(
     os.close(read)
     with open(write, "w") as file, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", file)
-        assert main(commands[name]) == 1
+        assert main(commands[name]) == 141  # 128 + SIGPIPE
     assert "error" not in capsys.readouterr().err
 
 

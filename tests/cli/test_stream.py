@@ -374,7 +374,10 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
         (["nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
         (["{table}", "--target", "height"], "holds measurements"),
         (["{table}", "--target", "kind", "--resume"], "--resume needs --output"),
-        (["{table}", "--target", "kind", "--output", "{table}"], "exists"),
+        (
+            ["{table}", "--target", "kind", "--output", "{table}"],
+            "would replace the input",
+        ),
         (["{table}", "--target", "kind", "--output", "{folder}"], "is a folder"),
         (["{table}", "--target", "kind", "--output", "no/where"], "no folder"),
         (["{table}", "--target", "kind", "--set", "speed=9"], "NAME=VALUE"),

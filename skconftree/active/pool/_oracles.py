@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ...tables._label_values import exact_labels
 from ...utils._types import LabelsLike, Seed
+from .._choices import choices, keys_text, menu_entries
 
 
 class ArrayOracle(BaseEstimator):
@@ -88,9 +89,10 @@ class QuestionsEnded(KeyboardInterrupt):
 class ConsoleOracle(BaseEstimator):
     """A person at the terminal, or in front of a notebook.
 
-    Answers are the numbers of the list of classes, or a class itself; ``s`` skips the
-    row, and Ctrl-D or ``q`` ends the questions: ``run`` then gives the learner, which
-    has learnt all answers so far.
+    Answers are the numbers of the list of classes, or a class itself, which alone
+    counts if a class is such a number, too; ``s`` skips the row, and Ctrl-D or ``q``
+    ends the questions: ``run`` then gives the learner, which has learnt all answers so
+    far.
 
     Parameters
     ----------
@@ -116,7 +118,8 @@ class ConsoleOracle(BaseEstimator):
     def __call__(self, X, rows):
         frame = hasattr(X, "iloc")
         show = self.show or _shown
-        menu = "  ".join(f"[{i}] {one}" for i, one in enumerate(self.classes, 1))
+        keys, meanings = choices(self.classes, ("s", "q"))
+        menu = "  ".join(menu_entries(keys, self.classes))
         out = []
         for i, place in enumerate(rows):
             row = X.iloc[i] if frame else X[i]
@@ -124,24 +127,21 @@ class ConsoleOracle(BaseEstimator):
             space = "\n" if "\n" in text else " "
             print(f"\nRow {place}:{space}{text}\n{menu}  [s] skip  [q] quit")
             try:
-                out.append(self._ask())
+                out.append(self._ask(keys, meanings))
             except EOFError:
                 raise QuestionsEnded(_as_objects(out)) from None
         return _as_objects(out)
 
-    def _ask(self):
-        words = {str(one): one for one in self.classes}
+    def _ask(self, keys, meanings):
         while True:
             said = input("> ").strip()
-            if said in words:
-                return words[said]
-            if said.isdigit() and 1 <= int(said) <= len(self.classes):
-                return self.classes[int(said) - 1]
+            if said in meanings:
+                return self.classes[meanings[said]]
             if said == "s":
                 return None
             if said == "q":
                 raise EOFError
-            print(f"Please answer with a number from 1 to {len(self.classes)}, s or q.")
+            print(f"Please answer with {keys_text(keys)}, s or q.")
 
 
 def _shown(row):

@@ -1,5 +1,6 @@
 """What all front ends of a session have in common."""
 
+COMMANDS = ("u", "s", "?", "q")  # keys of undo, skip, why and quit
 ENDS = {
     "budget": "All labels of the budget are given.",
     "rule": "The risk is low enough: no more labels are needed.",

@@ -1,11 +1,8 @@
 """What a session has found out, for other programs."""
 
-import contextlib
 import csv
 import io
 import json
-import os
-import tempfile
 
 
 def as_csv(session):
@@ -75,31 +72,6 @@ def as_tasks(session):
 
 
 FORMATS = {"csv": as_csv, "label_studio": as_tasks}
-
-
-def save_text(path, text):
-    """Write a file in one step, so that there is no half of it."""
-    path = os.path.abspath(os.fspath(path))
-    folder, name = os.path.split(path)
-    place, scratch = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    try:
-        with open(place, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            os.chmod(scratch, 0o666 & ~_umask())
-        os.replace(scratch, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(scratch)
-        raise
-
-
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _free(columns):

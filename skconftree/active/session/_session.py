@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...utils import CannotBeRestored, from_json, written_by
+from ...utils import CannotBeRestored, from_json, write_text, written_by
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._fingerprint import fingerprint
 from .._journal import Journal, JournalError, read_head
@@ -19,7 +19,7 @@ from .._ledger import NOTHING, RULINGS, agreement
 from .._rows import readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
-from ._export import FORMATS, save_text
+from ._export import FORMATS
 from ._forecast import forecast_text
 from ._records import Progress, Question
 from ._shown import Shown
@@ -484,13 +484,15 @@ class LabelingSession:
         """
         if format not in FORMATS:
             raise ValueError(f"format must be one of {list(FORMATS)}. Got {format!r}.")
-        save_text(path, FORMATS[format](self))
+        write_text(path, FORMATS[format](self))
 
     def label(self, show: Sequence[str] | None = None) -> Self:
         """Ask at the terminal, until there is no question or the person quits.
 
-        Keys are those of the labels, ``u`` takes the last answer back, ``s`` skips the
-        row, ``?`` says why it is asked for, ``q`` and Ctrl-C quit.
+        Keys are the numbers of the labels in the menu, or the labels themselves if one
+        is the number of another, as 1 is among 0 and 1. ``u`` takes the last answer
+        back, ``s`` skips the row, ``?`` says why it is asked for, ``q`` and Ctrl-C
+        quit.
 
         Parameters
         ----------

@@ -6,7 +6,8 @@ import shutil
 import sys
 import textwrap
 
-from ._desk import ENDS, check_desk, progress_text
+from .._choices import choices, keys_text, menu_entries
+from ._desk import COMMANDS, ENDS, check_desk, progress_text
 from ._shown import visible
 
 try:
@@ -15,7 +16,6 @@ try:
 except ImportError:  # Windows, where lines are read
     termios = None
 
-MOST_KEYS = 9  # labels that have a key each
 HELP = "[u] undo  [s] skip  [?] why this row  [q] quit"
 
 
@@ -25,11 +25,13 @@ def label_at_terminal(session, show=None):
     labels = session.labels
     for note in session.notes:
         _say(note)
-    read = _Keys(len(labels))
+    keys, meanings = choices(labels, COMMANDS)
+    menu = "  ".join(menu_entries(keys, labels))
+    read = _Keys(keys)
     try:
         while (question := session.question()) is not None:
-            _say(_asking(session, question, labels, show))
-            if not _answered(session, question, labels, read):
+            _say(_asking(session, question, menu, show))
+            if not _answered(session, question, labels, meanings, read):
                 break
         else:
             _say(f"\n{ENDS[session.progress().ended]}")
@@ -37,7 +39,7 @@ def label_at_terminal(session, show=None):
         _say("")  # what was answered is saved
 
 
-def _answered(session, question, labels, read):
+def _answered(session, question, labels, meanings, read):
     # Whether to go on; keys that change nothing are read here.
     while True:
         said = read()
@@ -55,24 +57,18 @@ def _answered(session, question, labels, read):
             for reason in session.why(question.row):
                 _say(_wrapped(reason))
             continue
-        elif said.isdecimal() and 1 <= int(said) <= len(labels):
-            label = labels[int(said) - 1]
+        elif said in meanings:
+            label = labels[meanings[said]]
             session.answer(label, question.row)
             _say(f"{label}")
-        elif said in (words := list(map(str, labels))):  # only lines have such
-            session.answer(labels[words.index(said)], question.row)
-        elif read.place is None:
-            _say(f"A number from 1 to {len(labels)}, the label itself, or {HELP}")
-            continue
         else:
-            _say(f"A key from 1 to {len(labels)}, or {HELP}")
+            _say(f"{read.expected}, or {HELP}")
             continue
         return True
 
 
-def _asking(session, question, labels, show):
+def _asking(session, question, menu, show):
     progress = progress_text(session.progress(), question)
-    menu = "  ".join(f"[{i}] {label}" for i, label in enumerate(labels, 1))
     shown = question.values if show is None else {k: question.values[k] for k in show}
     lines = [f"\n{progress}", f"Row {question.row}"]
     if question.again:
@@ -101,13 +97,15 @@ def _say(text):
 
 
 class _Keys:
-    """Reads a key, or a line where there is no terminal or more labels than keys."""
+    """Reads a key, or a line if there is no terminal or a label has no key."""
 
-    def __init__(self, n_labels):
+    def __init__(self, keys):
         self.place = None
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            if termios is not None and n_labels <= MOST_KEYS and sys.stdin.isatty():
+            if termios is not None and max(map(len, keys)) == 1 and sys.stdin.isatty():
                 self.place = sys.stdin.fileno()
+        text = keys_text(keys, "number" if self.place is None else "key")
+        self.expected = text[0].upper() + text[1:]
 
     def __call__(self):
         if self.place is None:

@@ -9,8 +9,9 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from ...utils import escape
+from .._choices import choices
 from .._ledger import same_label
-from ._desk import ENDS, check_desk, progress_text
+from ._desk import COMMANDS, ENDS, check_desk, progress_text
 from ._images import Images
 from ._server import Refused, Server
 from ._shown import visible
@@ -244,6 +245,10 @@ class _Desk:
         return {
             "seen": self._n_lines(),
             "labels": [visible(str(one)) for one in session.labels],
+            "keys": [
+                key if len(key) == 1 else ""
+                for key in choices(session.labels, COMMANDS)[0]
+            ],
             "progress": visible(progress_text(progress, question)),
             "done": progress.n_answers,
             "budget": progress.budget,

@@ -43,7 +43,10 @@ def test_answers_are_numbers_or_classes(says, capsys):
     labels = [answer.label for answer in one.history_]
     assert labels == ["yes", "no", "yes", "no", None, "yes"]
     out = capsys.readouterr().out
-    assert out.count("Please answer with a number from 1 to 2, s or q.") == 1
+    assert (
+        out.count("Please answer with a number from 1 to 2, the label itself, s or q.")
+        == 1
+    )
     assert "[1] yes  [2] no  [s] skip  [q] quit" in out
 
 
