@@ -4,14 +4,15 @@
     python -P tests/mutation.py score mutants.csv
 
 A mutant is the package with one operator or constant of one file changed. `run` draws
-mutants from the packages that decide about splits, builds each one, and runs the tests of its package
-until one fails: the mutant is "killed" then, or when a test does not end, and "survived"
-otherwise. Those that do not compile are not counted. It needs an editable install of this
-checkout, without uncommitted changes, as it changes files in place (and restores them).
-`--part 1/2` runs every second mutant, so that two checkouts can share the work.
+mutants from the packages that decide about splits, builds each one, and runs the tests
+of its package until one fails: the mutant is "killed" then, or when a test does not
+end, and "survived" otherwise. Those that do not compile are not counted. It needs an
+editable install of this checkout, without uncommitted changes, as it changes files in
+place (and restores them). `--part 1/2` runs every second mutant, so that two checkouts
+can share the work.
 
-A mutant whose behavior cannot differ is equivalent: whoever reviews the survivors writes
-"equivalent" into the column `result` and why into `reason`. `score` prints
+A mutant whose behavior cannot differ is equivalent: whoever reviews the survivors
+writes "equivalent" into the column `result` and why into `reason`. `score` prints
 killed / (sampled - equivalent).
 """
 
