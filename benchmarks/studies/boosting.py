@@ -24,6 +24,7 @@ TABLES = {
     "digits, depth 3": (load_digits, 3),
 }
 RELATIVE = {"sample_weight_kind": "relative"}
+FREQUENCIES = {"sample_weight_kind": "frequency"}
 TREES = {
     "``DecisionTreeClassifier``": DecisionTreeClassifier(random_state=0),
     "``bound=None``, relative": ConfidenceTreeClassifier(None, **RELATIVE),
@@ -31,8 +32,12 @@ TREES = {
     "the same, `delta` of 10, not pruned": ConfidenceTreeClassifier(
         "gtest", delta=10, pruning=None, **RELATIVE
     ),
-    "``bound=None``, weights taken for frequencies": ConfidenceTreeClassifier(None),
-    '``bound="gtest"``, weights taken for frequencies': ConfidenceTreeClassifier(),
+    "``bound=None``, weights taken for frequencies": ConfidenceTreeClassifier(
+        None, **FREQUENCIES
+    ),
+    '``bound="gtest"``, weights taken for frequencies': ConfidenceTreeClassifier(
+        **FREQUENCIES
+    ),
 }
 
 

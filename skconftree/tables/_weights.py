@@ -14,7 +14,7 @@ from .._compat import InvalidParameterError, _check_sample_weight, check_row_wei
 from ..utils._warnings import warn_once_an_ensemble
 from ._sparse import take_rows
 
-KINDS = ("frequency", "relative")
+KINDS = ("auto", "frequency", "relative")
 LARGEST_SUM = 2.0**53
 SMALLEST = 1e-100  # of a frequency
 CLASS_LIMITS = (1e-50, 1e50)
@@ -34,36 +34,44 @@ def _named(name):
 
 
 def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
-    """Check the weights of a table and leave out the rows of weight 0.
+    """Validate the weights of a table and leave out the rows of weight 0.
 
-    Relative weights become frequencies: the same ratios, and as sum Kish's effective
-    number of rows. The weight is None if `sample_weight` is.
+    Returns X, y, the weights, and whether they were given as relative ones. These are
+    rescaled: the ratios stay, and the sum becomes Kish's effective number of rows. The
+    weight is None if `sample_weight` is.
     """
     if sample_weight is None:
-        return X, y, None
+        return X, y, None, False
     with _named("sample_weight"):
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    if kind == "relative":
+    relative = kind == "relative" or (
+        kind == "auto" and not (weight == np.rint(weight)).all()
+    )
+    if relative:
         weight = _to_frequencies(weight)
     else:
         _check_frequencies(weight, 0.0, stacklevel + 2)
     if not weight.all():
         kept = weight > 0.0
         X, y, weight = take_rows(X, kept), y[kept], weight[kept]
-    return X, y, weight
+    return X, y, weight, relative
 
 
 def stream_weights(sample_weight, X, kind, weight_seen, *, stacklevel):
-    """Check the weights of further rows."""
+    """Validate the weights of further rows, which are always frequencies.
+
+    Whether all weights of a stream are whole numbers is not known before its end, so
+    ``"auto"`` must not depend on those of one call.
+    """
     if kind == "relative":
         raise InvalidParameterError(
-            "The 'sample_weight_kind' parameter must be 'frequency' in partial_fit "
-            "with sample_weight: the scale of relative weights is known once all rows "
-            "are. Got 'relative' instead."
+            "The 'sample_weight_kind' parameter must be 'auto' or 'frequency' in "
+            "partial_fit with sample_weight: the scale of relative weights depends on "
+            "all rows. Got 'relative' instead."
         )
     with _named("sample_weight"):
         weight = check_row_weights(sample_weight, X)
@@ -78,8 +86,8 @@ def _check_frequencies(weight, weight_seen, stacklevel):
     if positive.min() < SMALLEST:
         raise ValueError(
             f"sample_weight must be 0 or at least {SMALLEST:g}, got "
-            f"{positive.min():g}. Where only the ratios of the weights matter, "
-            "sample_weight_kind='relative' has no such limit."
+            f"{positive.min():g}. If only the ratios of the weights matter, use fit "
+            "with sample_weight_kind='relative', which has no such limit."
         )
     with np.errstate(over="ignore"):
         total = positive.sum()
@@ -87,17 +95,18 @@ def _check_frequencies(weight, weight_seen, stacklevel):
         before = f", {weight_seen:g} of it learnt before" if weight_seen else ""
         raise ValueError(
             f"sample_weight must sum to at most 2**53 (about 9e15), up to which "
-            f"counts are exact. Got a sum of {weight_seen + total:g}{before}. Where "
-            "only the ratios of the weights matter, sample_weight_kind='relative' "
-            "has no such limit."
+            f"counts are exact. Got a sum of {weight_seen + total:g}{before}. If only "
+            "the ratios of the weights matter, use fit with "
+            "sample_weight_kind='relative', which has no such limit."
         )
     if total < DOUBTFUL * len(positive):
         warn_once_an_ensemble(
             "hardly frequencies",
             f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
             "are hardly the frequencies for which they are taken: so few observations "
-            "support no split. Set sample_weight_kind='relative' in fit if only the "
-            "ratios of the weights matter (AdaBoost, importance weights).",
+            "support no split. If only the ratios of the weights matter (AdaBoost, "
+            "importance weights), use fit with sample_weight_kind='relative', or with "
+            "'auto' for weights that are not all whole numbers.",
             stacklevel=stacklevel,
         )
 

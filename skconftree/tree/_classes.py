@@ -221,8 +221,8 @@ class ConfidenceTreeClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
-    sample_weight_kind : {"frequency", "relative"}, default="frequency"
-        `fit` only. What its `sample_weight` is:
+    sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
+        `fit` only. How `sample_weight` is interpreted:
 
         - ``"frequency"``: weight k equals k copies of a row. All size limits count
           weight, and so does the evidence of a bound.
@@ -231,8 +231,15 @@ class ConfidenceTreeClassifier(
           ``(sum w)**2 / sum(w**2)``, which is the number of equally weighted rows
           that are worth as much, and then count as frequencies. The defaults of
           `min_samples_split` and `min_samples_leaf` exclude nothing then: in
-          scikit-learn they count rows, whatever their weights. An error in
-          `partial_fit`, which does not know the rows to come.
+          scikit-learn they count rows, whatever their weights.
+        - ``"auto"``: ``"frequency"`` if all weights are whole numbers, else
+          ``"relative"``. So weights of scikit-learn's
+          ``compute_sample_weight("balanced", y)`` and of ``AdaBoostClassifier`` are
+          relative. Frequencies that are not whole numbers need ``"frequency"``.
+
+        In `partial_fit` weights are always frequencies, whole numbers or not, as it
+        does not know those of the rows to come; ``"relative"`` is an error there
+        if weights are given.
     random_state : int, RandomState instance or None, default=None
         Used by `max_features` and ``splitter="random"`` only.
     n_jobs : int or None, default=None
@@ -307,10 +314,10 @@ class ConfidenceTreeClassifier(
     value at all; where no row missed it in training, rows that do go to the
     child with more training rows.
 
-    `sample_weight` is a frequency unless `sample_weight_kind` says otherwise: weight
-    k equals k copies of a row, and all size limits count weight. Frequencies are 0 or
-    at least 1e-100 and sum to at most 2**53; class weights are 0 or from 1e-50 to
-    1e50.
+    A `sample_weight` of whole numbers is a frequency: weight k equals k copies of a
+    row, and all size limits count weight. `fit` takes other weights as relative,
+    unless `sample_weight_kind` says otherwise. Frequencies are 0 or at least 1e-100
+    and sum to at most 2**53; class weights are 0 or from 1e-50 to 1e50.
 
     References
     ----------
@@ -367,7 +374,7 @@ class ConfidenceTreeClassifier(
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
         drift: str | BaseDetector | LocalRepair | None = None,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
-        sample_weight_kind: Literal["frequency", "relative"] = "frequency",
+        sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto",
         random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:

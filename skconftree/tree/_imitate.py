@@ -163,7 +163,10 @@ def grow_imitation(
     rows, weights = real, weight[chosen]
     proba = _ask(classifier, real, classes)
     proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
-    grown = {"categorical_features": categorical_features}
+    grown = {
+        "categorical_features": categorical_features,
+        "sample_weight_kind": "frequency",
+    }
     if max_leaf_nodes is None:
         taught = np.flatnonzero(known >= 0 if (known >= 0).any() else known < 0)
         default = ConfidenceTreeClassifier(**grown).fit(

@@ -40,6 +40,7 @@ def real_rivals(tree, rows, codes, weight, n_real):
             max_depth=1,
             pruning=None,
             categorical_features=[0] if nominal else None,
+            sample_weight_kind="frequency",
         ).fit(column, codes[here], sample_weight=weight[here])
         if other.get_n_leaves() < 2:
             continue

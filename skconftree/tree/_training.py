@@ -164,7 +164,7 @@ def read_training(
         X, finite, schema = known_schema.more(X, caller)
     y = read_classes(y, X, caller)
     n_given = len(y)
-    X, places, weight = rows_with_weight(
+    X, places, weight, relative = rows_with_weight(
         X,
         np.arange(n_given),
         sample_weight,
@@ -194,7 +194,6 @@ def read_training(
         )
     if X_pool is not None:
         X_pool = schema.predict(X_pool, caller).X
-    relative = weight is not None and sample_weight_kind == "relative"
     return TrainingTable(
         X,
         y,

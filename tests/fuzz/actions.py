@@ -52,7 +52,7 @@ def fit(sequence):
     sequence.fitted = rows, X_pool
     sequence.parts = []
     weights, least = rows.weights, 0.0
-    if sequence.parameters.get("sample_weight_kind") == "relative":
+    if sequence.fitted_to_relative_weights:
         weights = weights / weights.max()  # their sum may overflow
         least = 1e-12 * weights.sum()  # rows of less weight are left out
     sequence.known = np.unique(rows.y[weights > least])
@@ -141,7 +141,7 @@ def after_learning(sequence):
 
 def invariants_of_counts(sequence):
     """Whether the weights are counts, and sums of them exact enough."""
-    relative = sequence.parameters.get("sample_weight_kind") == "relative"
+    relative = sequence.fitted_to_relative_weights
     return sequence.table.weights != "extreme" and not relative
 
 
@@ -438,7 +438,7 @@ def _load_and_use(sequence, data, target):
 def use(sequence, model):
     draw, table = sequence.draw, sequence.table
     # what `partial_fit` would refuse of a model that was fitted
-    model.set_params(pruning="auto", sample_weight_kind="frequency")
+    model.set_params(pruning="auto", sample_weight_kind="auto")
     for _ in range(2):
         rows = sequence.rows(draw.one([5, 60]), weights=table.weights != "extreme")
         X = table.give(draw, rows.X)

@@ -185,8 +185,9 @@ def draw_parameters(draw, table, theme, *, batch):
     if batch and draw.chance(0.1):
         parameters["lookahead"] = draw.one([1, 2])
         parameters["max_depth"] = 3
-    if batch and draw.chance(0.1):
-        parameters["sample_weight_kind"] = "relative"
+    if batch and draw.chance(0.6):
+        kinds = ["frequency"] * 5 + ["relative"]
+        parameters["sample_weight_kind"] = draw.one(kinds)
     if batch and draw.chance(0.5):
         pruning = draw.one(list(PRUNINGS))
         parameters["pruning"] = pruning

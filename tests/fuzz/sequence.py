@@ -36,7 +36,8 @@ REFUSALS = re.compile(
             r"pool_weight='volume' needs the limits",
             r"class_weight leaves no row",
             r"class_weight",
-            r"sample_weight_kind' parameter must be 'frequency' in partial_fit",
+            r"sample_weight_kind' parameter must be 'auto' or 'frequency' in"
+            r" partial_fit",
             r"lookahead",
             r"max_bytes",
             r"max_samples",
@@ -145,6 +146,17 @@ class Sequence:
         """How many more rows until the model looks at its memory."""
         grower = self.model._model.grower if self.started else None
         return BOUNDARY - (0 if grower is None else grower.n_rows_seen % BOUNDARY)
+
+    @property
+    def fitted_to_relative_weights(self):
+        """Whether `fit` has rescaled its weights."""
+        if not self.fitted:
+            return False
+        kind = self.parameters.get("sample_weight_kind", "auto")
+        weights = self.fitted[0].weights
+        return kind == "relative" or (
+            kind == "auto" and bool((weights != np.rint(weights)).any())
+        )
 
     def learnt(self):
         """Rows that the model has learnt, in their order."""

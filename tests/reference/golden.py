@@ -75,6 +75,7 @@ def table(name, n=260):
         given["sample_weight"] = rng.integers(0, 4, n).astype(float)
     if "fractions" in name:
         given["sample_weight"] = rng.random(n) + 0.25
+        settings["sample_weight_kind"] = "frequency"
     if "reweighted" in name:
         settings["class_weight"] = {c: 1.0 + c / 2 for c in range(k)}
     if "pool" in name:

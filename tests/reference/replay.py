@@ -218,7 +218,8 @@ class Replay:
         expected = np.bincount(labels, weights=weight, minlength=len(model.classes_))
         if isinstance(model.class_weight, dict):
             expected[[model.class_weight.get(c, 1) == 0 for c in model.classes_]] = 0
-        if model.sample_weight_kind == "relative":
+        kind = model.sample_weight_kind
+        if kind == "relative" or (kind == "auto" and (weight != weight.round()).any()):
             expected *= tree.counts[0].sum() / expected.sum()
         leaf = tree.feature < 0
         np.testing.assert_allclose(tree.counts[leaf].sum(axis=0), expected)

@@ -88,6 +88,7 @@ def grow_both(problem, bound, expected, criterion, make=Grower, **parameters):
         bound=bound,
         criterion=criterion,
         class_weight=problem["class_weight"],
+        sample_weight_kind="frequency",
         categorical_features=problem["nominal"],
         nominal_splits="multiway" if problem["multiway"] else "binary",
         **{"pruning": None, **problem["growth"], **parameters},

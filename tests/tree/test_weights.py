@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csc_array
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import EC2Bound, GTestBound
@@ -41,6 +45,10 @@ def relative(**parameters):
     return ConfidenceTreeClassifier(sample_weight_kind="relative", **parameters)
 
 
+def frequencies(**parameters):
+    return ConfidenceTreeClassifier(sample_weight_kind="frequency", **parameters)
+
+
 def boosted(estimator, X, y, n_estimators=30):
     """AdaBoost on a tree, and the messages of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
@@ -57,7 +65,8 @@ def boosted(estimator, X, y, n_estimators=30):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        (ConfidenceTreeClassifier(), "The sample weights sum to 1 over"),
+        (frequencies(), "The sample weights sum to 1 over"),
+        (ConfidenceTreeClassifier(), "The tree is a single leaf"),
         (relative(), "The tree is a single leaf"),
     ],
 )
@@ -73,13 +82,13 @@ def test_trees_without_an_ensemble_warn_each_time():
     weights = np.full(len(Y), 1 / len(Y))
     for _ in range(2):
         with pytest.warns(UserWarning, match="hardly the frequencies"):
-            ConfidenceTreeClassifier().fit(X, Y, weights)
+            frequencies().fit(X, Y, weights)
 
 
 @pytest.mark.parametrize("loader", [*LOADERS, load_digits])
 def test_boosted_stumps_are_those_of_scikit_learn(loader):
     X, y = load(loader)
-    ours, messages = boosted(relative(bound=None, max_depth=1), X, y)
+    ours, messages = boosted(ConfidenceTreeClassifier(None, max_depth=1), X, y)
     theirs, _ = boosted(DecisionTreeClassifier(max_depth=1, random_state=0), X, y)
     assert messages == []
     assert len(ours.estimators_) == len(theirs.estimators_) == 30
@@ -87,7 +96,7 @@ def test_boosted_stumps_are_those_of_scikit_learn(loader):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X))
 
 
-@pytest.mark.parametrize("kind", ["frequency", "relative"])
+@pytest.mark.parametrize("kind", ["auto", "frequency", "relative"])
 @pytest.mark.parametrize("loader", LOADERS)
 def test_bagged_trees_are_those_of_scikit_learn(loader, kind):
     """Bagging draws rows or counts them: either way these are frequencies."""
@@ -105,7 +114,7 @@ def test_bagged_trees_are_those_of_scikit_learn(loader, kind):
 def test_boosting_with_weights_taken_for_frequencies_says_so():
     X, y = load(load_breast_cancer)
     for bound in (None, "gtest"):
-        ensemble, messages = boosted(ConfidenceTreeClassifier(bound=bound), X, y)
+        ensemble, messages = boosted(frequencies(bound=bound), X, y)
         assert len(ensemble.estimators_) == 1
         assert "sample_weight_kind='relative'" in messages[0]
         assert "sum to 1 over 569 rows" in messages[0]
@@ -114,7 +123,7 @@ def test_boosting_with_weights_taken_for_frequencies_says_so():
 @pytest.mark.parametrize("max_depth", [1, 3])
 def test_boosting_with_a_bound_says_why_it_stops(max_depth):
     X, y = load(load_breast_cancer)
-    ensemble, messages = boosted(relative(max_depth=max_depth), X, y)
+    ensemble, messages = boosted(ConfidenceTreeClassifier(max_depth=max_depth), X, y)
     assert 1 < len(ensemble.estimators_) < 30
     assert ensemble.score(X, y) > 0.93
     assert messages
@@ -195,7 +204,8 @@ def test_streams_have_no_relative_weights():
     tree = relative().fit(X, Y, random_weights())
     before = pickle.dumps(tree)
     for model in (tree, relative()):
-        with pytest.raises(ValueError, match=r"'sample_weight_kind'.*partial_fit"):
+        message = r"'sample_weight_kind'.*'auto' or 'frequency' in partial_fit"
+        with pytest.raises(ValueError, match=message):
             model.partial_fit(X, Y, [0, 1, 2], random_weights())
     assert pickle.dumps(tree) == before
     assert tree.partial_fit(X, Y).n_rows_seen_ == 300
@@ -207,6 +217,90 @@ def test_bad_relative_weights_are_errors(weight):
         relative().fit(X, Y, weight)
 
 
+# -- weights whose kind is not given ------------------------------------------------
+
+
+def assert_same_tree(one, other):
+    assert pickle.dumps(one.tree_) == pickle.dumps(other.tree_)
+
+
+@pytest.mark.parametrize("bound", [None, "gtest"])
+def test_whole_numbers_are_frequencies(bound):
+    tree = ConfidenceTreeClassifier(bound=bound)
+    weight = np.random.default_rng(0).integers(0, 4, len(Y))
+    repeated = np.repeat(np.arange(len(Y)), weight)
+    for given in (weight, weight.astype(float), weight.astype(np.float32)):
+        tree.fit(X, Y, given)
+        assert_same_tree(tree, frequencies(bound=bound).fit(X, Y, weight))
+        assert tree.tree_.counts[0].sum() == len(repeated)
+    np.testing.assert_array_equal(
+        tree.tree_.counts, clone(tree).fit(X[repeated], Y[repeated]).tree_.counts
+    )
+
+
+@pytest.mark.parametrize("bound", [None, "gtest"])
+def test_other_weights_are_relative(bound):
+    tree = ConfidenceTreeClassifier(bound=bound)
+    whole = np.where(Y == 2, 3.0, 2.0)
+    whole[4] = 0.0
+    for weight in (whole / 2, whole * 0.1, random_weights()):
+        expected = relative(bound=bound).fit(X, Y, weight)
+        assert_same_tree(tree.fit(X, Y, weight), expected)
+    # all equal: as without weights
+    assert_same_tree(tree.fit(X, Y, np.full(len(Y), 0.2)), clone(tree).fit(X, Y))
+
+
+def test_balanced_weights_are_relative():
+    """As in scikit-learn's `test_unbalanced_iris`."""
+    x, y = X[:125], Y[:125]
+    weight = compute_sample_weight("balanced", y)
+    tree = ConfidenceTreeClassifier(None).fit(x, y, weight)
+    np.testing.assert_array_equal(tree.predict(x), y)
+    assert tree.tree_.counts[0].sum() == pytest.approx(
+        weight.sum() ** 2 / (weight**2).sum()
+    )
+
+
+@pytest.mark.parametrize("container", [np.asarray, csc_array])
+def test_equal_weights_below_one_split(container):
+    """As in scikit-learn's `test_min_weight_leaf_split_level`."""
+    x = container(np.array([[0], [0], [0], [0], [1]]))
+    tree = ConfidenceTreeClassifier(None).fit(x, [0, 0, 0, 0, 1], [0.2] * 5)
+    assert tree.get_depth() == 1
+
+
+def test_boosting_by_default():
+    X, y = load(load_breast_cancer)
+    train, test = train_test_split(np.arange(len(y)), random_state=0)
+    ensemble, _ = boosted(ConfidenceTreeClassifier(max_depth=2), X[train], y[train])
+    assert ensemble.score(X[test], y[test]) > 0.92
+
+
+@pytest.mark.parametrize("kind", ["auto", "frequency"])
+def test_weights_of_a_stream_are_frequencies(kind):
+    """A call with whole weights alone must not differ from one with others."""
+    weight = np.where(np.arange(len(Y)) < 70, 2.0, 0.5)
+    order = np.random.default_rng(0).permutation(len(Y))
+    x, y = X[order], Y[order]
+
+    def start():
+        return ConfidenceTreeClassifier(sample_weight_kind=kind, grace_period=20)
+
+    one = start().partial_fit(x, y, [0, 1, 2], weight)
+    assert one.tree_.counts[0].sum() == weight.sum()
+    other = start()
+    for part in (slice(0, 70), slice(70, None)):
+        other.partial_fit(x[part], y[part], [0, 1, 2], weight[part])
+    assert_same_tree(one, other)
+    after_fit = start().fit(x, y, np.ones(len(y))).partial_fit(x, y, None, weight)
+    assert after_fit.leaf_counts().sum() == len(y) + weight.sum()
+
+
+def test_kinds_that_do_not_exist_are_errors():
+    with pytest.raises(ValueError, match=r"'auto', 'frequency', 'relative'"):
+        ConfidenceTreeClassifier(sample_weight_kind="other").fit(X, Y)
+
+
 # -- frequencies -------------------------------------------------------------------
 
 
@@ -215,7 +309,7 @@ def test_probabilities_for_weights_draw_a_warning():
     with pytest.warns(
         UserWarning, match=r"sum to 1 over 150 rows.*sample_weight_kind='relative'"
     ) as caught:
-        ConfidenceTreeClassifier().fit(X, Y, np.full(150, 1 / 150))
+        frequencies().fit(X, Y, np.full(150, 1 / 150))
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="sum to 1 over 150 rows") as caught:
         ConfidenceTreeClassifier().partial_fit(X, Y, [0, 1, 2], np.full(150, 1 / 150))
@@ -224,7 +318,7 @@ def test_probabilities_for_weights_draw_a_warning():
 
 @pytest.mark.parametrize("weight", [0.6, 1.0, 3.0])
 def test_possible_frequencies_draw_none(weight):
-    ConfidenceTreeClassifier().fit(X, Y, np.full(len(Y), weight))
+    frequencies().fit(X, Y, np.full(len(Y), weight))
     ConfidenceTreeClassifier().partial_fit(X, Y, [0, 1, 2], np.full(len(Y), weight))
 
 
@@ -252,7 +346,7 @@ def test_extreme_weights_are_exact_or_an_error(bound, weight):
     }
     for call in calls.values():
         for prediction in ("auto", "majority"):
-            tree = ConfidenceTreeClassifier(
+            tree = frequencies(
                 bound=bound, leaf_prediction=prediction, grace_period=10
             )
             if 1e-100 <= weight and 150 * weight <= 2.0**53:

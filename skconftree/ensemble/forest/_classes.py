@@ -103,8 +103,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` balances the sample of each
         tree by itself.
-    sample_weight_kind : {"frequency", "relative"}, default="frequency"
-        What the `sample_weight` of `fit` is, as in
+    sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
+        How `fit` interprets `sample_weight`, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     bootstrap : bool, default=True
         Whether each tree sees a sample of its own, or all rows.
@@ -269,7 +269,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         | Literal["balanced"]
         | Literal["balanced_subsample"]
         | None = None,
-        sample_weight_kind: Literal["frequency", "relative"] = "frequency",
+        sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto",
         bootstrap: bool = True,
         max_samples: float | None = None,
         count_repeats: bool = True,
