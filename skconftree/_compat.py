@@ -16,7 +16,9 @@ from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
     RealNotInt,
-    StrOptions,
+)
+from sklearn.utils._param_validation import (
+    StrOptions as _StrOptions,
 )
 from sklearn.utils._param_validation import (
     validate_parameter_constraints as _validate_constraints,
@@ -88,6 +90,16 @@ _PLAIN = (str, int, float, type(None))  # what nobody can change in place
 # Where zero weights are not allowed by default, this parameter allows them.
 _ZEROS = "allow_all_zero_weights"
 _ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters else {}
+
+
+class StrOptions(_StrOptions):
+    """A set of allowed strings, listed in errors in alphabetical order.
+
+    scikit-learn's lists them in the order of a set, which changes between processes.
+    """
+
+    def __str__(self):
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
 def _validate(parameter_constraints, params, caller_name):

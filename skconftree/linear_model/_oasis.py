@@ -25,6 +25,7 @@ from ..tables._learning import Call, learn
 from ..tables._missing_labels import is_missing, split_labels
 from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns, reads
+from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ._columns import read_doubles
 from ._model import OASISModel
@@ -36,6 +37,7 @@ LARGEST = 2**31 - 1
 FEWEST = 10  # a share of the planes; if fewer are different, it is said
 
 
+@suggests_parameters()
 class OASISClassifier(Questions, LearntClassifier):
     r"""A linear classifier that learns online, with few labels, from a cloud of planes.
 

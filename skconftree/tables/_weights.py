@@ -20,6 +20,7 @@ SMALLEST = 1e-100  # of a frequency
 CLASS_LIMITS = (1e-50, 1e50)
 NEGLIGIBLE = 1e-12  # share of all relative weights, lost in the rounding of sums
 DOUBTFUL = 0.1  # mean of weights that hardly are frequencies
+UNEVEN = 0.5  # share of the rows that are left of them, as effective ones, by weights
 
 
 @contextmanager

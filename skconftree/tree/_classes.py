@@ -12,13 +12,13 @@ from .._compat import _safe_indexing
 from ..tables._learning import learn, read_call
 from ..utils._learnt import learnt
 from ..utils._lock import learns, share_lock
+from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._grown import GrownClassifier
 from ._growth import check_stream, grow_model, grow_on
 from ._limits import LeafLimits
 from ._model import NO_POOL, TreeModel
-from ._other_words import knows_other_words
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, COUNTERPARTS
 from ._pool_places import check_places
 from ._prediction import TreePrediction
 from ._readable import ReadableTree
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .pruning._base import BasePruning
 
 
-@knows_other_words
+@suggests_parameters(COUNTERPARTS)
 class ConfidenceTreeClassifier(
     ReadableTree, LeafLimits, TreePrediction, GrownClassifier
 ):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
 from ..utils._learnt import LearntClassifier, learnt
-from ..utils._lock import learns
+from ..utils._lock import learns, names_class
 from ..utils._types import LabelsLike, TableLike
 from ._telling import telling
 from ._training import read_training
@@ -39,6 +39,7 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     def _validate_params(self):
         validate_parameters(self)
 
+    @names_class
     def fit(
         self,
         X: TableLike,

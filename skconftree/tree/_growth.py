@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
 from ..tables._schema import as_dense
-from ..tables._weights import warn_of_no_split
+from ..tables._weights import UNEVEN, warn_of_no_split
 from ._limits import count_rows
 from ._lookahead import resolve_lookahead
 from ._model import TreeModel
@@ -90,7 +90,7 @@ def grow_model(estimator, read, *, told, stacklevel):
         table.relative
         and bound is not None
         and tree.node_count == 1 < tree.n_classes
-        and (table.weight != table.weight[0]).any()
+        and table.total < UNEVEN * len(table.y)
     ):
         warn_of_no_split(len(table.y), table.total, stacklevel=stacklevel + 1)
     return model

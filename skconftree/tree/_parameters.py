@@ -29,6 +29,19 @@ AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
 AUTO_ROOT_GRACE = 60.0  # unless it is near the root, where most rows would suffer
 
+_COST = "pruning='cost_complexity' prunes as it does; its alpha is pruning_confidence"
+_ROUNDS = "Nothing is boosted here; ConfidenceForestClassifier has n_estimators"
+_SMOOTH = "shrinkage draws the leaves of small nodes upwards"
+# Parameters of scikit-learn's trees and forests that have other names here.
+COUNTERPARTS = {
+    "ccp_alpha": _COST,
+    "monotonic_cst": "There are no monotonic constraints here",
+    "interaction_cst": "There are no constraints on interactions here",
+    "max_iter": _ROUNDS,
+    "learning_rate": _ROUNDS,
+    "l2_regularization": _SMOOTH,
+}
+
 
 class Growth(NamedTuple):
     """What is to grow, as far as the meaning of a parameter depends on it.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..tables._schema import as_dense
 from ..tables._sparse import blocks
-from ..utils._lock import reads
+from ..utils._lock import names_class, reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from ._row_index import RowIndex
 from .reading._explain import explain_rows
@@ -242,6 +242,7 @@ class ReadableTree:
         warn_of_missing([self], stacklevel=2)
         return to_sklearn(self)
 
+    @names_class
     def cost_complexity_pruning_path(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Bunch:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._codec import canonical, refuse_damage
-from ._lock import Lockable, reads
+from ._lock import Lockable, names_class, reads
 from ._types import Floats, TableLike
 
 
@@ -69,6 +69,7 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
         rows = self._rows(X)
         return self._model.classes.names.take(self._best(rows))
 
+    @names_class
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Logarithm of `predict_proba`.
 

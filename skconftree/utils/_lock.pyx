@@ -300,6 +300,31 @@ def share_lock(Lockable part not None, Lockable owner not None):
     part._lock = owner._lock
 
 
+def names_class(method):
+    """Decorate an inherited method so that a wrong call names the class of the object.
+
+    Python's error names the class that defines the method, which may be a base class
+    that users do not know. `reads` and `learns` do the same.
+    """
+    @wraps(method)
+    def call(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except TypeError as error:
+            raise_naming_class(error, method, self, args, kwargs)
+            raise
+    return call
+
+
+cdef object raise_naming_class(error, method, self, args, kwargs):
+    # Nothing is raised if the arguments fit: then the error is from within the method.
+    try:
+        signature(method).bind(self, *args, **kwargs)
+    except TypeError:
+        own = f"{type(self).__name__}.{method.__name__}"
+        raise TypeError(str(error).replace(method.__qualname__, own, 1)) from None
+
+
 def reads(method):
     """Decorate a method of a `Lockable` that reads the model.
 
@@ -312,10 +337,13 @@ def reads(method):
         @wraps(method)
         def reading(Lockable self not None, X=ABSENT, *more, **unknown):
             if X is ABSENT or more or unknown:
-                # the error is the method's own, which has a name that users know
                 if X is not ABSENT:
                     more = (X, *more)
-                return method(self, *more, **unknown)
+                try:
+                    return method(self, *more, **unknown)
+                except TypeError as error:
+                    raise_naming_class(error, method, self, more, unknown)
+                    raise
             self._lock.read()
             try:
                 return method(self, X)
@@ -327,6 +355,9 @@ def reads(method):
             self._lock.read()
             try:
                 return method(self, *args, **kwargs)
+            except TypeError as error:
+                raise_naming_class(error, method, self, args, kwargs)
+                raise
             finally:
                 self._lock.leave()
     return reading
@@ -342,6 +373,9 @@ def learns(method):
         self._lock.learn()
         try:
             return method(self, *args, **kwargs)
+        except TypeError as error:
+            raise_naming_class(error, method, self, args, kwargs)
+            raise
         finally:
             self._lock.leave()
     return learning

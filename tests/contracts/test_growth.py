@@ -193,6 +193,7 @@ def test_a_row_is_atomic(memory, bound):
 # --- fit and partial_fit ----------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The tree is a single leaf")
 @some
 @given(problem=problems(min_rows=10))
 def test_fit_starts_afresh(problem):

@@ -80,6 +80,7 @@ densities = st.sampled_from([0.01, 0.05, 0.15, 0.3, 0.6, 0.95])
         },
     ),
 )
+@pytest.mark.filterwarnings("ignore:The tree is a single leaf")
 @settings(max_examples=150, deadline=None)
 def test_any_growth(seed, n, columns, n_classes, weights, options):
     rng = np.random.default_rng(seed)

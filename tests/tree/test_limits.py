@@ -122,7 +122,8 @@ def test_limits_of_heavy_rows_are_as_many_standard_deviations_away(k):
     X, y = np.zeros((k, 1)), np.arange(k)
     away = []
     for n in (1e9, 1e12, 1e14, 9e15):
-        model = ConfidenceTreeClassifier().fit(X, y, np.full(k, n / k))
+        model = ConfidenceTreeClassifier(sample_weight_kind="frequency")
+        model.fit(X, y, np.full(k, n / k))
         limits = model.predict_proba_interval(X[:1])
         away.append((limits - 1.0 / k) * np.sqrt(n))
     np.testing.assert_allclose(away, away[:1] * 4, rtol=1e-2, atol=1e-2)

@@ -524,10 +524,11 @@ def test_auto_is_none_for_large_tables_by_their_weight(monkeypatch):
     monkeypatch.setattr(_lookahead, "LARGEST_TABLE", 300)
     X, y = several(150)
     for weight, levels in ((2.0, 3), (2.01, 0)):
-        model = ConfidenceTreeClassifier(Ahead())
+        kind = {"sample_weight_kind": "frequency"}
+        model = ConfidenceTreeClassifier(Ahead(), **kind)
         model.fit(X, y, sample_weight=np.full(150, weight))
         assert model.lookahead_ == levels
-        model = ConfidenceTreeClassifier(lookahead=2)
+        model = ConfidenceTreeClassifier(lookahead=2, **kind)
         assert model.fit(X, y, sample_weight=np.full(150, weight)).lookahead_ == 2
 
 

@@ -35,7 +35,7 @@ def table():
     X = rng.normal(size=(8000, 8))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=8000) > 0).astype(int)
     y[5000:] = 1 - y[5000:]  # a drift
-    return X, y, rng.uniform(1.0, 9.0, size=8000)
+    return X, y, rng.integers(1, 10, size=8000).astype(float)
 
 
 def learnt(method, table, **parameters):

@@ -197,6 +197,7 @@ def test_prunes_as_defined(pruning, data):
         "class_weight": class_weight,
         "categorical_features": nominal,
         "nominal_splits": data.draw(st.sampled_from(["multiway", "binary"])),
+        "sample_weight_kind": "frequency",
     }
     grown = ConfidenceTreeClassifier(**options).fit(X, y, weight)
     nested = reference.nested(

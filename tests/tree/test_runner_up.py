@@ -227,7 +227,9 @@ def test_large_tables_compare_large_nodes(monkeypatch):
     X, y = mixed()
     monkeypatch.setattr(_grow, "LARGEST_COMPARED", 600.0)
     for weight, least in ((1.0, 0.0), (1.01, 0.25)):
-        model = ConfidenceTreeClassifier(delta=5.0, pruning=None)
+        model = ConfidenceTreeClassifier(
+            delta=5.0, pruning=None, sample_weight_kind="frequency"
+        )
         model.fit(X, y, sample_weight=np.full(600, weight))
         tree = model.tree_
         is_large = tree.counts.sum(axis=1) >= least * 600 * weight

@@ -132,6 +132,16 @@ def test_boosting_with_a_bound_says_why_it_stops(max_depth):
         assert "Boosting soon stops" in message
 
 
+def test_a_leaf_draws_a_warning_only_if_weights_leave_few_rows():
+    """Weights that are hardly uneven are not why there is nothing to split."""
+    y = np.random.default_rng(0).integers(0, 2, 150)
+    x = np.zeros((len(y), 1))
+    for weight in (compute_sample_weight("balanced", y), 0.5 + y):
+        assert ConfidenceTreeClassifier().fit(x, y, weight).get_n_leaves() == 1
+    with pytest.warns(UserWarning, match="150 rows, which are worth 17.8"):
+        ConfidenceTreeClassifier().fit(x, y, np.where(np.arange(150) < 15, 5.0, 0.05))
+
+
 @pytest.mark.parametrize("bound", [None, *BOUNDS])
 @pytest.mark.filterwarnings("ignore:The tree is a single leaf")
 def test_only_ratios_of_relative_weights_matter(bound):
@@ -229,8 +239,8 @@ def test_whole_numbers_are_frequencies(bound):
     tree = ConfidenceTreeClassifier(bound=bound)
     weight = np.random.default_rng(0).integers(0, 4, len(Y))
     repeated = np.repeat(np.arange(len(Y)), weight)
-    for given in (weight, weight.astype(float), weight.astype(np.float32)):
-        tree.fit(X, Y, given)
+    for as_type in (weight, weight.astype(float), weight.astype(np.float32)):
+        tree.fit(X, Y, as_type)
         assert_same_tree(tree, frequencies(bound=bound).fit(X, Y, weight))
         assert tree.tree_.counts[0].sum() == len(repeated)
     np.testing.assert_array_equal(
@@ -346,9 +356,7 @@ def test_extreme_weights_are_exact_or_an_error(bound, weight):
     }
     for call in calls.values():
         for prediction in ("auto", "majority"):
-            tree = frequencies(
-                bound=bound, leaf_prediction=prediction, grace_period=10
-            )
+            tree = frequencies(bound=bound, leaf_prediction=prediction, grace_period=10)
             if 1e-100 <= weight and 150 * weight <= 2.0**53:
                 assert_sane(call(tree, np.full(len(Y), weight)))
             else:

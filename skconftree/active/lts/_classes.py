@@ -22,6 +22,7 @@ from ..._compat import (
 )
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike
 from .._aside import Aside
 from .._labels import LabelCodes
@@ -31,6 +32,7 @@ from ._sampling import ENOUGH, FOLDS, assign_folds, fit_sampler, predict_errors
 from ._state import check_model
 
 
+@suggests_parameters()
 class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     r"""Boosted trees that choose the labels they are fitted to.
 

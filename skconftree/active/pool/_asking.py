@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ...utils._lock import learns, reads
+from ...utils._lock import learns, names_class, reads
 from ...utils._types import Floats, Indices, Stops
 from .._aside import settled
 from .._estimators import needs_of
@@ -192,6 +192,7 @@ class Asking:
     def _read_costs(self, costs):
         return None if costs is None else check_costs(costs, self._pool.n_rows)
 
+    @names_class
     def reached(self, stop: Stops | Sequence[Stops]) -> bool:
         """Say whether to ask no more, as `run` does before each question.
 
@@ -223,6 +224,7 @@ class Asking:
         self._in_query = False
         return found
 
+    @names_class
     def run(
         self,
         oracle: Callable[..., Any],

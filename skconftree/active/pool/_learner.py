@@ -23,6 +23,7 @@ from ..._compat import (
 )
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
 from .._aside import settled
 from .._estimators import (
@@ -51,6 +52,7 @@ CHANGING = ("_codes", "_parked", "_order", "_weights", "_answers", "_pool")
 REMADE = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
+@suggests_parameters()
 class ActiveLearner(
     Asking, Learning, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):

@@ -25,6 +25,7 @@ from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._label_values import check_labels, exact_labels, unique_classes
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from .._aside import settled
 from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
 
 
+@suggests_parameters()
 class StreamActiveLearner(
     StreamSteps, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):

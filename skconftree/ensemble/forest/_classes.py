@@ -21,10 +21,10 @@ from ...drift._registry import DETECTORS
 from ...tables._learning import learn, read_call
 from ...tree._grown import GrownClassifier
 from ...tree._growth import check_stream
-from ...tree._other_words import knows_other_words
-from ...tree._parameters import CONSTRAINTS, MIN_BYTES
+from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
 from ...utils._learnt import learnt
 from ...utils._lock import learns
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
-@knows_other_words
+@suggests_parameters(COUNTERPARTS)
 class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     """A forest of confidence trees.
 

@@ -25,6 +25,7 @@ from ...tables._table_rows import Rows
 from ...tree._prediction import TreePrediction
 from ...utils._learnt import LearntClassifier, learnt
 from ...utils._lock import learns
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
 from ._growing import resolve_plan
 from ._input import read_numbers
@@ -152,6 +153,7 @@ class NCMEstimator(LearntClassifier):
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
 
 
+@suggests_parameters()
 class NCMTreeClassifier(TreePrediction, NCMEstimator):
     r"""A decision tree whose tests are nearest class means.
 

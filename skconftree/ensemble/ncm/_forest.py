@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import Interval, StrOptions
 from ...utils._learnt import learnt
 from ...utils._lock import reads
+from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Indices, Seed, TableLike
 from .._bootstrap import tree_seed
 from .._jobs import TASKS_PER_JOB
@@ -39,6 +40,7 @@ OF_TREES = (
 )
 
 
+@suggests_parameters()
 class NCMForestClassifier(VotingForest, NCMEstimator):
     r"""A forest of nearest class mean trees that learns new classes (hi-RF).
 

@@ -257,13 +257,31 @@ def test_leaves_paths_and_importances():
 def test_float_weights_have_whole_samples():
     X, y = make_table(11)
     weight = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
-    forest = forest_of().fit(X, y, weight)
-    for tree in forest.estimators_:
-        assert (tree.tree_.counts == np.rint(tree.tree_.counts)).all()
-        assert tree.tree_.counts[0].sum() == round(weight.sum())
-    relative = forest_of(sample_weight_kind="relative")
-    relative.fit(X, y, weight * 1e-9)
-    assert relative.score(X, y) > 0.8
+    n_effective = weight.sum() ** 2 / (weight**2).sum()
+    for kind, total in (("frequency", weight.sum()), ("auto", n_effective)):
+        forest = forest_of(sample_weight_kind=kind).fit(X, y, weight)
+        for tree in forest.estimators_:
+            assert (tree.tree_.counts == np.rint(tree.tree_.counts)).all()
+            assert tree.tree_.counts[0].sum() == round(total)
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_weights_that_are_not_whole_numbers_are_relative(bootstrap):
+    X, y = make_table(11)
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
+    given = {"bootstrap": bootstrap, "oob_score": bootstrap}
+
+    def proba(weight, kind):
+        forest = forest_of(sample_weight_kind=kind, **given).fit(X, y, weight)
+        if bootstrap:
+            assert forest.oob_score_ > 0.7
+        return forest.predict_proba(X)
+
+    expected = proba(weight * 2.0**-30, "relative")
+    np.testing.assert_array_equal(proba(weight, "auto"), expected)
+    assert (expected.argmax(axis=1) == y).mean() > 0.8
+    equal = proba(np.full(len(y), 0.2), "auto")
+    np.testing.assert_array_equal(equal, proba(np.ones(len(y)), "auto"))
 
 
 def test_a_failed_fit_changes_nothing():

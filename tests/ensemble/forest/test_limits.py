@@ -65,6 +65,7 @@ def test_reference(kind, monkeypatch):
     elif kind == "weights":
         weight = np.random.default_rng(0).integers(1, 5, len(y)) / 2.0
         n_draws = round(weight.sum())
+        forest.set_params(sample_weight_kind="frequency")
     forest.fit(X, y, sample_weight=weight)
     found = forest.predict_proba_interval(X[:20], confidence_level=0.9)
     expected = reference(forest, X[:20], weight, n_draws, 0.9)

@@ -71,6 +71,7 @@ def grow_both(problem, bound, expected, criterion, count_repeats, n_trees=3):
         max_features=problem["max_features"],
         max_samples=problem["n_draws"],
         class_weight=problem["class_weight"],
+        sample_weight_kind="frequency",
         count_repeats=count_repeats,
         random_state=0,
         **problem["growth"],

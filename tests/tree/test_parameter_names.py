@@ -1,4 +1,4 @@
-"""Words of scikit-learn's trees and forests are met with what stands for them here."""
+"""Errors of unknown parameter names suggest the parameter that is meant."""
 
 import inspect
 
@@ -7,7 +7,13 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree import (
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMForestClassifier,
+    NCMTreeClassifier,
+    OASISClassifier,
+)
 
 PAIRS = [
     (ConfidenceTreeClassifier, DecisionTreeClassifier),
@@ -47,3 +53,34 @@ def test_all_else_is_as_it_was(ours):
     estimator = ours(max_depth=3)
     assert estimator.set_params(max_depth=4) is estimator
     assert clone(estimator).get_params()["max_depth"] == 4
+
+
+@pytest.mark.parametrize(
+    ("estimator", "wrong", "right"),
+    [
+        (ConfidenceTreeClassifier, "max_dept", "max_depth"),
+        (ConfidenceForestClassifier, "n_estimator", "n_estimators"),
+        (NCMTreeClassifier, "maxdepth", "max_depth"),
+        (NCMForestClassifier, "n_trees", None),
+        (OASISClassifier, "N_particle", "n_particles"),
+    ],
+)
+def test_the_closest_name_is_suggested(estimator, wrong, right):
+    class Mine(estimator):
+        pass
+
+    suggested = f" Did you mean '{right}'?" if right else ""
+    with pytest.raises(TypeError) as caught:
+        Mine(**{wrong: 3})
+    assert str(caught.value) == (
+        f"Mine() got an unexpected keyword argument '{wrong}'.{suggested}"
+    )
+    with pytest.raises(ValueError, match="for estimator Mine. Valid") as caught:
+        Mine().set_params(**{wrong: 3})
+    assert str(caught.value).endswith(f"].{suggested}")
+
+
+def test_allowed_values_are_sorted():
+    names = "'balance', 'ec2', 'entropy', 'error', 'gain_ratio', 'gini', 'imbalance'"
+    with pytest.raises(ValueError, match=f"a str among {{{names}"):
+        ConfidenceTreeClassifier(criterion="x").fit([[0.0]], [0])
