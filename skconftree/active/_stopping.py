@@ -6,8 +6,10 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ..utils import VersionedState
 
-class StoppingRule(BaseEstimator):
+
+class StoppingRule(VersionedState, BaseEstimator):
     """Base class of stopping rules: `reached` is asked before each question.
 
     Any object with `reached` serves as a rule. What is derived from this class has its

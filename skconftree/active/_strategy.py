@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..utils import VersionedState
 from ..utils._types import Floats, Indices
 
 TIES = ("random", "leaf", "density")  # how rows of equal score are told apart
@@ -14,7 +15,7 @@ TIES = ("random", "leaf", "density")  # how rows of equal score are told apart
 FOR_TIES, FOR_ROWS, FOR_AUDIT, FOR_LEAVES = range(4)
 
 
-class SamplingStrategy(BaseEstimator):
+class SamplingStrategy(VersionedState, BaseEstimator):
     """Base class of query strategies.
 
     A strategy scores the candidates of a pool; rows with the largest scores are asked

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
-from ..utils import canonical
+from ..utils import VersionedState
 from ._tree_defaults import TreeDefaults
 
 if TYPE_CHECKING:
     from ._contract import Bound, BoundEvaluation
 
 
-class BaseBound(BaseEstimator):
+class BaseBound(VersionedState, BaseEstimator):
     """Parameters of a bound; `kernel` makes the compiled object that decides.
 
     A bound is one file with one subclass, registered by name in
@@ -106,9 +106,6 @@ class BaseBound(BaseEstimator):
     def level_parameter(self) -> str:
         """Name of the parameter that `levels` are of."""
         return self.delta_parameter
-
-    def __getstate__(self):
-        return canonical(super().__getstate__())
 
     def check_parameters(self) -> None:
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from ..utils import canonical, refuse_damage
+from ..utils import (
+    default_parameters,
+    refuse_damage,
+    with_version,
+    without_version,
+)
 from ..utils._lock import Lockable, learns, reads
 from ._detector import Detector, OnlyPickled, read_detector, write_detector
 
@@ -82,9 +87,11 @@ class BaseDetector(Lockable, BaseEstimator):
         state = dict(super().__getstate__())
         if "_running" in state:  # a copy neither learns along nor is of two moments
             state["_running"] = write_detector(self._running)
-        return canonical(state)
+        return with_version(state)
 
     def __setstate__(self, state):
+        kind = type(self)
+        state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(state)
         if "_running" in vars(self):  # it has begun
             sound = isinstance(self._running, OnlyPickled | tuple)

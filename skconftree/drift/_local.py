@@ -2,13 +2,13 @@
 
 from sklearn.base import BaseEstimator
 
-from ..utils import canonical
+from ..utils import VersionedState
 from ._base import check_number
 
 __all__ = ["LocalRepair"]
 
 
-class LocalRepair(BaseEstimator):
+class LocalRepair(VersionedState, BaseEstimator):
     """Repair of the part of a tree that broke: what ``drift="local"`` stands for.
 
     It is no detector of errors. Each node of a growing tree is watched; once the errors
@@ -34,9 +34,6 @@ class LocalRepair(BaseEstimator):
 
     def __init__(self, delta=0.05):
         self.delta = delta
-
-    def __getstate__(self):
-        return canonical(super().__getstate__())
 
     def check_parameters(self) -> None:
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""

@@ -14,11 +14,11 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..tables._label_values import exact_labels, find_labels
-from ..utils import canonical, is_count
+from ..utils import is_count, with_version, without_version
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed import DelayedStep, nothing_waits
-from ._evaluator_state import MOST_WEIGHT, check_run, read_parts, write_parts
+from ._evaluator_state import MOST_WEIGHT, SETTINGS, check_run, read_parts, write_parts
 from ._record import PrequentialRecord
 from ._scoring import Predictions, need_proba, resolved_scorers
 from ._tally import Baselines, Tally
@@ -176,9 +176,10 @@ class PrequentialEvaluator(Lockable):
     @reads
     def __getstate__(self):
         # The estimator and its figures are written one after the other: of one moment.
-        return canonical(write_parts(copy.deepcopy(super().__getstate__())))
+        return with_version(write_parts(copy.deepcopy(super().__getstate__())))
 
     def __setstate__(self, state):
+        state = without_version(state, SETTINGS, type(self).__name__)
         vars(self).update(read_parts(state))
         check_run(self)
 

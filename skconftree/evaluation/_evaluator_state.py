@@ -4,15 +4,24 @@ import math
 
 import numpy as np
 
-from ..utils import are_classes, is_array, is_count, refuse_damage
+from ..utils import NO_DEFAULT, are_classes, is_array, is_count, refuse_damage
 from ._scoring import Predictions
 from ._tally import Baselines, Tally
-from ._waiting import Waiting
+from ._waiting import NEVER, Waiting
 
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 ROUNDING = 1.0 + 1e-6  # of sums of the same weights in another order
 
-
+SETTINGS = {
+    "estimator": NO_DEFAULT,
+    "delay": 0,
+    "n_unlabelled_": 0,
+    "cpu_seconds_": 0.0,
+    "_scorers": {},
+    "_asks_proba": False,
+    "_by_time": False,
+    "_last_time": -NEVER,
+}
 PARTS = {
     "_total": Tally,
     "_window": Tally,

@@ -16,7 +16,16 @@ from sklearn.utils import column_or_1d
 
 from ..tables._label_values import exact_labels
 from ..tables._records import Records
-from ..utils import are_classes, canonical, refuse_damage
+from ..utils import (
+    NO_DEFAULT,
+    VERSION,
+    are_classes,
+    completed,
+    refuse_damage,
+    with_version,
+    without_version,
+    written_by,
+)
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ._dictionaries import (
@@ -351,11 +360,13 @@ class OneByOne(Lockable):
     def __getstate__(self):
         # The model and what is known of its rows are of one moment.
         state = {name: vars(self)[name] for name in KEPT}
-        return canonical(copy.deepcopy(state))
+        return with_version(copy.deepcopy(state))
 
     def __setstate__(self, state):
-        sound = isinstance(state, dict) and state.keys() == set(KEPT)
-        refuse_damage(self, {"model": sound})
+        known = dict.fromkeys(KEPT, NO_DEFAULT) | {"_waiting": [], "_warned": False}
+        with written_by(state.get(VERSION)):
+            state = without_version(state, known, type(self).__name__)
+            state = completed(state, known, type(self).__name__)
         refuse_damage(self, _sound_parts(**state))
         vars(self).update(state)
         self._prepare()

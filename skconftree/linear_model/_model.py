@@ -4,13 +4,23 @@ import numpy as np
 
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import are_classes, canonical, is_count, refuse_damage
+from ..utils import (
+    NO_DEFAULT,
+    are_classes,
+    canonical,
+    completed,
+    is_count,
+    refuse_damage,
+)
 from ._cloud_settings import CloudSettings
 from ._particle_filter import ParticleFilter, restored
 from ._scaling import measure, scaled
 
 FIRST_ROWS = 100  # set the scale in partial_fit
-PARTS = {"schema", "classes", "seed", "waiting", "cloud", "mean", "scale"}
+PARTS = {
+    **dict.fromkeys(["schema", "classes", "seed"], NO_DEFAULT),
+    **dict.fromkeys(["waiting", "cloud", "mean", "scale"]),
+}
 
 
 def count_problems(n_classes):
@@ -151,8 +161,7 @@ class OASISModel:
     def of_state(cls, state, owner):
         """Make a model from what came out of a file, which is not believed."""
         owner = cls.__new__(cls) if owner is None else owner
-        is_state = isinstance(state, dict) and state.keys() == PARTS
-        refuse_damage(owner, {"_model": is_state})
+        state = completed(state, PARTS, "The state of OASIS")
         classes, cloud = state["classes"], state["cloud"]
         sound = {
             "classes_": are_classes(classes),

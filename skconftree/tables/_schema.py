@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array
 
 from .._compat import check_feature_count, check_feature_names
-from ..utils import is_count, refuse_damage
+from ..utils import NO_DEFAULT, completed, is_count, refuse_damage
 from ..utils._finite import finiteness
 from ._dates import are_kinds
 from ._features import MAX_CATEGORIES, Features, nominal_columns
@@ -226,10 +226,8 @@ class Schema(NamedTuple):
     @classmethod
     def of_state(cls, state, owner):
         """Make a schema from what came out of a file; `owner` is named in errors."""
-        if isinstance(state, dict):
-            state = {"dates": None, **state}  # older ones say nothing of them
-        sound = isinstance(state, dict) and state.keys() == set(cls._fields)
-        refuse_damage(owner, {"n_features_in_": sound})
+        defaults = {"n_features": NO_DEFAULT, **cls._field_defaults}
+        state = completed(state, defaults, "The schema of a table")
         d, names, features, dates = (state[name] for name in cls._fields)
         if isinstance(features, str):
             with suppress(TypeError, ValueError):  # what stays a text does not fit

@@ -363,7 +363,7 @@ class TreeModel(Lockable):
         return cls(
             parts["schema"],
             parts["classes"],
-            Resolved(**parts["resolved"]),
+            parts["resolved"],
             parts["tree"],
             parts["n_rows_before"],
             grower=parts["grower"],

@@ -6,35 +6,42 @@ from ..bounds._base import BaseBound
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
-from ..utils import are_classes, is_array, is_count, refuse_damage
-from ._plan import Resolved
+from ..utils import (
+    NO_DEFAULT,
+    are_classes,
+    completed,
+    is_array,
+    is_count,
+    refuse_damage,
+)
+from ._plan import read_resolved
 from .nodes._plain import read_nodes
 from .nodes._tree import Tree
 from .pruning._base import BasePruning
 from .stream._make_grower import kind_of
 
 PARTS = {
-    "schema",
-    "classes",
-    "resolved",
-    "tree",
-    "grower",
-    "waits",
-    "n_rows_before",
-    "honest_counts",
-    "fidelity",
+    "schema": NO_DEFAULT,
+    "classes": NO_DEFAULT,
+    "resolved": NO_DEFAULT,
+    "tree": NO_DEFAULT,
+    "grower": NO_DEFAULT,
+    "waits": False,
+    "n_rows_before": NO_DEFAULT,
+    "honest_counts": None,
+    "fidelity": None,
 }
 
 
 def read_parts(state, owner, shared=None):
     """Make the parts of a model from a state, each checked by itself."""
-    own = PARTS - (set() if shared is None else shared.keys())
-    is_state = isinstance(state, dict) and state.keys() == own
-    refuse_damage(owner, {"_model": is_state})
+    own = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
+    state = completed(state, own, "The state of a tree")
+    resolved = read_resolved(state["resolved"])
     grower = state["grower"]
     sound = {
         "tree_": isinstance(state["tree"], tuple) and len(state["tree"]) == 2,
-        "bound_": _is_resolved(state["resolved"]),
+        "bound_": _is_resolved(resolved),
         "grower": grower is None
         or (
             (isinstance(grower, list) and len(grower) == 2)
@@ -52,7 +59,7 @@ def read_parts(state, owner, shared=None):
         grower = kind_of(drift).read(tree, *grower)
     if shared is None:
         shared = read_columns(state, owner)
-    return state | shared | {"tree": tree, "grower": grower}
+    return state | shared | {"tree": tree, "grower": grower, "resolved": resolved}
 
 
 def read_columns(state, owner):
@@ -69,7 +76,7 @@ def check_parts(parts, owner):
     Compiled code indexes the arrays of a tree with classes, features and codes.
     """
     tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
-    bound = parts["resolved"]["bound"]
+    bound = parts["resolved"].bound
     sound = {
         "tree_": tree.node_count > 0,
         "classes_": len(parts["classes"]) == tree.n_classes,
@@ -85,11 +92,11 @@ def check_parts(parts, owner):
 
 def _is_resolved(parts):
     return (
-        isinstance(parts, dict)
-        and parts.keys() == set(Resolved._fields)
-        and isinstance(parts["bound"], BaseBound | None)
-        and isinstance(parts["pruning"], BasePruning | None)
-        and (parts["taken_back"] is None or is_count(parts["taken_back"]))
+        isinstance(parts.bound, BaseBound | None)
+        and isinstance(parts.criterion, str)
+        and is_count(parts.max_features)
+        and isinstance(parts.pruning, BasePruning | None)
+        and (parts.taken_back is None or is_count(parts.taken_back))
     )
 
 

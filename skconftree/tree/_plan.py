@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..utils import NO_DEFAULT, completed
 from ._settings import GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import TrainingRows
@@ -19,6 +20,15 @@ class Resolved(NamedTuple):
     pruning: object = None
     lookahead: int = 0
     taken_back: int | None = None  # splits, by the pruning; None: not known
+
+
+def read_resolved(parts):
+    """Make `Resolved` from a state; StateError if it has unknown parts."""
+    defaults = {
+        **dict.fromkeys(Resolved._fields, NO_DEFAULT),
+        **Resolved._field_defaults,
+    }
+    return Resolved(**completed(parts, defaults, "The state of a tree"))
 
 
 class Grown(NamedTuple):

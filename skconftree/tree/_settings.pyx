@@ -2,6 +2,8 @@
 
 from libc.math cimport INFINITY
 
+from skconftree.utils import completed
+
 cdef tuple OF_BOUNDS = (
     "kernel", "uses_pool", "counts_every_row", "counts_handed_rows", "fixed_cuts",
     "examines_children",
@@ -111,13 +113,11 @@ cdef class GrowthSettings:
 
 
 def read_settings(values):
-    """Make settings from pickled `GrowthSettings.values`; ValueError if damaged."""
-    if not isinstance(values, dict) or values.keys() != set(NAMES):
-        raise ValueError(
-            f"The settings of a growth must name {list(NAMES)}; these were written by "
-            "another release or are damaged."
-        )
-    return GrowthSettings(**values)
+    """Make settings from pickled `GrowthSettings.values`; ValueError if damaged.
+
+    A setting that came later has its default.
+    """
+    return GrowthSettings(**completed(values, DEFAULTS, "The state of a growth"))
 
 
 cdef _refuse(str name, value, str wanted):

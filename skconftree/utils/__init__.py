@@ -1,10 +1,15 @@
 """Helpers that know nothing of the other rooms."""
 
 from ._codec import (
+    NO_DEFAULT,
+    VERSION,
     CannotBeRestored,
+    StateError,
+    VersionedState,
     are_classes,
     canonical,
     completed,
+    default_parameters,
     from_json,
     is_array,
     is_count,
@@ -12,6 +17,8 @@ from ._codec import (
     refuse_damage,
     to_json,
     with_default_parameters,
+    with_version,
+    without_version,
     written_by,
 )
 from ._files import replacing, temporary_name, write_text
@@ -19,10 +26,15 @@ from ._markup import escape
 from ._unchanged import unchanged_on_error
 
 __all__ = [
+    "NO_DEFAULT",
+    "VERSION",
     "CannotBeRestored",
+    "StateError",
+    "VersionedState",
     "are_classes",
     "canonical",
     "completed",
+    "default_parameters",
     "escape",
     "from_json",
     "is_array",
@@ -34,6 +46,8 @@ __all__ = [
     "to_json",
     "unchanged_on_error",
     "with_default_parameters",
+    "with_version",
+    "without_version",
     "write_text",
     "written_by",
 ]

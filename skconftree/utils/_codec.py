@@ -101,6 +101,8 @@ CLASSES = {
     **dict.fromkeys(["RandomStream", "SelectiveSampling"], "skconftree.active.stream"),
 }
 _DTYPES = {}  # one object of each, for `canonical`
+NO_DEFAULT = Parameter.empty
+VERSION = "_skconftree_version"  # in a state, who wrote it
 PLAIN = (
     bool,
     int,
@@ -311,15 +313,16 @@ def with_default_parameters(value):
         value["with"] = {
             name: to_json(default, names=True)
             for name, default in defaults.items()
-            if default is not Parameter.empty
+            if default is not NO_DEFAULT
         } | value["with"]
     return value
 
 
 def default_parameters(kind):
-    """Default of each parameter of a constructor; `Parameter.empty` for none."""
+    """Default of each parameter of a constructor, or `NO_DEFAULT`."""
+    named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     parameters = list(signature(kind.__init__).parameters.values())[1:]
-    return {one.name: one.default for one in parameters}
+    return {one.name: one.default for one in parameters if one.kind in named}
 
 
 def _path_of(kind):
@@ -427,14 +430,63 @@ def refuse_damage(estimator, sound_parts):
 def completed(values, defaults, what):
     """Settings of a state, and the defaults of those that came later.
 
-    Raises StateError for settings that this version does not know.
+    Raises StateError for settings that this version does not know, and if one is absent
+    whose default is `NO_DEFAULT`.
     """
     if not isinstance(values, dict):
-        raise StateError(f"The settings of {what} are damaged. Got {values!r}.")
+        raise StateError(f"{what} is damaged: it must be a dict. Got {values!r}.")
     unknown = sorted(map(str, values.keys() - defaults.keys()))
     if unknown:
-        raise StateError(f"{what} has no {', '.join(map(repr, unknown))}.")
-    return defaults | values
+        raise StateError(
+            f"{what} has no setting {', '.join(map(repr, unknown))}; another version "
+            "may have written it."
+        )
+    values = defaults | values
+    for name, value in values.items():
+        if value is NO_DEFAULT:
+            raise StateError(f"{what} is damaged: it has no {name!r}.")
+    return values
+
+
+def with_version(state):
+    """State of an object as a pickle has it: in one order, with the version."""
+    return canonical({**state, VERSION: own_version()})
+
+
+def without_version(state, defaults, what):
+    """Attributes of a state, and the defaults of those that came later.
+
+    Another version may have written parameters that this one does not know, which is a
+    StateError. What the same version has written beside parameters are attributes.
+    """
+    if not isinstance(state, dict):
+        raise StateError(
+            f"The state of this {what} is damaged: it must be a dict. Got {state!r}."
+        )
+    attributes = {name: value for name, value in state.items() if name != VERSION}
+    found = state.get(VERSION)
+    if found != own_version():
+        parameters = {
+            name: value
+            for name, value in attributes.items()
+            if not (name.startswith("_") or name.endswith("_"))
+        }
+        with written_by(found):
+            completed(parameters, defaults, what)
+    known = {n: value for n, value in defaults.items() if value is not NO_DEFAULT}
+    return known | attributes
+
+
+class VersionedState:
+    """Mixin of an estimator whose state is its parameters and the version."""
+
+    def __getstate__(self):
+        return with_version(super().__getstate__())
+
+    def __setstate__(self, state):
+        kind = type(self)
+        parameters = default_parameters(kind)
+        super().__setstate__(without_version(state, parameters, kind.__name__))
 
 
 @cache

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._codec import canonical, refuse_damage
+from ._codec import (
+    VERSION,
+    canonical,
+    default_parameters,
+    refuse_damage,
+    with_version,
+    without_version,
+    written_by,
+)
 from ._lock import Lockable, names_class, reads
 from ._types import Floats, TableLike
 
@@ -90,11 +98,13 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
         attributes = super().__getstate__()
         if self._model is not None:
             attributes = attributes | {"_model": self._model.state()}
-        return canonical(attributes)
+        return with_version(attributes)
 
     def __setstate__(self, state):
         # It comes out of a file, and is not believed.
         kind = type(self)
+        found = state.get(VERSION) if isinstance(state, dict) else None
+        state = without_version(state, default_parameters(kind), kind.__name__)
         shown = {name: getattr(kind, name, None) for name in state}
         refuse_damage(
             self, {name: not isinstance(one, property) for name, one in shown.items()}
@@ -102,5 +112,6 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
         # trees that share an array go on to do so
         model = canonical(state.get("_model"))
         if model is not None:
-            state = state | {"_model": self._kind.of_state(model, self)}
+            with written_by(found):
+                state = state | {"_model": self._kind.of_state(model, self)}
         super().__setstate__(state)

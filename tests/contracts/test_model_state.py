@@ -95,11 +95,17 @@ PLACES = [
 ]
 
 
+LATER = {  # what may be absent
+    *("waits", "honest_counts", "fidelity"),
+    *("pruning", "lookahead", "taken_back", "names"),
+}
+
+
 @pytest.mark.parametrize("place", OTHERS)
 def test_parts_of_another_kind(place):
     model, _ = with_categories()
     for value in OTHERS[place]:
-        with pytest.raises(ValueError, match="damaged|by another release"):
+        with pytest.raises(ValueError, match="damaged|release|does not fit"):
             with_part(model, place, value)
         assert with_part(model, ("waits",), False).tree_.node_count > 1
 
@@ -107,9 +113,12 @@ def test_parts_of_another_kind(place):
 @pytest.mark.parametrize("place", PLACES)
 def test_parts_that_are_missing(place):
     model, _ = with_categories()
-    with pytest.raises(ValueError, match="is damaged"):
+    if place[-1] in LATER:
         with_part(model, place)
-    with pytest.raises(ValueError, match="is damaged"):
+    else:
+        with pytest.raises(ValueError, match="is damaged"):
+            with_part(model, place)
+    with pytest.raises(ValueError, match="no setting 'age'"):
         with_part(model, (*place[:-1], "age"), 3)
 
 

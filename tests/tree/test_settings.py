@@ -155,13 +155,15 @@ def test_settings_that_there_are_not():
 
 
 def test_settings_of_another_release():
-    for values in (None, (), "settings", OTHER | {"age": 3}, [*OTHER]):
-        with pytest.raises(ValueError, match="settings of a growth must name"):
+    for values in (None, (), "settings", [*OTHER]):
+        with pytest.raises(ValueError, match="state of a growth is damaged"):
             read_settings(values)
+    with pytest.raises(ValueError, match="has no setting 'age'"):
+        read_settings(OTHER | {"age": 3})
+    default = GrowthSettings().values()
     for name in OTHER:
         values = {key: value for key, value in OTHER.items() if key != name}
-        with pytest.raises(ValueError, match="settings of a growth must name"):
-            read_settings(values)
+        assert read_settings(values).values() == OTHER | {name: default[name]}
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,9 @@ def test_parameters_that_came_later_have_their_defaults():
     assert with_default_parameters([written]) == [to_json(again)]
     written["with"]["from_the_future"] = 1
     for read in (from_json, with_default_parameters):
-        with pytest.raises(ValueError, match="CredibleBound has no 'from_the_future'"):
+        with pytest.raises(
+            ValueError, match="CredibleBound has no setting 'from_the_fut"
+        ):
             read(written)
 
 

@@ -20,7 +20,7 @@ from ..._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ...utils import canonical
+from ...utils import default_parameters, with_version, without_version
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike
@@ -310,10 +310,12 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
 
     @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        return with_version(super().__getstate__())
 
     def __setstate__(self, state):
-        super().__setstate__(state)
+        kind = type(self)
+        parameters = default_parameters(kind)
+        super().__setstate__(without_version(state, parameters, kind.__name__))
         check_model(self)
 
 

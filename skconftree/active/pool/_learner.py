@@ -21,7 +21,7 @@ from ..._compat import (
     StrOptions,
     validate_parameters,
 )
-from ...utils import canonical
+from ...utils import default_parameters, with_version, without_version
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
@@ -403,10 +403,12 @@ class ActiveLearner(
             )
         elif self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)
-        return canonical({k: v for k, v in state.items() if k not in REMADE})
+        return with_version({k: v for k, v in state.items() if k not in REMADE})
 
     def __setstate__(self, state):
-        super().__setstate__(state)
+        kind = type(self)
+        parameters = default_parameters(kind)
+        super().__setstate__(without_version(state, parameters, kind.__name__))
         model = vars(self).get("estimator_")
         if isinstance(model, WithoutPool):
             self.estimator_ = model.joined(

@@ -23,7 +23,7 @@ from ..._compat import (
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._label_values import check_labels, exact_labels, unique_classes
-from ...utils import canonical
+from ...utils import default_parameters, with_version, without_version
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -557,9 +557,11 @@ class StreamActiveLearner(
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_begun", None)
-        return canonical(write_parts(state))
+        return with_version(write_parts(state))
 
     def __setstate__(self, state):
+        kind = type(self)
+        state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(read_parts(state))
         check_learner(self)
 

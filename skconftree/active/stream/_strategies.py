@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from ..._compat import Interval, StrOptions
 from ...bounds import consistency_radius
 from ...bounds._checks import check_range
-from ...utils import canonical
+from ...utils import VersionedState
 from ...utils._types import Floats
 from ._decisions import decide_by_chance, decide_by_threshold
 
@@ -27,7 +27,7 @@ FOR_CHANCE, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
 
 
-class StreamStrategy(BaseEstimator):
+class StreamStrategy(VersionedState, BaseEstimator):
     """Base class of strategies that decide on one row after the other.
 
     A class of your own defines `wants`, which is asked row by row while labels can be
@@ -130,9 +130,6 @@ class StreamStrategy(BaseEstimator):
         ndarray of shape (n_rows,), uint8
         """
         return np.zeros(context.n_rows, dtype=np.uint8)
-
-    def __getstate__(self):
-        return canonical(super().__getstate__())
 
 
 class RandomStream(StreamStrategy):

@@ -2,31 +2,39 @@
 
 import numpy as np
 
+from ...tree._classes import ConfidenceTreeClassifier
 from ...tree._model import TreeModel
 from ...tree._model_state import read_columns
-from ...tree._plan import Resolved
-from ...utils import is_array, is_count, refuse_damage
-from ._parameters import TREE_PARAMETERS
+from ...tree._plan import read_resolved
+from ...utils import (
+    NO_DEFAULT,
+    completed,
+    default_parameters,
+    is_array,
+    is_count,
+    refuse_damage,
+)
 from ._sampling import MOST_DRAWS, Sampler
 
+OF_TREES = default_parameters(ConfidenceTreeClassifier)
 PARTS = {
-    "schema",
-    "classes",
-    "seed",
-    "parameters",
-    "resolved",
-    "trees",
-    "n_rows_seen",
-    "listed",
-    "sampler",
-    "records",
-    "out_of_bag",
+    "schema": NO_DEFAULT,
+    "classes": NO_DEFAULT,
+    "seed": NO_DEFAULT,
+    "parameters": NO_DEFAULT,
+    "resolved": NO_DEFAULT,
+    "trees": NO_DEFAULT,
+    "n_rows_seen": NO_DEFAULT,
+    "listed": False,
+    "sampler": None,
+    "records": None,
+    "out_of_bag": None,
 }
 
 
 def read_forest(state, owner):
     """Make the parts of a forest from a state; compiled code adds up what trees say."""
-    refuse_damage(owner, {"_model": isinstance(state, dict) and state.keys() == PARTS})
+    state = completed(state, PARTS, "The state of a forest")
     trees, sampler = state["trees"], state["sampler"]
     sound = {
         "estimators_": isinstance(trees, list)
@@ -50,8 +58,9 @@ def read_forest(state, owner):
         "records": _has_records(state["records"], trees),
     }
     refuse_damage(owner, sound)
-    resolved = [Resolved(**one) for one in state["resolved"]]
-    parts = *shared.values(), state["seed"], state["parameters"], resolved, trees
+    resolved = [read_resolved(one) for one in state["resolved"]]
+    parameters = [completed(one, OF_TREES, "The trees") for one in state["parameters"]]
+    parts = *shared.values(), state["seed"], parameters, resolved, trees
     names = "listed", "records", "out_of_bag"
     options = {name: state[name] for name in names} | {"sampler": sampler}
     return (*parts, state["n_rows_seen"]), options
@@ -62,14 +71,7 @@ def _have_parameters(parameters, resolved):
         isinstance(parameters, list)
         and isinstance(resolved, list)
         and len(parameters) == len(resolved) > 0
-        and all(
-            isinstance(one, dict) and one.keys() >= set(TREE_PARAMETERS)
-            for one in parameters
-        )
-        and all(
-            isinstance(one, dict) and one.keys() == set(Resolved._fields)
-            for one in resolved
-        )
+        and all(isinstance(one, dict) for one in [*parameters, *resolved])
     )
 
 

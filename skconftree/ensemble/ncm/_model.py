@@ -3,7 +3,7 @@
 Each update makes another one, which the estimator takes over in one assignment.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 
@@ -11,7 +11,15 @@ from ...bounds._base import BaseBound
 from ...tables._labels import Classes
 from ...tables._schema import Schema
 from ...tree.nodes._plain import read_nodes, write_nodes
-from ...utils import are_classes, canonical, is_array, is_count, refuse_damage
+from ...utils import (
+    NO_DEFAULT,
+    are_classes,
+    canonical,
+    completed,
+    is_array,
+    is_count,
+    refuse_damage,
+)
 from ._centroid_tree import NCMTree
 from ._samples import Samples
 
@@ -48,9 +56,11 @@ class NCMModel:
     @classmethod
     def read(cls, state, owner):
         """Make the common parts from what came out of a file, which is not believed."""
-        names = {one.name for one in fields(cls)}
-        is_state = isinstance(state, dict) and state.keys() == names
-        refuse_damage(owner, {"_model": is_state})
+        defaults = {
+            one.name: NO_DEFAULT if one.default is MISSING else one.default
+            for one in fields(cls)
+        }
+        state = completed(state, defaults, "The state of an NCM model")
         classes, samples = state["classes"], state["samples"]
         sound = {
             "classes_": are_classes(classes),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..._compat import validate_parameters
-from ...utils import canonical
+from ...utils import VersionedState
 from ...utils._types import Floats
 from ._pruning import cheaper_as_leaf
 
@@ -32,7 +32,7 @@ class TrainingRows(NamedTuple):
     bound: object
 
 
-class BasePruning(BaseEstimator):
+class BasePruning(VersionedState, BaseEstimator):
     """Parameters of a pruning, and what it makes of a grown tree.
 
     A pruning is one file with one subclass, registered by name in ``_registry.py``. It
@@ -69,9 +69,6 @@ class BasePruning(BaseEstimator):
         """Least and largest confidence, of which either may itself be out of range."""
         interval = self._parameter_constraints["confidence"][0]
         return interval.left, math.inf if interval.right is None else interval.right
-
-    def __getstate__(self):
-        return canonical(super().__getstate__())
 
     def check_parameters(self) -> None:
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

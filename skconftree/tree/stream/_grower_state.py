@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from ...drift._detector import OnlyPickled
+from ...utils import StateError
 
 STATE_VERSION = 7
 
@@ -42,17 +43,19 @@ def damaged():
 def read_state(state):
     """Check all of a state but its leaves, and what depends on the tree.
 
-    A state that is damaged or of another version raises ValueError.
+    Parts that came later are absent at its end, and have their defaults. A state that
+    is damaged or of another version raises ValueError.
     """
-    n_fields = len(GrowerState._fields)
+    n_parts = len(GrowerState._fields)
+    least = n_parts - len(GrowerState._field_defaults)
     if (
         not isinstance(state, tuple)
-        or len(state) != 1 + n_fields
+        or not least <= len(state) - 1 <= n_parts
         or state[0] != STATE_VERSION
     ):
-        raise ValueError(
-            f"The state of this growing tree is not of version {STATE_VERSION}; "
-            f"it was written by another release."
+        raise StateError(
+            f"The state of this growing tree must be of version {STATE_VERSION} and "
+            f"have {least} to {n_parts} parts; it was written by another release."
         )
     state = GrowerState(*state[1:])
     if not (

@@ -14,7 +14,7 @@ from ...drift._local import LocalRepair
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._sparse import column_limits
 from ...tables._weights import CLASS_LIMITS
-from ...utils import canonical, is_array
+from ...utils import NO_DEFAULT, canonical, completed, is_array
 from .._settings import GrowthSettings, read_settings
 
 LARGEST = 2**62  # seed
@@ -94,11 +94,8 @@ def _box(tables):
 
 def read_recipe(values):
     """Make a recipe from pickled `Recipe.values`; ValueError if they are damaged."""
-    if not isinstance(values, dict) or values.keys() != set(Recipe._fields):
-        raise ValueError(
-            f"The recipe of this growing tree must name {list(Recipe._fields)}; it was "
-            "written by another release or is damaged."
-        )
+    defaults = {"settings": NO_DEFAULT, **Recipe._field_defaults}
+    values = completed(values, defaults, "The recipe of this growing tree")
     return Recipe(**values | {"settings": read_settings(values["settings"])})
 
 

@@ -474,7 +474,7 @@ def test_a_parameter_that_came_later_has_its_default(path):
     for given in (None, learner):
         with pytest.raises(
             ValueError,
-            match=r"GaussianNB has no 'from_the_future'. It was written by skconf",
+            match=r"GaussianNB has no setting 'from_the_.* It was written by skconf",
         ):
             LabelingSession.resume(path, X, learner=given)
 
@@ -528,6 +528,10 @@ def test_why_a_row_is_asked_for(path):
         leaf, tests = one.why(0)
         assert "whose labels are:" in leaf
         assert "column " in tests
+    named = [(f"measure {j}", lambda value: f"{value:.2f} cm") for j in range(4)]
+    with LabelingSession.resume(path, X, columns=named) as one:
+        assert "measure " in one.why(0)[1]
+        assert " cm" in one.why(0)[1]
     path.unlink()
     with session(path) as one:
         give(one, 30)

@@ -385,7 +385,7 @@ def test_a_damaged_state_raises(name):
         with pytest.raises(ValueError, match="does not fit"):
             forest_of().__setstate__({**state, "_model": {**parts, name: damage}})
     parts = {one: parts[one] for one in parts if one != name}
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
         forest_of().__setstate__({**state, "_model": parts})
 
 
