@@ -18,17 +18,6 @@ from ._text import Progress, UserError, say
 FORECAST = 20  # labels
 
 
-class _Session(LabelingSession):
-    """Of a table of a file, whose columns have names, and maybe dates."""
-
-    def __init__(self, *args, columns, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._columns = columns
-
-    def _named_columns(self):
-        return self._columns
-
-
 def run_label(options):
     """Do the command; return the exit code."""
     if options.images is not None and not options.web:
@@ -62,7 +51,7 @@ def run_label(options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits to a few labels
         try:
-            session = _Session(
+            session = LabelingSession(
                 learner,
                 options.answers,
                 pool.X,

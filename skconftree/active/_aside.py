@@ -18,13 +18,16 @@ class Aside(Lockable):
 
     def _aside(self):
         """Make another learner with the same attributes; itself not a copy of them."""
-        other = type(self).__new__(type(self))
-        vars(other).update(vars(self))
+        other = type(self)(**self.get_params(deep=False))
+        other._take_attributes(dict(vars(self)))
         return other
 
     def _take_over(self, other):
         """Become what another learner is, which is given up."""
-        self.__dict__ = vars(other)
+        self._take_attributes(vars(other))
+
+    def _take_attributes(self, attributes):
+        self.__dict__ = attributes
 
     def _is_settled(self):
         """Whether the last step was finished, or never begun."""

@@ -141,7 +141,7 @@ class Asking:
         context.strategy, context.audit = self._strategy, self._audit()
         if self._memory is None:  # it is no part of a pickle
             self._memory = {}
-        context.memory, context.answers = self._memory, self._answers
+        context.memory, context.answers = self._memory, list(self._answers)
         context._model_after = self._model_after
         context.grows = self.refit is False
         context.costs = None if price is None else price[context.candidates]
@@ -161,10 +161,7 @@ class Asking:
 
     def _model_after(self, n_answers):
         # The classifier as it was after the first answers.
-        past = self._aside()
-        past._answers = self._answers[:n_answers]
-        past._replay()
-        return past._model()
+        return self._with_answers(self._answers[:n_answers])._model()
 
     def _row_index(self, estimator):
         # Which leaf the rows lie in that may be asked for, if the tree keeps track of

@@ -15,6 +15,13 @@ from .._estimators import final_step
 from .._rows import in_chunks, take
 
 
+def _read_only(array):
+    # The learner goes on with its own array, whatever a strategy does.
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 class QueryContext:
     """A pool at the time of a query, or of the look of a stopping rule before it.
 
@@ -90,9 +97,9 @@ class QueryContext:
         self._pool = pool
         self.X = pool.X
         self.estimator = estimator
-        self.codes = codes
+        self.codes = _read_only(codes)
         self._given = {"labeled": labeled, "candidates": candidates}
-        self.classes = classes
+        self.classes = _read_only(classes)
         self.costs = None
         self.strategy = None
         self.audit = 0, 0

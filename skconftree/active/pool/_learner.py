@@ -246,10 +246,7 @@ class ActiveLearner(
         self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
         self._coder = coder
         self._start = Batch(np.flatnonzero(known), known[known], labels, None)
-        self._answers = []
-        self._asked = None
-        vars(self).update(_unsettled=False, _memory={}, _in_query=False)
-        self._replay()
+        self._replay([], _asked=None, _memory={}, _in_query=False)
 
     def _check_parameters(self):
         validate_parameters(self)

@@ -34,10 +34,13 @@ class Learning(Aside):
             self._learn_anew(self._answers)
 
     def _learn_anew(self, answers, **more):
+        self._take_over(self._with_answers(answers, **more))
+
+    def _with_answers(self, answers, **more):
+        # Another learner, of the same pool and start, with other answers.
         other = self._aside()
-        vars(other).update(_answers=answers, _unsettled=False, **more)
-        other._replay()
-        self._take_over(other)
+        other._replay(answers, **more)
+        return other
 
     def _forget_queries(self):
         # What queries keep for the next ones may be half made.
@@ -88,10 +91,8 @@ class Learning(Aside):
         return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
 
     def _retold(self, *told):
-        # Another learner, with answers added that this one has not learnt yet.
-        other = self._aside()
-        other._learn_anew([*self._answers, self._told(*told)])
-        return other
+        # Another learner, with answers added that this one has not learned yet.
+        return self._with_answers([*self._answers, self._told(*told)])
 
     @settled
     @reads
@@ -112,8 +113,9 @@ class Learning(Aside):
             )
         return label
 
-    def _replay(self):
-        # The state after all answers, from nothing.
+    def _replay(self, answers, **more):
+        # The state after answers, from nothing; `more` are attributes to be set.
+        vars(self).update(_answers=answers, _unsettled=False, **more)
         labels = [one.labels for one in (self._start, *self._answers)]
         self._coder = self._coder.learned(*labels)
         self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)

@@ -245,9 +245,7 @@ class LeafRiskSampling(LeafSampling):
     def _settled(self, context):
         if self.gap != "auto":
             return self
-        settled = object.__new__(type(self))  # copy.copy takes longer than the rest
-        vars(settled).update(vars(self), gap=context.grows)
-        return settled
+        return type(self)(**self.get_params(deep=False) | {"gap": context.grows})
 
     def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
         rows = sizes + counts.sum(axis=1)

@@ -12,6 +12,7 @@ from .._ledger import NOTHING, Ledger, same_label
 from .._rows import take
 from .._strategy import FOR_AUDIT
 from ._stopping import largest_share
+from ._view import LearnerView
 
 AGO = 5  # answers that lie between two of one person to one row, at least
 
@@ -37,13 +38,14 @@ def settings_of(rules=(), ruling="last", repeat=0.0):
 
 def new_head(learner, settings, pool=None):
     """What the first line of a journal says of a learner that has a pool."""
-    start = learner._start
+    view = LearnerView(learner)
+    start = view.start
     return {
         "version": own_version(),
         "at": now(),
-        "X": fingerprint(learner._pool.X) if pool is None else pool,
-        "learner": to_json(learner, names=True),
-        "seed": learner._seed,
+        "X": fingerprint(view.X) if pool is None else pool,
+        "learner": view.description,
+        "seed": view.seed,
         "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
         **settings,
     }
@@ -97,6 +99,7 @@ class Recorded:
         budget=None,
     ):
         self.learner = learner
+        self.view = LearnerView(learner)
         self.ruling = ruling
         self.repeat = repeat
         self.share = largest_share(rules)
@@ -110,8 +113,8 @@ class Recorded:
             if self.journal.head is None:
                 self.journal.begin(head)
             self._check(head, settings)
-            if learner._answers:
-                self._take_in(learner._answers)
+            if self.view.answers:
+                self._take_in(self.view.answers)
             self._catch_up()
         except BaseException:
             self.journal.close()
@@ -185,13 +188,13 @@ class Recorded:
         self._ledger = Ledger(
             self.journal.lines,
             self.ruling,
-            self.learner._pool.n_rows,
-            self.learner._start.rows.tolist(),
+            self.view.n_rows,
+            self.view.start.rows.tolist(),
         )
         batches = self._ledger.batches()
         part = batches.pop() if batches and batches[-1][-1][0].left > 0 else []
         try:
-            self.learner._retell(list(map(_told, batches)), self._seed)
+            self.view.replace_answers(list(map(_told, batches)), self._seed)
         except ValueError:
             self._find_wrong_label()
             raise
@@ -202,7 +205,7 @@ class Recorded:
             if [one.row for one in queue[: len(part)]] == [one.row for one, _ in part]:
                 self._queue = queue[len(part) :]
             else:  # of another version, or of other rows skipped
-                self.learner._learn_told(*_told(part))
+                self.view.learn(*_told(part))
         self._part = part if self._queue else []
         self._learnt = len(self.journal.lines)
 
@@ -211,7 +214,7 @@ class Recorded:
         for one in self._ledger.entries:
             if one.label is not NOTHING:
                 try:
-                    self.learner._plain_label(one.label)
+                    self.view.plain_label(one.label)
                 except ValueError as error:
                     raise ValueError(
                         f"Line {one.line} of {self.journal.path} cannot be learned: "
@@ -228,11 +231,11 @@ class Recorded:
         learner = self.learner
         rows, guesses = None, None
         if self.share > 0.0:
-            rows = learner._audit_rows(learner.batch_size, self.share)
+            rows = self.view.audit_rows(self.share)
         if rows is None:
             rows = learner.query()
         else:
-            guesses = learner.predict(take(learner._pool.X, rows)).tolist()
+            guesses = learner.predict(take(self.view.X, rows)).tolist()
         guesses = guesses or [NOTHING] * len(rows)
         rows = [
             (row, guess)
@@ -247,14 +250,14 @@ class Recorded:
     @property
     def has_model(self):
         """Whether there are labels of two classes to predict by."""
-        return self.learner._model() is not None
+        return self.view.model is not None
 
     def limits(self, rules):
         """Upper limits of the share of wrong predictions, of the rules with one."""
         rules = [rule for rule in rules if hasattr(rule, "limit")]
         if not rules:
             return []
-        return self.learner._looked(
+        return self.view.look(
             rules, lambda context: [rule.limit(context) for rule in rules]
         )
 
@@ -279,7 +282,7 @@ class Recorded:
 
     def answer(self, asked, label, by=None):
         """Write an answer down, then learn it; None skips the row."""
-        label = self.learner._plain_label(label)
+        label = self.view.plain_label(label)
         self._catch_up()
         self._ledger.add(self._append(asked, label, by))
         if label is None:
@@ -291,13 +294,13 @@ class Recorded:
         part = self._ledger.batches()[-1]
         self._part = part if self._queue else []
         if not self._queue:
-            self.learner._learn_told(*_told(part))
+            self.view.learn(*_told(part))
         self._learnt = len(self.journal.lines)
 
     def mend(self, row, label, by=None):
         """Give a row that has been asked for another label; None withdraws it."""
         self._catch_up()
-        label = self.learner._plain_label(label)
+        label = self.view.plain_label(label)
         if all(one.row != row for one in self._ledger.entries):
             raise ValueError(f"Row {row!r} has no answer that could be mended.")
         self._append(Asked(int(row), None, 0, NOTHING, False), label, by)
@@ -323,13 +326,13 @@ class Recorded:
         self._catch_up()
         if not self._part:
             return self.learner
-        return self.learner._retold(*_told(self._part))
+        return self.view.with_answers(*_told(self._part))
 
     def finish(self):
         """Let the learner have all answers, as no more will come."""
         self._catch_up()
         if self._part:
-            self.learner._learn_told(*_told(self._part))
+            self.view.learn(*_told(self._part))
         self._part, self._queue = [], []
 
     def _append(self, asked, label, by):

@@ -6,6 +6,7 @@ from ...bounds import confidence_sequence
 from .._rows import in_chunks, take
 from ..pool._simulate import simulate
 from ..pool._stopping import share_of
+from ..pool._view import LearnerView
 
 FEWEST = 20  # answers that a learning curve is made of
 RUNS = 10
@@ -36,14 +37,16 @@ def _limit_text(rule, wrong, judged, n):
 
 
 def _curve_text(learner, n):
-    labeled = np.sort(np.array(learner._order, dtype=np.intp))
-    counts = np.bincount(learner._codes[labeled], minlength=1)
+    view = LearnerView(learner)
+    labeled = np.sort(view.labeled)
+    codes = view.codes[labeled]
+    counts = np.bincount(codes, minlength=1)
     if len(labeled) < FEWEST or (counts > 1).sum() < 2:
         return (
             f"It takes {FEWEST} labels, of two classes at least, to say what more of "
             "them would bring."
         )
-    X, y = take(learner._pool.X, labeled), learner.classes_[learner._codes[labeled]]
+    X, y = take(view.X, labeled), learner.classes_[codes]
     step = len(labeled) // 4
     result = simulate(
         learner.estimator,
@@ -53,7 +56,7 @@ def _curve_text(learner, n):
         batch_size=step,
         budget=2 * step,
         scoring="accuracy",
-        random_state=learner._seed,
+        random_state=view.seed,
     )
     changed = _changed(learner, n)
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
@@ -68,17 +71,12 @@ def _curve_text(learner, n):
 
 def _changed(learner, n):
     # Share of the pool that was predicted otherwise before the last labels.
-    kept, left = list(learner._answers), n
-    while kept and left > 0:
-        left -= int(kept.pop().known.sum())
-    before = learner._aside()
-    before._learn_anew(kept)
+    view = LearnerView(learner)
+    before = view.before(n)
     if not hasattr(before, "estimator_"):
         return 1.0
-    rows = np.arange(learner._pool.n_rows)
-    now, then = (
-        in_chunks(learner._pool.X, rows, one.predict) for one in (learner, before)
-    )
+    rows = np.arange(view.n_rows)
+    now, then = (in_chunks(view.X, rows, one.predict) for one in (learner, before))
     return (now != then).mean()
 
 

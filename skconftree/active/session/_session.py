@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -16,9 +16,10 @@ from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._fingerprint import fingerprint
 from .._journal import Journal, JournalError, read_head
 from .._ledger import NOTHING, RULINGS, agreement
-from .._rows import readable, take
+from .._rows import n_rows_of, readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
+from ..pool._view import LearnerView
 from ._export import FORMATS
 from ._forecast import forecast_text
 from ._records import Progress, Question
@@ -69,6 +70,9 @@ class LabelingSession:
     shown : dict, frame or array-like, default=None
         A table with as many rows that people are shown in the place of X, and by which
         the rows are known again, such as the texts that X was made of.
+    columns : list of tuple (str, callable), default=None
+        For :meth:`why`, the name of each column of X and a function that writes a
+        number of the column, such as a date. None: names and numbers as X has them.
 
     Attributes
     ----------
@@ -115,6 +119,7 @@ class LabelingSession:
         ruling: Literal["last", "first", "majority"] = "last",
         repeat: float = 0.0,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
+        columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> None:
         if budget is not None and (not isinstance(budget, Integral) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
@@ -126,6 +131,7 @@ class LabelingSession:
             raise ValueError(f"annotator must be a name or None. Got {annotator!r}.")
         self.budget = None if budget is None else int(budget)
         self.annotator = annotator
+        self._columns = columns
         self._rules = [] if stop is None else read_rules(stop, learner.estimator)
         path, journal = os.fspath(path), None
         X = readable(X)
@@ -138,7 +144,7 @@ class LabelingSession:
                 check_pool(journal.head, pool, path)
                 y = start_labels(journal.head) if y is None else y
             learner.fit(X, y)
-            self._shown.check(learner._pool.n_rows)
+            self._shown.check(n_rows_of(X))
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -175,6 +181,7 @@ class LabelingSession:
         budget: int | None = None,
         annotator: str | None = None,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
+        columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> Self:
         """Go on with a journal.
 
@@ -193,6 +200,8 @@ class LabelingSession:
         annotator : str, default=None
             Who answers.
         shown : dict, frame or array-like, default=None
+            As at the beginning.
+        columns : list of tuple (str, callable), default=None
             As at the beginning.
 
         Returns
@@ -222,6 +231,7 @@ class LabelingSession:
             stop=stop or None,
             annotator=annotator,
             shown=shown,
+            columns=columns,
             **given,
         )
 
@@ -267,7 +277,7 @@ class LabelingSession:
     def _shape(self, asked):
         guess = probability = None
         if self._record.has_model:
-            X = take(self.learner._pool.X, np.array([asked.row]))
+            X = take(self._record.view.X, np.array([asked.row]))
             guess = self.learner.predict(X).tolist()[0]
             if hasattr(self.learner, "predict_proba"):
                 probability = float(self.learner.predict_proba(X).max())
@@ -361,7 +371,7 @@ class LabelingSession:
         return Progress(
             self._record.ledger.n_answers,
             self.budget,
-            self.learner._pool.n_rows,
+            self._record.view.n_rows,
             min(limits) if limits else None,
             ended,
         )
@@ -425,13 +435,7 @@ class LabelingSession:
             if question is None:
                 return []
             row = question.row
-        named = self._named_columns()
-        return reasons(self.learner, row, self._record.has_model, named)
-
-    def _named_columns(self):
-        # Name of each column of X, and a function that writes its numbers; None: as X
-        # has them.
-        return None
+        return reasons(self.learner, row, self._record.has_model, self._columns)
 
     def forecast(self, n: int = 20) -> str:
         """Say what the next labels would probably bring.
@@ -461,10 +465,11 @@ class LabelingSession:
             None until then, or if the classifier has none.
         """
         learner = self._record.whole_learner()
-        known = learner._codes[np.array(learner._order, dtype=np.intp)]
+        view = LearnerView(learner)
+        known = view.codes[view.labeled]
         if not hasattr(learner, "estimator_") or len(np.unique(known)) < 2:
             return None, None
-        X = learner._pool.X
+        X = view.X
         proba = None
         if hasattr(learner, "predict_proba"):
             proba = learner.predict_proba(X)

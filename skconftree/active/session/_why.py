@@ -5,6 +5,7 @@ import numpy as np
 from ..._compat import get_feature_names
 from .._estimators import final_step, has_leaves
 from .._rows import take
+from ..pool._view import LearnerView
 
 N_NEAR = 5
 MOST_TESTS = 12
@@ -29,7 +30,8 @@ def reasons(learner, row, has_model, named=None):
 def _of_leaf(learner, row, named):
     model = learner.estimator_
     final, seen = final_step(model)
-    X, codes = learner._pool.X, learner._codes
+    view = LearnerView(learner)
+    X, codes = view.X, view.codes
 
     def leaves(rows):
         return final.apply(seen(take(X, rows)))
@@ -85,11 +87,12 @@ def _tests(tree, leaf, named):
 
 
 def _of_neighbours(learner, row):
-    labeled = np.array(learner._order, dtype=np.intp)
+    view = LearnerView(learner)
+    labeled = view.labeled
     labeled = labeled[labeled != row]
-    away = learner._pool.embedding.squared_distances(row, labeled)
+    away = view.squared_distances(row, labeled)
     near = labeled[np.argsort(away, kind="stable")[:N_NEAR]]
-    classes = learner.classes_[learner._codes[near]].tolist()
+    classes = learner.classes_[view.codes[near]].tolist()
     told = ", ".join(
         f"row {other} ({label})"
         for other, label in zip(near.tolist(), classes, strict=True)

@@ -1,0 +1,116 @@
+"""The public face of an active learner, for sessions, journals and recorders."""
+
+import numpy as np
+
+from ...utils import to_json
+
+
+class LearnerView:
+    """What others may see of an active learner, and make it learn.
+
+    A learner that an interrupt has left in the midst of a step is settled first. Arrays
+    are read-only or copies.
+    """
+
+    def __init__(self, learner):
+        self._learner = learner
+
+    @property
+    def _settled(self):
+        if not self._learner._is_settled():
+            self._learner._settle_first()
+        return self._learner
+
+    # -- the pool ------------------------------------------------------------------
+
+    @property
+    def X(self):
+        """The pool."""
+        return self._learner._pool.X
+
+    @property
+    def n_rows(self):
+        """Rows of the pool."""
+        return self._learner._pool.n_rows
+
+    @property
+    def seed(self):
+        """What all random choices follow from."""
+        return self._learner._seed
+
+    @property
+    def start(self):
+        """The labels that the pool had at the start, a `Batch`."""
+        return self._learner._start
+
+    def squared_distances(self, row, rows):
+        """Squared distances of rows to another one, as strategies see them."""
+        return self._learner._pool.embedding.squared_distances(row, rows)
+
+    # -- what was learned ----------------------------------------------------------
+
+    @property
+    def answers(self):
+        """What was taught since `fit`, a list of `Batch`, one a call."""
+        return list(self._settled._answers)
+
+    @property
+    def labeled(self):
+        """Rows with a label, in the order in which they were learned."""
+        return np.array(self._settled._order, dtype=np.intp)
+
+    @property
+    def codes(self):
+        """Place of each row's label in `classes_`; -1 without one."""
+        return self._settled._codes.copy()
+
+    @property
+    def model(self):
+        """The classifier; None before there are labels of two classes."""
+        return self._settled._model()
+
+    @property
+    def description(self):
+        """The learner and its parameters, as a journal holds them."""
+        return to_json(self._learner, names=True)
+
+    # -- questions -----------------------------------------------------------------
+
+    def audit_rows(self, share):
+        """Draw the next question at random, in a share of the questions.
+
+        None if it is a question of the strategy.
+        """
+        return self._learner._audit_rows(self._learner.batch_size, share)
+
+    def look(self, rules, look):
+        """Call a function with the `QueryContext` that stopping rules look at."""
+        return self._learner._looked(rules, look)
+
+    # -- answers -------------------------------------------------------------------
+
+    def plain_label(self, label):
+        """A label as a journal holds it, None for none; an error if it is not valid."""
+        return self._learner._plain_label(label)
+
+    def learn(self, rows, labels, n_wrong):
+        """Learn the answers to a question; a label is None if the row was skipped.
+
+        `n_wrong` predictions among them were wrong, None if it was no audit.
+        """
+        self._learner._learn_told(rows, labels, n_wrong)
+
+    def replace_answers(self, told, seed):
+        """Learn lists of arguments of `learn` in the place of all former answers."""
+        self._learner._retell(told, seed)
+
+    def with_answers(self, rows, labels, n_wrong):
+        """Another learner that has learned more answers, as by `learn`."""
+        return self._settled._retold(rows, labels, n_wrong)
+
+    def before(self, n_labels):
+        """Another learner, as it was before the last labels."""
+        kept = self.answers
+        while kept and n_labels > 0:
+            n_labels -= int(kept.pop().known.sum())
+        return self._settled._with_answers(kept)
