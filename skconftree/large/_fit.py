@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
+from .._compat import _fit_context
 from ..ensemble.forest._classes import ConfidenceForestClassifier
 from ..tree._classes import ConfidenceTreeClassifier
 from ..tree.pruning._c45 import C45Pruning
+from ..utils._lock import learns
 from ._dask import DaskParts
 from ._dask_array import DaskArrays
 from ._parquet import ParquetParts
@@ -120,8 +121,18 @@ def fit(
             "memory is what fit of the estimator takes."
         )
     columns = _check_columns(parts, target, columns)
-    read: Any = partial(read_parts, parts, target, columns, temp_folder)
-    return estimator._fit(read)
+    return _fit(estimator, parts, target, columns, temp_folder)
+
+
+@_fit_context(prefer_skip_nested_validation=True)
+@learns
+def _fit(estimator, parts, target, columns, temp_folder):
+    # As the estimator's own fit does it.
+    growth = estimator._growth(stacklevel=4)
+    table = read_parts(
+        parts, target, columns, temp_folder, growth.request, stacklevel=4
+    )
+    return estimator._fit_table(growth, table, stacklevel=4)
 
 
 def _check_estimator(estimator):

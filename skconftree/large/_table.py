@@ -1,10 +1,12 @@
 """The table of a fit whose rows are in parts."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
 
 from ..tables._category_counts import CategoryCounts, count_categories
+from ..tables._coded_column import CodedColumn
 from ..tables._content_order import ContentOrder
 from ..tables._features import MAX_CATEGORIES, nominal_columns
 from ..tables._frames import Table, library_of
@@ -14,32 +16,90 @@ from ..tables._records import names_of
 from ..tables._schema import Schema
 from ..tables._strays import warn_of_strays
 from ..tables._weights import resolve_class_weight
-from ..tree._training import TrainingTable
+from ._coded_part import CodedPart
 from ._data import PartedData
-from ._rows import PartedRows
+from ._edges import ColumnValues
+from ._engine import LocalEngine
+from ._rows import Coding, CodingPart, Counting, Hashing, Reader
+from ._spill import make_arrays
 
 MOST_ROWS = (1 << 31) - 1
 
 
-class PartedTable(TrainingTable):
-    """A training table whose X is `PartedRows`, all of weight 1."""
+class PartedTable(NamedTuple):
+    """Rows in parts that trees are fitted to, all of weight 1.
+
+    `y` are indices of `classes`. `positions` says where each row of the parts comes,
+    -1 for one that is left out; None: all come as they are. Of the `n_given` rows they
+    are those at `places`. `categories` are how many rows have each; the file of codes
+    goes into the `folder`, unless it is None.
+    """
+
+    parts: object
+    y: np.ndarray
+    schema: Schema
+    classes: Classes
+    class_weight: np.ndarray | None
+    positions: np.ndarray | None
+    places: np.ndarray | slice
+    n_given: int
+    categories: CategoryCounts | None
+    reader: Reader
+    folder: str | os.PathLike[str] | None
+
+    # what a table in memory may have besides
+    weight, X_pool, relative, is_sparse = None, None, False, False
+
+    @property
+    def total(self):
+        """Weight of all rows."""
+        return float(len(self.y))
 
     def content_order(self):
         """The order of the rows by what they hold."""
-        return ContentOrder.of_hashes(*self.X.hashes(self.y))
+        first, second = np.empty((2, len(self.y)), dtype=np.uint64)
+        start = 0
+        for n, hashes in self.parts.map(
+            Hashing(self.reader), self._columns, self._labels, *self._by_row
+        ):
+            where = self._places(start, start + n)
+            first[where], second[where] = hashes
+            start += n
+        return ContentOrder.of_hashes(first, second)
 
     def at(self, places, weight=None):
         """Some of the rows, in another order; none has a weight."""
-        return self._replace(X=self.X.at(places), y=self.y[places])
+        positions = np.full(len(self.y), -1, dtype=np.int32)
+        positions[places] = np.arange(len(places), dtype=np.int32)
+        if self.positions is not None:
+            positions = np.where(
+                self.positions >= 0, positions[self.positions], np.int32(-1)
+            )
+        return self._replace(positions=positions, y=self.y[places])
 
     def identifying(self):
         """Which nominal columns tell rows apart rather than describe them."""
-        return self.X.categories.identifying(self.schema.features)
+        return self.categories.identifying(self.schema.features)
 
     def encode(self, settings, n_bins=0, team=None):
-        """Encode the table in passes over its parts."""
+        """Encode the table in passes over its parts.
+
+        A team reads a file in several places.
+        """
         features, n_classes = self.schema.features, len(self.classes)
-        engine, heads = self.X.encode(n_bins, self.y, n_classes, team)
+        coding, heads = self._make_coding(n_bins, team)
+        y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
+        n_levels = [head.n_levels for head in heads]
+        engine = self.parts.engine(
+            CodingPart(self.reader, coding, n_levels, n_classes),
+            self._columns,
+            self.positions,
+            self._labels.astype(y.dtype),
+            *self._by_row,
+        )
+        if engine is None:
+            part = CodedPart(self._codes(coding.made(), team), y, n_levels, n_classes)
+            engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
             engine,
             heads,
@@ -49,21 +109,85 @@ class PartedTable(TrainingTable):
             None if features is None else features.n_categories,
         )
 
+    @property
+    def _columns(self):
+        return list(self.schema.columns)
 
-def read_parts(
-    parts,
-    target,
-    columns,
-    temp_folder,
-    *,
-    caller,
-    categorical_features,
-    class_weight,
-    sample_weight_kind,
-    known=None,
-    stacklevel,
-):
+    @property
+    def _labels(self):
+        # Of each row of the parts.
+        return (
+            self.y if self.positions is None else self.y[np.maximum(self.positions, 0)]
+        )
+
+    @property
+    def _by_row(self):
+        # Which rows are learnt, if some are not.
+        if self.positions is None or len(self.y) == len(self.positions):
+            return ()
+        return (self.positions >= 0,)
+
+    def _places(self, start, stop):
+        # Where those of some rows come that are learnt.
+        if self.positions is None:
+            return slice(start, stop)
+        places = self.positions[start:stop]
+        return places[places >= 0]
+
+    def _make_coding(self, max_bins, team):
+        # What codes the columns, those of numbers in bins unless there are 0; and each
+        # column as a `CodedColumn` of one row.
+        features, n_features = self.schema.features, self.schema.n_features
+        nominal = np.zeros(n_features, bool)
+        n_levels = np.zeros(n_features, np.intp)
+        if features is not None:
+            nominal = features.is_categorical
+            n_levels[nominal] = features.n_categories[nominal] + 1
+        numeric = {j: ColumnValues(max_bins) for j in np.flatnonzero(~nominal)}
+        while asked := {j: one.question for j, one in numeric.items() if one.question}:
+            found = self.parts.total(
+                Counting(self.reader, asked), self._columns, *self._by_row, team=team
+            )
+            for j, one in found.items():
+                numeric[j].learn(one)
+        self._check_few(numeric, max_bins)
+        dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
+        heads = [
+            numeric[j].column(np.zeros(1, dtype))
+            if j in numeric
+            else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
+            for j, dtype in enumerate(dtypes)
+        ]
+        return Coding({j: one.coder() for j, one in numeric.items()}, dtypes), heads
+
+    def _check_few(self, numeric, max_bins):
+        many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
+        if many:
+            columns = self.schema.columns
+            names = ", ".join(repr(columns[j]) for j in many[:3])
+            more = ", ..." if len(many) > 3 else ""
+            raise ValueError(
+                f"More than 256 values are in {names}{more}, and parts cannot be put "
+                "in the order of each of them. Set max_bins, as in max_bins=255."
+            )
+
+    def _codes(self, coding, team):
+        codes = make_arrays(
+            [len(self.y)] * self.schema.n_features, coding.dtypes, self.folder
+        )
+
+        def write(frame, start, kept=None):
+            places = self._places(start, start + frame.shape[0])
+            for j, part in enumerate(coding(self.reader.read(frame, kept))):
+                codes[j][places] = part
+
+        self.parts.each(write, self._columns, *self._by_row, team=team)
+        return codes
+
+
+def read_parts(parts, target, columns, temp_folder, request, *, stacklevel):
     """Read a table in parts as `read_training` reads one in memory."""
+    caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MOST_ROWS:
         raise ValueError(
             f"There are {parts.n_rows} rows; fit takes from 1 to {MOST_ROWS}."
@@ -81,17 +205,17 @@ def read_parts(
         parts, columns, categorical_features, kept, caller, stacklevel + 1
     )
     return PartedTable(
-        X=PartedRows(parts, schema, caller, temp_folder, positions, categories),
-        y=y,
-        weight=None,
-        finite=False,  # nobody has looked
-        relative=False,
-        X_pool=None,
-        schema=schema,
-        classes=classes,
-        class_weight=class_weight,
-        places=slice(None) if kept is None else np.flatnonzero(kept),
-        n_given=parts.n_rows,
+        parts,
+        y,
+        schema,
+        classes,
+        class_weight,
+        positions,
+        slice(None) if kept is None else np.flatnonzero(kept),
+        parts.n_rows,
+        categories,
+        Reader(schema, caller),
+        temp_folder,
     )
 
 

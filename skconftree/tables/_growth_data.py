@@ -31,11 +31,6 @@ class Sample(NamedTuple):
     pool: float
     distinct: np.ndarray | None = None
 
-    @property
-    def n_rows_repeated(self):
-        """Weight of all rows."""
-        return float(self.class_counts.sum()) + self.pool
-
 
 class GrowthData(Protocol):
     """Rows with labels and weights, from which `grow` makes a tree.

@@ -24,10 +24,3 @@ def resolve_max_features(max_features, n_features):
 def count_limit(limit, most=MOST):
     """Give a largest number of something, which may be larger than there can be."""
     return None if limit is None else min(int(limit), most)
-
-
-def weight_limit(limit, total):
-    """Turn a size limit into a weight: a float is a fraction of the total."""
-    if isinstance(limit, Integral):
-        return float(limit)
-    return float(np.ceil(limit * total))

@@ -15,7 +15,7 @@ from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._grown import GrownClassifier
-from ._growth import check_stream, grow_model, grow_on
+from ._growth import TreeGrowth, check_stream, grow_on
 from ._limits import LeafLimits
 from ._model import NO_POOL, TreeModel
 from ._parameters import CONSTRAINTS, COUNTERPARTS
@@ -408,7 +408,7 @@ class ConfidenceTreeClassifier(
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _kind, _grow = TreeModel, staticmethod(grow_model)
+    _kind = TreeModel
 
     # -- what has been learnt -----------------------------------------------------
 
@@ -427,6 +427,9 @@ class ConfidenceTreeClassifier(
     )
 
     # -- learning -----------------------------------------------------------------
+
+    def _growth(self, stacklevel):
+        return TreeGrowth.of(self, stacklevel + 1)
 
     @learns
     def _answer_as(self, *said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Self
 
 from numpy.typing import ArrayLike
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
 from ..utils._learnt import LearntClassifier, learnt
-from ..utils._lock import learns, names_class
+from ..utils._lock import learns
 from ..utils._types import LabelsLike, TableLike
 from ._telling import telling
 from ._training import read_training
@@ -20,7 +19,8 @@ from ._training import read_training
 class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     """A classifier that grows from tables and streams of any kind.
 
-    A subclass has `_grow`, which makes a model of a table, and its class, `_kind`.
+    A subclass resolves parameters by `_growth`, which grows a model from a table, and
+    has the class of the model, `_kind`.
     """
 
     is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
@@ -39,7 +39,8 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     def _validate_params(self):
         validate_parameters(self)
 
-    @names_class
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
     def fit(
         self,
         X: TableLike,
@@ -76,15 +77,21 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        read = partial(read_training, X, y, sample_weight, X_pool)
-        return self._fit(read, X, y, sample_weight)
+        growth = self._growth(stacklevel=3)
+        table = read_training(X, y, sample_weight, X_pool, growth.request, stacklevel=3)
+        return self._fit_table(growth, table, X, y, sample_weight, stacklevel=3)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def _fit(self, read, X=None, y=None, sample_weight=None):
-        # Grow from what is read; callbacks are told of X and y.
+    def _growth(self, stacklevel):
+        # The parameters that are resolved before a table is read, which say what is
+        # read and grow the model from it.
+        raise NotImplementedError
+
+    def _fit_table(
+        self, growth, table, X=None, y=None, sample_weight=None, *, stacklevel
+    ):
+        # Grow the model and take it over; callbacks are told of X and y.
         with telling(self, X, y, sample_weight) as told:
-            model = self._grow(self, read, told=told, stacklevel=4)
+            model = growth.grow(table, told, stacklevel + 1)
             told.end(model)
         self._model = model
         return self

@@ -1,9 +1,12 @@
 """From what a tree estimator is given to its model."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
+from ..bounds import TreeDefaults
 from ..tables._schema import as_dense
 from ..tables._weights import UNEVEN, warn_of_no_split
 from ._limits import count_rows
@@ -18,82 +21,99 @@ from ._resolve import (
     tree_defaults,
 )
 from ._team import team_for
-from ._training import divide, leave_out
+from ._training import TableRequest, divide, leave_out, number_of_bins
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
 
 
-def grow_model(estimator, read, *, told, stacklevel):
-    """Grow the model of a tree from what `read` reads; callbacks are `told`.
+class TreeGrowth(NamedTuple):
+    """The parameters of a tree that are resolved before its table is read."""
 
-    `read` is `read_training` of all but parameters.
-    """
-    stacklevel += 1
-    caller = type(estimator).__name__
-    bound, criterion = resolve_statement(
-        estimator.bound,
-        estimator.criterion,
-        estimator.delta,
-        caller,
-        stacklevel=stacklevel,
-    )
-    pruning = resolve_pruning(
-        estimator.pruning, estimator.pruning_confidence, tree_defaults(bound)
-    )
-    table = read(
-        caller=caller,
-        categorical_features=estimator.categorical_features,
-        class_weight=estimator.class_weight,
-        sample_weight_kind=estimator.sample_weight_kind,
-        stacklevel=stacklevel,
-    )
-    kept = None
-    if estimator.honest_share > 0.0:
-        table, kept = divide(table, float(estimator.honest_share))
-    settings = resolve_settings(
-        estimator, bound, criterion, table.schema, table.total, table.relative
-    )
-    lookahead, pruning = resolve_lookahead(estimator, bound, pruning, settings, table)
-    shrinkage = resolve_shrinkage(estimator.shrinkage, bound)
-    left_out = leave_out(table, stacklevel)
-    lookahead = told.start_to_look(lookahead, table.X.shape[0] * table.X.shape[1])
-    plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
-    seed = check_random_state(estimator.random_state).randint(2**31 - 1)
-    n_bins = table.bins(settings, estimator.max_bins, stacklevel)
-    with team_for(table.X, estimator.n_jobs, lookahead) as team:
-        tree, taken_back = plan.grow(
-            table.encode(settings, n_bins, team),
-            seed,
-            lambda: table.rows,
-            spends=True,
-            team=team,
+    estimator: object
+    request: TableRequest
+    bound: object
+    criterion: str
+    defaults: TreeDefaults  # what "auto" means with the bound
+    pruning: object
+
+    @classmethod
+    def of(cls, estimator, stacklevel):
+        """Resolve them, or raise."""
+        request = TableRequest(
+            type(estimator).__name__,
+            estimator.categorical_features,
+            estimator.class_weight,
+            estimator.sample_weight_kind,
         )
-    honest_counts = None
-    if kept is not None:
-        honest_counts = count_rows(tree, *kept, table.finite)
-    grower = None
-    if remembers(estimator):
-        grower = remember(estimator, settings, tree, table)
-    model = TreeModel(
-        table.schema,
-        table.classes,
-        plan.resolved._replace(taken_back=taken_back),
-        tree,
-        len(table.y),
-        grower=grower,
-        waits=estimator.leaf_prediction == "auto",
-        honest_counts=honest_counts,
-        owner=estimator,
-    )
-    if (
-        table.relative
-        and bound is not None
-        and tree.node_count == 1 < tree.n_classes
-        and table.total < UNEVEN * len(table.y)
-    ):
-        warn_of_no_split(len(table.y), table.total, stacklevel=stacklevel + 1)
-    return model
+        bound, criterion = resolve_statement(
+            estimator.bound,
+            estimator.criterion,
+            estimator.delta,
+            request.caller,
+            stacklevel=stacklevel + 1,
+        )
+        defaults = tree_defaults(bound)
+        pruning = resolve_pruning(
+            estimator.pruning, estimator.pruning_confidence, defaults
+        )
+        return cls(estimator, request, bound, criterion, defaults, pruning)
+
+    def grow(self, table, told, stacklevel):
+        """Grow the model of a tree from a table; callbacks are `told`."""
+        stacklevel += 1
+        estimator, _, bound, criterion, defaults, pruning = self
+        held_out = None
+        if estimator.honest_share > 0.0:
+            table, held_out = divide(table, float(estimator.honest_share))
+        schema, total, n_rows = table.schema, table.total, len(table.y)
+        settings = resolve_settings(
+            estimator, bound, criterion, schema, total, table.relative
+        )
+        lookahead, pruning = resolve_lookahead(
+            estimator, defaults, pruning, settings, schema, total, n_rows
+        )
+        shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
+        left_out = leave_out(table, stacklevel)
+        lookahead = told.start_to_look(lookahead, n_rows * schema.n_features)
+        plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
+        seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+        n_bins = 0
+        if estimator.max_bins is not None:
+            n_bins = number_of_bins(table, settings, estimator.max_bins, stacklevel)
+        with team_for(table, estimator.n_jobs, lookahead) as team:
+            tree, taken_back = plan.grow(
+                table.encode(settings, n_bins, team),
+                seed,
+                lambda: table.rows,
+                spends=True,
+                team=team,
+            )
+        honest_counts = None
+        if held_out is not None:
+            honest_counts = count_rows(tree, *held_out, table.finite)
+        grower = None
+        if remembers(estimator):
+            grower = remember(estimator, settings, tree, table)
+        model = TreeModel(
+            schema,
+            table.classes,
+            plan.resolved._replace(taken_back=taken_back),
+            tree,
+            n_rows,
+            grower=grower,
+            waits=estimator.leaf_prediction == "auto",
+            honest_counts=honest_counts,
+            owner=estimator,
+        )
+        if (
+            table.relative
+            and bound is not None
+            and tree.node_count == 1 < tree.n_classes
+            and total < UNEVEN * n_rows
+        ):
+            warn_of_no_split(n_rows, total, stacklevel=stacklevel + 1)
+        return model
 
 
 def check_stream(estimator, classes, X_pool):

@@ -3,6 +3,7 @@
 What one of them may be beside another is checked where they are resolved (`_resolve`).
 """
 
+import math
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -13,7 +14,7 @@ from ..bounds._base import BaseBound
 from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
-from ..tables._inputs import LARGEST, count_limit, resolve_max_features, weight_limit
+from ..tables._inputs import LARGEST, MOST, resolve_max_features
 from ..tables._weights import KINDS, NEGLIGIBLE
 from ._settings import FIRST_CUTS
 from .pruning._base import BasePruning
@@ -79,19 +80,21 @@ class Parameter(NamedTuple):
 
     `allowed` are constraints as scikit-learn's. `settings` says what it becomes in
     `GrowthSettings`, by name: functions of its value and the `Growth`. There are none
-    of what does not concern the growth of a tree from given rows.
+    of what does not concern the growth of a tree from given rows. Those of
+    `stream_settings` concern growth row by row only.
     """
 
     allowed: list
     settings: dict[str, Callable] = {}
+    stream_settings: dict[str, Callable] = {}
 
 
 def _number(value, growth):
     return float(value)
 
 
-def _count(value, growth):
-    return count_limit(value)
+def _count(value, growth, most=MOST):
+    return None if value is None else min(int(value), most)
 
 
 def _least_weight(harmless):
@@ -104,10 +107,11 @@ def _least_weight(harmless):
     def weight(limit, growth):
         if growth.total is None:  # minus a fraction of all weight
             return float(limit) if isinstance(limit, Integral) else -float(limit)
-        found = weight_limit(limit, growth.total)
-        if growth.relative and found <= harmless:
+        if not isinstance(limit, Integral):
+            limit = math.ceil(limit * growth.total)
+        if growth.relative and limit <= harmless:
             return NEGLIGIBLE * growth.total
-        return found
+        return float(limit)
 
     return weight
 
@@ -177,7 +181,7 @@ def _drift(given, growth):
         weighs = growth.bound is not None and growth.bound.uses_pool
         repairs = growth.total is None and not (growth.is_limited or weighs)
         given = "local" if repairs else None
-    return resolve_detector(given)
+    return None if given is None else resolve_detector(given)
 
 
 PARAMETERS = {
@@ -243,7 +247,7 @@ PARAMETERS = {
     ),
     "grace_period": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="right"), StrOptions({"auto"})],
-        {
+        stream_settings={
             "grace_period": _grace_period,
             "grace_limit": _grace_limit,
             "root_grace": _root_grace,
@@ -255,7 +259,7 @@ PARAMETERS = {
     ),
     "leaf_memory": Parameter(
         [StrOptions({"auto", *ROW_LIMIT})],
-        {
+        stream_settings={
             "gaussian": lambda memory, growth: memory == "gaussian",
             "row_limit": _row_limit,
             "kept_rows": _kept_rows,
@@ -263,15 +267,19 @@ PARAMETERS = {
     ),
     "max_bytes": Parameter(
         [Interval(Integral, MIN_BYTES, None, closed="left"), None],
-        {"max_bytes": lambda most, growth: count_limit(most, sys.maxsize - 1)},
+        stream_settings={
+            "max_bytes": lambda most, growth: _count(most, growth, sys.maxsize - 1)
+        },
     ),
     "leaf_prediction": Parameter(
         [StrOptions({"auto", "majority", "nb", "nba"})],
-        {"leaf_prediction": lambda name, growth: "nba" if name == "auto" else name},
+        stream_settings={
+            "leaf_prediction": lambda name, growth: "nba" if name == "auto" else name
+        },
     ),
     "drift": Parameter(
         [StrOptions({"local", *DETECTORS}), BaseDetector, LocalRepair, None],
-        {"drift": _drift},
+        {"drift": _drift},  # checks the detector, in `fit` too
     ),
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),
     "sample_weight_kind": Parameter([StrOptions(set(KINDS))]),
@@ -280,8 +288,13 @@ PARAMETERS = {
 }
 CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
 # One row for each of the settings that come of a parameter.
-RESOLVERS = tuple(
+BATCH_RESOLVERS = tuple(
     (setting, name, resolve)
-    for name, one in PARAMETERS.items()
-    for setting, resolve in one.settings.items()
+    for name, parameter in PARAMETERS.items()
+    for setting, resolve in parameter.settings.items()
+)
+RESOLVERS = BATCH_RESOLVERS + tuple(
+    (setting, name, resolve)
+    for name, parameter in PARAMETERS.items()
+    for setting, resolve in parameter.stream_settings.items()
 )

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from .._compat import InvalidParameterError
 from ..bounds import TreeDefaults
 from ..bounds._registry import resolve_bound
-from ._parameters import RESOLVERS, Growth
+from ._parameters import BATCH_RESOLVERS, RESOLVERS, Growth
 from ._settings import GrowthSettings
 
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
@@ -35,9 +35,9 @@ def tree_defaults(bound):
     return TreeDefaults() if bound is None else bound.defaults
 
 
-def resolve_shrinkage(shrinkage, bound):
+def resolve_shrinkage(shrinkage, defaults):
     """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above."""
-    return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
+    return float(defaults.shrinkage if shrinkage == "auto" else shrinkage)
 
 
 def resolve_settings(
@@ -53,7 +53,8 @@ def resolve_settings(
 ):
     """Resolve the parameters of a growth, which have been checked.
 
-    Bound and criterion are what `resolve_statement` gives.
+    Bound and criterion are what `resolve_statement` gives. A growth from a table, whose
+    `total` weight is known, has no settings of growth row by row.
     """
     nominal, defaults = schema.features is not None, tree_defaults(bound)
     growth = Growth(
@@ -68,13 +69,13 @@ def resolve_settings(
         estimator.max_bytes is not None,
         rate,
     )
-    separate = bound is not None and not bound.counts_every_row
-    settings = {
-        "criterion": criterion,
-        "bound": bound,
-        "inherited": INHERITED if separate else math.inf,
-    }
-    for setting, name, resolve in RESOLVERS:
+    settings = {"criterion": criterion, "bound": bound}
+    resolvers = BATCH_RESOLVERS
+    if total is None:
+        resolvers = RESOLVERS
+        separate = bound is not None and not bound.counts_every_row
+        settings["inherited"] = INHERITED if separate else math.inf
+    for setting, name, resolve in resolvers:
         settings[setting] = resolve(getattr(estimator, name), growth)
     return GrowthSettings(**settings)
 

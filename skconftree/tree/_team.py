@@ -2,8 +2,6 @@
 
 from contextlib import nullcontext
 
-from scipy.sparse import issparse
-
 from ..utils._team import Team, number_of_threads
 
 # Values of a table from which on threads are worth what it takes to start them and to
@@ -11,13 +9,14 @@ from ..utils._team import Team, number_of_threads
 WORTH_A_TEAM, WORTH_WITH_LOOKAHEAD = 262_144, 32_768
 
 
-def team_for(X, n_jobs, lookahead):
+def team_for(table, n_jobs, lookahead):
     """Make a context that gives the threads to grow a tree with, None if it is one.
 
     The tree does not depend on it.
     """
     least = WORTH_A_TEAM if lookahead is None else WORTH_WITH_LOOKAHEAD
-    is_left_to_one = issparse(X) or X.shape[0] * X.shape[1] < least
+    n_values = len(table.y) * table.schema.n_features
+    is_left_to_one = n_values < least or table.is_sparse
     if is_left_to_one and n_jobs != 0:  # which is an error; to ask joblib takes a while
         return nullcontext()
     n_threads = number_of_threads(n_jobs)

@@ -40,7 +40,6 @@ class Silence:
         Return how it looks ahead, or None if it does not; what is returned tells how
         far its levels are.
         """
-        self.start()
         return lookahead
 
     def end(self, model):
@@ -89,7 +88,8 @@ class Telling(Silence):
 
     def start_to_look(self, lookahead, n_values):
         if lookahead is None or n_values < LONG:
-            return super().start_to_look(lookahead, n_values)
+            self.start()
+            return lookahead
         with paused(self._estimator):
             self._begin_fit(lookahead.n_levels)
             for _ in range(lookahead.n_levels):

@@ -17,8 +17,22 @@ from ..tables._sparse import rows_at, take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
 
 
+class TableRequest(NamedTuple):
+    """What the parameters of an estimator say about the table that `fit` reads.
+
+    `caller` is the name of the estimator, for errors. `known` has schema and classes of
+    trees that there are, beside which others are to be grown from the same rows.
+    """
+
+    caller: str
+    categorical_features: object
+    class_weight: object
+    sample_weight_kind: str
+    known: tuple[Schema, Classes] | None = None
+
+
 class TrainingTable(NamedTuple):
-    """Rows that trees are fitted to; none of them has weight 0.
+    """Rows in memory that trees are fitted to; none of them has weight 0.
 
     `y` are indices of `classes`, weights frequencies, `relative` if they were given as
     relative ones. `finite`: no row that was given has a NaN. Of the `n_given` rows they
@@ -52,6 +66,11 @@ class TrainingTable(NamedTuple):
         """Number of columns."""
         return self.schema.n_features
 
+    @property
+    def is_sparse(self):
+        """Whether the rows are those of a sparse table."""
+        return issparse(self.X)
+
     def content_order(self):
         """The order of the rows by what they hold; `y` are 16 bits wide."""
         return ContentOrder(*self.rows)
@@ -73,7 +92,7 @@ class TrainingTable(NamedTuple):
         return MemoryData(
             self.X,
             self.y,
-            len(self.classes),
+            len(self.classes.names),
             sample_weight=self.weight,
             class_weight=self.class_weight,
             X_pool=self.X_pool if settings.uses_pool else None,
@@ -82,24 +101,23 @@ class TrainingTable(NamedTuple):
             team=team,
         )
 
-    def bins(self, settings, max_bins, stacklevel):
-        """Say how many bins a feature has, 0 if each value counts, or warn of it."""
-        if max_bins is None:
-            return 0
-        if issparse(self.X):
-            why = "X is sparse"
-        elif settings.random_cuts:
-            why = "splitter='random' draws the cuts"
-        elif settings.uses_pool and self.X_pool is not None:
-            why = "the bound weighs the rows of X_pool"
-        else:
-            return max_bins
-        warnings.warn(
-            f"max_bins={max_bins} has no effect: {why}, and every value is examined.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
-        return 0
+
+def number_of_bins(table, settings, max_bins, stacklevel):
+    """Return how many bins a feature has; 0, with a warning, if each value counts."""
+    if table.is_sparse:
+        why = "X is sparse"
+    elif settings.random_cuts:
+        why = "splitter='random' draws the cuts"
+    elif settings.uses_pool and table.X_pool is not None:
+        why = "the bound weighs the rows of X_pool"
+    else:
+        return max_bins
+    warnings.warn(
+        f"max_bins={max_bins} has no effect: {why}, and every value is examined.",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return 0
 
 
 class KeptRows(NamedTuple):
@@ -137,24 +155,9 @@ def divide(table, honest_share):
     return table._replace(X=X, y=y, weight=rest, schema=schema), kept
 
 
-def read_training(
-    X,
-    y,
-    sample_weight,
-    X_pool,
-    *,
-    caller,
-    categorical_features,
-    class_weight,
-    sample_weight_kind,
-    known=None,
-    stacklevel,
-):
-    """Read and check what a user gives to `fit`.
-
-    `known` has schema and classes of trees that there are, beside which others are to
-    be grown from the same rows.
-    """
+def read_training(X, y, sample_weight, X_pool, request, *, stacklevel):
+    """Read and check what a user gives to `fit`; the `request` is a `TableRequest`."""
+    caller, categorical_features, class_weight, sample_weight_kind, known = request
     known_schema, known_classes = (None, None) if known is None else known
     if known is None:
         X, finite, schema = Schema.first(
@@ -211,11 +214,12 @@ def read_training(
 
 def leave_out(table, stacklevel):
     """Find the columns that would tell the rows apart and say nothing of others."""
-    features, names = table.schema.features, table.schema.columns
+    features = table.schema.features
     if features is None:
         return None
     left_out = table.identifying()
     if left_out.any():
+        names = table.schema.columns
         named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
         columns = "column" if left_out.sum() == 1 else "columns"
         categories = features.categories

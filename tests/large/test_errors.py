@@ -133,14 +133,14 @@ def test_values_and_labels_that_are_invalid(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read(path, monkeypatch):
-    from skconftree.large import _rows
+    from skconftree.large import _table
 
     def encode(self, *given):
         pq.write_table(table().slice(0, 500), path)
         return kept(self, *given)
 
-    kept = _rows.PartedRows.encode
-    monkeypatch.setattr(_rows.PartedRows, "encode", encode)
+    kept = _table.PartedTable.encode
+    monkeypatch.setattr(_table.PartedTable, "encode", encode)
     refuses(fitted(), path, "has changed while it was read", RuntimeError)
 
 

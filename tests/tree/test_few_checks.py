@@ -19,7 +19,7 @@ from skconftree._compat import (
 from skconftree.tables._label_values import check_labels, encode_labels
 from skconftree.tables._labels import Classes
 from skconftree.tree import BasePruning
-from skconftree.tree._training import read_training
+from skconftree.tree._training import TableRequest, read_training
 
 ROWS = np.array([[0.5, 1.0], [1.5, -1.0], [2.5, 0.0], [3.5, 4.0]])
 
@@ -123,17 +123,8 @@ def test_labels_that_are_not_looked_at_are_classes(n_rows, n_classes, kind):
 
 
 def read(X, y):
-    return read_training(
-        X,
-        y,
-        None,
-        None,
-        caller="Tree",
-        categorical_features="from_dtype",
-        class_weight=None,
-        sample_weight_kind="frequency",
-        stacklevel=1,
-    )
+    request = TableRequest("Tree", "from_dtype", None, "frequency")
+    return read_training(X, y, None, None, request, stacklevel=1)
 
 
 @pytest.mark.parametrize(

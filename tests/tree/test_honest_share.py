@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tables._keeping_back import keep_back
-from skconftree.tree._training import divide, read_training
+from skconftree.tree._training import TableRequest, divide, read_training
 
 
 def noisy(n=600, seed=0):
@@ -221,17 +221,8 @@ def test_one_row_at_least_grows_the_tree():
 def test_division_of_a_table():
     X, y = load_iris(return_X_y=True)
     X = X.astype(np.float32)
-    table = read_training(
-        X,
-        y,
-        None,
-        None,
-        caller="Tree",
-        categorical_features=None,
-        class_weight=None,
-        sample_weight_kind="frequency",
-        stacklevel=1,
-    )
+    request = TableRequest("Tree", None, None, "frequency")
+    table = read_training(X, y, None, None, request, stacklevel=1)
     rest, kept = divide(table, 0.5)
     assert len(rest.y) + len(kept.y) == 150
     rows = [*zip(*rest.X.T.tolist(), rest.y, strict=True)]

@@ -185,8 +185,18 @@ def test_what_counts_as_evidence_is_the_bound_s_business(bound, expected):
     assert not set(names) & settings.values().keys()
 
 
+STREAM_SETTINGS = {
+    "inherited",
+    *(name for parameter in PARAMETERS.values() for name in parameter.stream_settings),
+}
+
+
 def test_every_setting_has_one_origin():
-    made = [name for one in PARAMETERS.values() for name in one.settings]
+    made = [
+        name
+        for parameter in PARAMETERS.values()
+        for name in [*parameter.settings, *parameter.stream_settings]
+    ]
     # Of the statement that decides, and what no parameter changes.
     others = ["criterion", "bound", "inherited", "max_bins"]
     assert sorted(made + others) == sorted(NAMES)
@@ -249,8 +259,16 @@ def resolved(
     ids=str,
 )
 def test_parameters_are_resolved(given, expected):
+    if expected.keys() & STREAM_SETTINGS:
+        given = {"total": None} | given
     values = resolved(**given)
     assert {name: values[name] for name in expected} == expected
+
+
+def test_growth_from_a_table_has_no_settings_of_streams():
+    values = resolved(max_bytes=10**6, grace_period=7, leaf_memory="gaussian")
+    defaults = GrowthSettings().values()
+    assert all(values[name] == defaults[name] for name in STREAM_SETTINGS)
 
 
 def test_a_detector_is_a_copy():

@@ -26,7 +26,7 @@ from ...utils._learnt import learnt
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
-from ._growth import grow_forest, grow_forest_on
+from ._growth import ForestGrowth, grow_forest_on
 from ._model import ForestModel
 from ._parameters import TREE_PARAMETERS
 from ._prediction import ForestPrediction
@@ -318,7 +318,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    _kind, _grow = ForestModel, staticmethod(grow_forest)
+    _kind = ForestModel
 
     # -- what has been learnt -----------------------------------------------------
 
@@ -330,6 +330,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
 
     # -- learning -----------------------------------------------------------------
+
+    def _growth(self, stacklevel):
+        return ForestGrowth.of(self, stacklevel + 1)
 
     def partial_fit(
         self,

@@ -1,6 +1,7 @@
 """From what a forest is given to its model."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,7 +16,7 @@ from ...tree._resolve import (
     resolve_statement,
     tree_defaults,
 )
-from ...tree._training import leave_out
+from ...tree._training import TableRequest, leave_out, number_of_bins
 from ...tree.pruning._registry import resolve_pruning
 from .._bootstrap import tree_seed
 from ._model import ForestModel, OutOfBag
@@ -25,95 +26,117 @@ from ._sampling import Sampler, number_of_draws
 from ._side_by_side import NewTree, SharedTable, grow_trees, rows_of_sample
 
 
-def grow_forest(forest, read, *, told, stacklevel):
-    """Grow the model of a forest from what `read` reads; callbacks are `told`.
+class ForestGrowth(NamedTuple):
+    """The parameters of a forest that are resolved before its table is read.
 
-    `read` is `read_training` of all but parameters.
+    There are a `statement`, what decides a split and what measures it, and a pruning
+    for each bound in turn. `kept` are the trees that stay, with ``warm_start=True``.
     """
-    stacklevel += 1
-    caller, before = type(forest).__name__, forest._model
-    kept = trees_to_keep(forest, stacklevel)
-    parameters = tree_parameters(forest)
-    statements = _statements(forest, parameters, stacklevel)
-    prunings = [
-        resolve_pruning(forest.pruning, forest.pruning_confidence, tree_defaults(bound))
-        for bound, _ in statements
-    ]
-    table = read(
-        caller=caller,
-        categorical_features=forest.categorical_features,
-        class_weight=parameters[0]["class_weight"],
-        sample_weight_kind=forest.sample_weight_kind,
-        known=(before.schema, before.classes) if kept else None,
-        stacklevel=stacklevel,
-    )
-    table = table._replace(y=table.y.astype(np.uint16))
-    seed = before.seed if kept else _draw_seed(forest)
-    left_out = leave_out(table, stacklevel)
-    sampler, order, sample, total = _make_sampler(forest, table, seed)
-    tables, plans = {}, []
-    for one, (bound, criterion), pruning in zip(
-        parameters, statements, prunings, strict=True
-    ):
-        settings = resolve_settings(
-            ConfidenceTreeClassifier(**one),
-            bound,
-            criterion,
-            table.schema,
-            total,
-            table.relative and sampler is None,
-            in_forest=True,
-        )
-        with_pool = table.X_pool is not None and settings.uses_pool
-        if with_pool not in tables:
-            n_bins = table.bins(settings, forest.max_bins, stacklevel)
-            tables[with_pool] = SharedTable(sample, settings, n_bins)
-        shrinkage = resolve_shrinkage(forest.shrinkage, bound)
-        plan = Plan(settings, pruning, shrinkage, left_out=left_out)
-        plans.append((tables[with_pool], plan))
-    n_bounds = len(plans)
-    new_trees = [
-        NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])
-        for index in range(len(kept), forest.n_estimators)
-    ]
 
-    rate = _rate(forest)
+    forest: object
+    request: TableRequest
+    kept: list
+    parameters: list
+    statements: list
+    prunings: list
 
-    def model_of(grown):
-        trees = [
-            _model_of_tree(
-                parameters[new.index % n_bounds], sample, sampler, new, tree, rate
+    @classmethod
+    def of(cls, forest, stacklevel):
+        """Resolve them, or raise."""
+        kept = trees_to_keep(forest, stacklevel + 1)
+        parameters = tree_parameters(forest)
+        statements = _statements(forest, parameters, stacklevel + 1)
+        prunings = [
+            resolve_pruning(
+                forest.pruning, forest.pruning_confidence, tree_defaults(bound)
             )
-            for new, tree in zip(new_trees, grown, strict=False)
+            for bound, _ in statements
         ]
-        return ForestModel(
-            table.schema,
-            table.classes,
-            seed,
-            parameters,
-            [plan.resolved for _, plan in plans],
-            kept + trees,
-            len(table.y),
-            listed=isinstance(forest.bound, list | tuple),
-            sampler=sampler,
+        before = forest._model
+        request = TableRequest(
+            type(forest).__name__,
+            forest.categorical_features,
+            parameters[0]["class_weight"],
+            forest.sample_weight_kind,
+            (before.schema, before.classes) if kept else None,
         )
+        return cls(forest, request, kept, parameters, statements, prunings)
 
-    grown = grow_trees(
-        sampler,
-        new_trees,
-        count_repeats=forest.count_repeats,
-        by_sample=forest.class_weight == "balanced_subsample",
-        n_jobs=forest.n_jobs,
-        verbose=forest.verbose,
-        told=told,
-        model_of=model_of,
-    )
-    model = model_of(grown)
-    if forest.oob_score:
-        model.out_of_bag = _out_of_bag(
-            forest, model, table, order, sample.X, stacklevel
+    def grow(self, table, told, stacklevel):
+        """Grow the model of a forest from a table; callbacks are `told`."""
+        stacklevel += 1
+        forest, _, kept, parameters, statements, prunings = self
+        table = table._replace(y=table.y.astype(np.uint16))
+        seed = forest._model.seed if kept else _draw_seed(forest)
+        left_out = leave_out(table, stacklevel)
+        sampler, order, sample, total = _make_sampler(forest, table, seed)
+        tables, plans = {}, []
+        for template, (bound, criterion), pruning in zip(
+            parameters, statements, prunings, strict=True
+        ):
+            settings = resolve_settings(
+                ConfidenceTreeClassifier(**template),
+                bound,
+                criterion,
+                table.schema,
+                total,
+                table.relative and sampler is None,
+                in_forest=True,
+            )
+            with_pool = table.X_pool is not None and settings.uses_pool
+            if with_pool not in tables:
+                n_bins = 0
+                if forest.max_bins is not None:
+                    n_bins = number_of_bins(
+                        table, settings, forest.max_bins, stacklevel
+                    )
+                tables[with_pool] = SharedTable(sample, settings, n_bins)
+            shrinkage = resolve_shrinkage(forest.shrinkage, tree_defaults(bound))
+            plan = Plan(settings, pruning, shrinkage, left_out=left_out)
+            plans.append((tables[with_pool], plan))
+        n_bounds = len(plans)
+        new_trees = [
+            NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])
+            for index in range(len(kept), forest.n_estimators)
+        ]
+
+        rate = _rate(forest)
+
+        def model_of(grown):
+            trees = [
+                _model_of_tree(
+                    parameters[new.index % n_bounds], sample, sampler, new, tree, rate
+                )
+                for new, tree in zip(new_trees, grown, strict=False)
+            ]
+            return ForestModel(
+                table.schema,
+                table.classes,
+                seed,
+                parameters,
+                [plan.resolved for _, plan in plans],
+                kept + trees,
+                len(table.y),
+                listed=isinstance(forest.bound, list | tuple),
+                sampler=sampler,
+            )
+
+        grown = grow_trees(
+            sampler,
+            new_trees,
+            count_repeats=forest.count_repeats,
+            by_sample=forest.class_weight == "balanced_subsample",
+            n_jobs=forest.n_jobs,
+            verbose=forest.verbose,
+            told=told,
+            model_of=model_of,
         )
-    return model
+        model = model_of(grown)
+        if forest.oob_score:
+            model.out_of_bag = _out_of_bag(
+                forest, model, table, order, sample.X, stacklevel
+            )
+        return model
 
 
 def _rate(forest):

@@ -95,7 +95,7 @@ def grow(
         has_pool=has_pool,
         integral=data.is_whole,
         weighted=sample.weight is not None,
-        largest_count=int(sample.n_rows_repeated),
+        largest_count=int(root_weight + sample.pool),
         weight=root_weight if distinct is None else float(distinct.sum()),
         total_weight=total_weight,
         min_weight=_weight(settings.min_samples_leaf, root_weight),
