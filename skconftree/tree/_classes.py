@@ -138,7 +138,9 @@ class ConfidenceTreeClassifier(
         proportions of a parent with n rows to those of its child counts
         ``n / (n + shrinkage)``. So a leaf of few rows says less than its proportions
         do. ``"auto"`` is 10 for ``bound="gtest"``, else 0: proportions as they are.
-        It changes neither tests nor counts. `partial_fit` ends it.
+        It changes neither tests nor counts. A fitted tree keeps it in `partial_fit`,
+        for later splits too, unless `drift` is set; one that starts with
+        `partial_fit` has none.
     lookahead : int or "auto", default="auto"
         `fit` only. Number of levels of the tree, from the children of the root down, in
         which the growth looks ahead; the root is chosen without, as that keeps it the
@@ -273,7 +275,8 @@ class ConfidenceTreeClassifier(
     pruning_ : pruning object or None
         The resolved pruning, `pruning_confidence` included.
     shrinkage_ : float
-        The resolved shrinkage of `tree_`; 0 once `partial_fit` has been called.
+        The resolved shrinkage of `tree_`; 0 of a tree that started with `partial_fit`,
+        or learned rows with `drift` set.
     lookahead_ : int
         The resolved number of levels at which `fit` looked ahead; 0 in `partial_fit`.
     tree_ : Tree
@@ -450,8 +453,8 @@ class ConfidenceTreeClassifier(
 
         Rows are learnt one by one in their order: a stream gives the same tree,
         bit for bit, however it is cut into calls. After `fit` the fitted leaves
-        grow on, and `shrinkage` ends. Splits are never removed. Parameters of the
-        growth are those of the first call.
+        grow on, and `shrinkage` stays unless `drift` is set. Splits are never removed.
+        Parameters of the growth are those of the first call.
 
         Parameters
         ----------

@@ -257,9 +257,10 @@ class TreeModel(Lockable):
     def begin(self, schema):
         """Become a model that is about to learn rows with such columns."""
         self.schema, self.honest_counts = schema, None
-        if self.grower.tree.shrinkage > 0.0:
-            # a leaf that grows would carry along what its ancestors knew long ago
-            self.grower.tree._shrunk_by(0.0)
+        tree = self.grower.tree
+        if tree.shrinkage > 0.0 and self.watched_by is not None:
+            # a leaf would carry along what its ancestors knew before a drift
+            tree._shrunk_by(0.0)
 
     @learns
     def end_shrinkage(self):

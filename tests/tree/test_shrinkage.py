@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound
 from skconftree.bounds._registry import BOUNDS
+from skconftree.drift import DDM
 from skconftree.tree import export_text, node_table
 
 
@@ -173,20 +174,132 @@ def test_text_and_table_name_the_class_that_is_predicted():
     )
 
 
-def test_partial_fit_ends_it():
+def ancestors(parent, node):
+    found = [node]
+    while parent[found[-1]] >= 0:
+        found.append(parent[found[-1]])
+    return found
+
+
+@pytest.mark.parametrize("prediction", ["majority", "nba"])
+@pytest.mark.parametrize("weight", [1.0, 2.5])
+def test_a_row_hardly_changes_the_probabilities_of_other_leaves(prediction, weight):
     X, y = noisy()
-    model = ConfidenceTreeClassifier(leaf_prediction="majority").fit(X[:300], y[:300])
+    model = ConfidenceTreeClassifier(bound=None, max_depth=5, shrinkage=10.0)
+    model.set_params(leaf_prediction=prediction).fit(X[:200], y[:200])
+    assert model.get_n_leaves() > 10
+    for i in range(200, 240):
+        before, leaf = model.predict_proba(X), model.apply(X)
+        counts, parent = model.tree_.counts.sum(axis=1), model.tree_.parent
+        model.partial_fit(X[[i]], y[[i]], sample_weight=[weight])
+        change = np.abs(model.predict_proba(X) - before).max(axis=1)
+        path = ancestors(parent, leaf[i])
+        for j in np.flatnonzero(leaf != leaf[i]):
+            common = next(one for one in ancestors(parent, leaf[j]) if one in path)
+            assert change[j] <= weight / counts[common]
+    assert model.shrinkage_ == 10.0
+
+
+def test_later_splits_are_shrunk_too():
+    X, y = noisy(1200)
+    model = ConfidenceTreeClassifier(bound=None, max_depth=2, shrinkage=7.0)
+    model.set_params(grace_period=20, leaf_prediction="majority")
+    model.fit(X[:200], y[:200])
+    n = model.tree_.node_count
+    model.set_params(max_depth=None).partial_fit(X[200:], y[200:])
+    tree = model.tree_
+    assert tree.node_count > n
+    np.testing.assert_allclose(tree.value, shrunk_slowly(tree, 7.0), atol=1e-12)
+    np.testing.assert_allclose(tree.counts[0].sum(), 1200.0)
+    assert pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(model)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 8, 9, 17, 140, 300])
+def test_the_path_of_a_leaf_gives_what_the_whole_tree_gives(k):
+    """To the bit: rows alone, rows in a table, before and after a look at the tree."""
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(3 * k + 200, 2)).astype(np.float32)
+    y = np.concatenate([np.arange(k), rng.integers(0, k, len(X) - k)])
+    weight = rng.uniform(0.5, 2.0, len(X))
+    options = {"max_depth": 6, "shrinkage": 3.0, "leaf_prediction": "majority"}
+    class_weight = dict(enumerate(rng.uniform(0.5, 2.0, k)))
+    model = ConfidenceTreeClassifier(bound=None, class_weight=class_weight, **options)
+    model.fit(X, y, weight)
+    n_fitted = model.tree_.node_count
+    for i in range(6):
+        row = X[[i]] + np.float32(0.1)
+        other = pickle.loads(pickle.dumps(model))
+        alone = model.predict_proba(row)  # by its path
+        assert model.predict(row) == alone.argmax(axis=1)
+        whole = model.tree_.value[model.apply(row)]
+        np.testing.assert_array_equal(alone, whole)
+        np.testing.assert_array_equal(model.predict_proba(row), whole)
+        told = model.partial_fit_predict(row, y[[i]], sample_weight=weight[[i]])
+        assert told == alone.argmax(axis=1)
+        other.partial_fit(row, y[[i]], sample_weight=weight[[i]])
+        assert pickle.dumps(other) == pickle.dumps(model)
+    assert model.tree_.node_count >= n_fitted > 3
+
+
+def test_a_chain_that_is_deeper_than_a_block_of_the_path():
+    X = np.arange(400.0)[:, None]
+    y = np.arange(400) % 2
+    model = ConfidenceTreeClassifier(bound=None, shrinkage=2.0, pruning=None)
+    model.set_params(leaf_prediction="majority", max_features=1).fit(X, y)
+    model.partial_fit(X[:1], y[:1])
+    assert model.get_depth() > 256
+    deepest = X[[int(model.tree_.depth[model.apply(X)].argmax())]]
+    model.partial_fit(X[:1], y[:1])
+    alone = model.predict_proba(deepest)
+    np.testing.assert_array_equal(alone, model.tree_.value[model.apply(deepest)])
+
+
+def test_a_fitted_tree_that_can_grow_predicts_as_before():
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(leaf_prediction="majority").fit(X, y)
     before = model.predict_proba(X)
-    model.partial_fit(X[300:301], y[300:301])
+    value = model.tree_.value.copy()
+    model.partial_fit(X[:1], y[:1], sample_weight=[0.0])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    np.testing.assert_array_equal(model.predict_proba(X[:1]), before[:1])
+    np.testing.assert_array_equal(model.tree_.value, value)
+
+
+def test_every_way_to_learn_and_read_agrees():
+    X, y = mixed()
+    codes = {"leaf_prediction": "majority", "nominal_splits": "multiway"}
+    model = ConfidenceTreeClassifier(shrinkage=5.0, **codes).fit(X[:250], y[:250])
+    alone = copy.deepcopy(model)
+    told = model.partial_fit_predict(X[250:], y[250:])
+    for i in range(250, 500):
+        row = X.iloc[i : i + 1]
+        assert alone.predict(row) == told[i - 250]
+        alone.partial_fit(row, y[i : i + 1])
+    assert pickle.dumps(alone) == pickle.dumps(model)
+    new = X[:1].assign(e=pd.Categorical(["new"]))
+    few = model.partial_fit(X[:1], y[:1]).predict_proba(new)
+    assert model.to_sklearn().predict_proba(X) == pytest.approx(model.predict_proba(X))
+    at = model.apply(new)
+    np.testing.assert_array_equal(few, model.tree_.value[at])
+
+
+def test_drift_handling_ends_it():
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(drift=DDM(), shrinkage=5.0).fit(X[:300], y[:300])
+    assert model.shrinkage_ == 5.0
+    model.partial_fit(X[300:], y[300:])
     assert model.shrinkage_ == 0.0
     np.testing.assert_array_equal(model.tree_.value, model.tree_.raw_value)
-    assert not np.array_equal(before, model.predict_proba(X))
+
+
+def test_a_tree_that_was_not_fitted_has_none():
+    X, y = noisy()
     started = ConfidenceTreeClassifier(shrinkage=5.0)
     started.partial_fit(X, y, classes=[0, 1, 2])
     assert started.shrinkage_ == 0.0
 
 
-def test_a_call_of_partial_fit_that_fails_does_not_end_it():
+def test_a_call_of_partial_fit_that_fails_changes_nothing():
     X, y = noisy()
     model = ConfidenceTreeClassifier().fit(X, y)
     before = model.tree_.value

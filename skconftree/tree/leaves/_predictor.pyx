@@ -6,6 +6,7 @@ from libc.string cimport memset
 from skconftree.tree.leaves._bayes cimport make_scratch
 from skconftree.tree.leaves._bins cimport find_bins
 from skconftree.tree.leaves._drawn cimport policy_of, seen_by
+from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._rounding cimport ROUNDING
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
@@ -232,13 +233,21 @@ cdef class LeafPredictor:
         return best
 
     cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
-        # Most frequent class of a leaf, or of the nearest ancestor that has rows.
+        # Most frequent class of a leaf, or of the nearest ancestor that has rows; most
+        # probable one if the tree has shrinkage.
         cdef intp_t K = self.policy.n_classes
         cdef const float64_t* counts = tree.counts + node * K
+        cdef float64_t* proba = self.scratch.products
         cdef float64_t most = 0.0
         cdef float64_t seen
         cdef intp_t best = 0
         cdef intp_t c
+        if tree.shrinkage > 0.0:
+            fill_shrunk(tree, node, self.class_weight, proba)
+            for c in range(1, K):
+                if proba[c] > proba[best]:
+                    best = c
+            return best
         while True:
             for c in range(K):
                 seen = counts[c]
@@ -337,12 +346,16 @@ cdef class LeafPredictor:
         self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
         float64_t* out,
     ) noexcept nogil:
-        # Proportions of a leaf's rows, or of those of the nearest ancestor that has any.
+        # Proportions of a leaf's rows, or of those of the nearest ancestor that has any;
+        # drawn towards those of the ancestors if the tree has shrinkage.
         cdef intp_t K = self.policy.n_classes
         cdef intp_t node = leaf.node
         cdef const float64_t* counts = tree.counts + node * K
         cdef float64_t total = 0.0
         cdef intp_t c
+        if tree.shrinkage > 0.0 and trusted != RECENT:
+            fill_shrunk(tree, node, self.class_weight, out)
+            return
         if trusted == RECENT:
             counts = leaf.recent
         while True:

@@ -18,6 +18,7 @@ from cpython.buffer cimport (
 )
 
 from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._guard cimport leave_guard, take_guard
 
 cdef enum:
@@ -243,8 +244,9 @@ cdef class NodeArrays:
 
     cdef object _copy_to(self, Snapshot new, Snapshot old):
         # Learning writes to the arrays: what is shown are copies, in which the counts
-        # of internal nodes follow from those of the leaves. Few looks come after a
-        # split; the others need new counts alone.
+        # of internal nodes follow from those of the leaves, unless a tree with
+        # shrinkage has kept them. Few looks come after a split; the others need new
+        # counts alone.
         if (
             old is not None
             and old.node_count == self.node_count
@@ -258,8 +260,9 @@ cdef class NodeArrays:
                     new.arrays[name] = array[: self._size(name)].copy()
         counts = self._arrays["counts"][: self.node_count].copy()
         n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
+        kept = counts.copy() if self.shrinkage > 0.0 else counts
         sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-        new.arrays["counts"] = counts
+        new.arrays["counts"] = kept
         new.arrays["n_node_samples"] = n_rows
         new.arrays["impurity"] = None   # until somebody asks
         new.criterion = self.criterion
@@ -381,10 +384,13 @@ cdef class NodeArrays:
 
     cdef int fill_value(self, intp_t node, float64_t* out) except -1:
         # A row of `value`, for whoever holds the lock to learn.
-        cdef const float64_t[:, ::1] value = (
-            self._look(self._last_shown()).of_counts(proportions)
-        )
+        cdef const float64_t[:, ::1] value
+        cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t c
+        if self.shrinkage > 0.0:
+            fill_shrunk(self, node, &class_weight[0], out)
+            return 0
+        value = self._look(self._last_shown()).of_counts(proportions)
         for c in range(self.n_classes):
             out[c] = value[node, c]
         return 0
@@ -408,22 +414,33 @@ cdef class NodeArrays:
         return best.take(nodes)
 
     cdef object _few(self, object nodes):
-        # Class proportions of fewer leaves than a look would cost nodes; or None.
+        # `value` of fewer leaves than a look would cost nodes; or None.
         cdef Snapshot shown
-        if self.lock is None or len(nodes) >= self.node_count or self.shrinkage > 0.0:
+        if self.lock is None or len(nodes) >= self.node_count:
             return None
         self._read()
         try:
             shown = self._last_shown()
-            if (
-                self._is_fresh(shown)
-                or self._arrays["n_children"].take(nodes).any()
-            ):
+            if self._is_fresh(shown):
+                return None
+            if self.shrinkage > 0.0:
+                return self._shrunk_rows(np.asarray(nodes, dtype=np.intp))
+            if self._arrays["n_children"].take(nodes).any():
                 return None
             counts = self._arrays["counts"].take(nodes, axis=0)
         finally:
             self._leave()
         return proportions_of_leaves(counts, self.class_weight)
+
+    def _shrunk_rows(self, const intp_t[::1] nodes):
+        # Rows of `value` by the paths of the nodes, for whoever holds the lock to read.
+        cdef const float64_t[::1] class_weight = self.class_weight
+        cdef intp_t i
+        value = np.empty((nodes.shape[0], self.n_classes))
+        cdef float64_t[:, ::1] out = value
+        for i in range(nodes.shape[0]):
+            fill_shrunk(self, self._checked_node(nodes[i]), &class_weight[0], &out[i, 0])
+        return value
 
     def path(self, leaves):
         """CSR indicator of the nodes above, and including, the given ones."""

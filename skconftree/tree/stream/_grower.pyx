@@ -23,6 +23,7 @@ from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.nodes._routing cimport Node
+from skconftree.tree.nodes._shrinkage cimport count_above
 from skconftree.tree.nodes._tree cimport Tree, room_for_code
 from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.split._splitter cimport Splitter
@@ -328,6 +329,8 @@ cdef class Grower(GrowingTree):
             self.source.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
+        if self.tree.shrinkage > 0.0:
+            count_above(self.tree, node, y, weight)
         self.tree.version += 1
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1

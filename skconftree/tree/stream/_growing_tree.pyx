@@ -8,6 +8,7 @@ from libc.string cimport memset
 
 from skconftree.tree.leaves._bayes cimport make_scratch
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
+from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport give_way
 
@@ -92,9 +93,12 @@ cdef class GrowingTree:
                 give_way()
 
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
-        # Class proportions of an internal node.
+        # What an internal node predicts.
         cdef intp_t c
         cdef float64_t total = 0.0
+        if self.tree.shrinkage > 0.0:
+            fill_shrunk(self.tree, node, self.class_weight, out)
+            return
         memset(out, 0, self.policy.n_classes * sizeof(float64_t))
         self.tree.add_counts(node, out)
         for c in range(self.policy.n_classes):

@@ -1,0 +1,126 @@
+# Hierarchical shrinkage of one node, along its path, for a tree that grows: what `shrunk`
+# makes of all nodes, to the bit. For that sums round as those of NumPy do.
+#
+# A tree with shrinkage keeps the counts of its inner nodes up to date row by row: they
+# are on the path of every prediction.
+
+from skconftree.tree.nodes._node_arrays cimport NodeArrays
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+
+cdef enum:
+    LEVELS = 128    # of a path that are walked down at a time
+
+
+cdef struct Proportions:
+    # Class proportions of a node: those of the nearest node above that has any rows.
+    const float64_t* counts     # NULL if there is none
+    float64_t total             # with the weights of classes
+
+
+cdef inline float64_t sum_of(const float64_t* values, intp_t n) noexcept nogil:
+    # As NumPy adds up a row: pairwise.
+    cdef float64_t[8] parts
+    cdef float64_t total = 0.0
+    cdef intp_t i, j, half
+    if n < 8:
+        for i in range(n):
+            total += values[i]
+        return total
+    if n > 128:
+        half = n // 2
+        half -= half % 8
+        return sum_of(values, half) + sum_of(values + half, n - half)
+    for j in range(8):
+        parts[j] = values[j]
+    i = 8
+    while i < n - n % 8:
+        for j in range(8):
+            parts[j] += values[i + j]
+        i += 8
+    total = (
+        ((parts[0] + parts[1]) + (parts[2] + parts[3]))
+        + ((parts[4] + parts[5]) + (parts[6] + parts[7]))
+    )
+    while i < n:
+        total += values[i]
+        i += 1
+    return total
+
+
+cdef inline float64_t weighted(
+    const float64_t* counts, const float64_t* class_weight, intp_t c
+) noexcept nogil:
+    return counts[c] if class_weight == NULL else counts[c] * class_weight[c]
+
+
+cdef inline Proportions proportions_at(
+    const float64_t* counts, const float64_t* class_weight, intp_t K, Proportions above
+) noexcept nogil:
+    cdef float64_t total = weighted(counts, class_weight, 0)
+    cdef intp_t c
+    for c in range(1, K):
+        total += weighted(counts, class_weight, c)
+    return above if total == 0.0 else Proportions(counts, total)
+
+
+cdef inline float64_t share_of(
+    Proportions node, const float64_t* class_weight, intp_t K, intp_t c
+) noexcept nogil:
+    if node.counts == NULL:
+        return 1.0 / <float64_t> K
+    return weighted(node.counts, class_weight, c) / node.total
+
+
+cdef inline void fill_shrunk(
+    NodeArrays tree, intp_t node, const float64_t* class_weight, float64_t* out
+) noexcept nogil:
+    # A row of `value` of a tree with shrinkage; `class_weight` is NULL if all are 1.
+    cdef intp_t K = tree.n_classes
+    cdef intp_t depth = tree.depth[node]
+    cdef int32_t[LEVELS] path
+    cdef Proportions above = Proportions(NULL, 0.0)
+    cdef Proportions here
+    cdef float64_t n, believed, total
+    cdef intp_t level, at, top, c
+    here = proportions_at(tree.counts, class_weight, K, above)
+    for c in range(K):
+        out[c] = share_of(here, class_weight, K, c)
+    n = sum_of(tree.counts, K)
+    for level in range(1, depth + 1):
+        if (level - 1) % LEVELS == 0:
+            # up from the node to the levels that come next
+            at = node
+            top = min(level + LEVELS - 1, depth)
+            while tree.depth[at] > top:
+                at = tree.parent[at]
+            while top >= level:
+                path[top - level] = <int32_t> at
+                at = tree.parent[at]
+                top -= 1
+        at = path[(level - 1) % LEVELS]
+        above = here
+        here = proportions_at(tree.counts + at * K, class_weight, K, above)
+        believed = n / (n + tree.shrinkage)
+        for c in range(K):
+            out[c] += (
+                share_of(here, class_weight, K, c) - share_of(above, class_weight, K, c)
+            ) * believed
+        n = sum_of(tree.counts + at * K, K)
+    if depth == 0:
+        return
+    for c in range(K):
+        if not out[c] > 0.0:    # shares in exact arithmetic
+            out[c] = 0.0
+    total = sum_of(out, K)
+    for c in range(K):
+        out[c] /= total
+
+
+cdef inline void count_above(
+    NodeArrays tree, intp_t node, intp_t y, float64_t weight
+) noexcept nogil:
+    # A row that a leaf has learned, at the nodes above it.
+    node = tree.parent[node]
+    while node >= 0:
+        tree.counts[node * tree.n_classes + y] += weight
+        node = tree.parent[node]
