@@ -621,3 +621,35 @@ def test_what_was_taught_before_is_saved_too(path):
     other.teach([3], ["ham"], sample_weight=[2.0])
     with pytest.raises(ValueError, match="A journal holds no weights"):
         other.run(ArrayOracle(WORDS), budget=20, save=path.with_name("new"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links and permissions")
+def test_an_export_is_the_old_file_or_the_new_one(path, tmp_path, monkeypatch):
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    umask = os.umask  # of the whole process, threads included
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask is set"))
+    with session(path, WORDS_AT_START) as one:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space"):
+                one.export(link)
+        assert real.read_text() == "old"
+        assert sorted(os.listdir(tmp_path)) == [path.name, "link.csv", "real.csv"]
+        one.export(link)
+        monkeypatch.setattr(os, "umask", umask)
+        before = os.umask(0o027)
+        try:
+            one.export(tmp_path / "new.csv")
+        finally:
+            os.umask(before)
+    assert link.is_symlink()
+    assert real.read_text().startswith("row,")
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o640
+
+
+def full(_):
+    raise OSError(errno.ENOSPC, "No space left on device")
