@@ -257,10 +257,16 @@ class TreeModel(Lockable):
     def begin(self, schema):
         """Become a model that is about to learn rows with such columns."""
         self.schema, self.honest_counts = schema, None
-        tree = self.grower.tree
-        if tree.shrinkage > 0.0 and self.watched_by is not None:
-            # a leaf would carry along what its ancestors knew before a drift
-            tree._shrunk_by(0.0)
+        if self.ends_shrinkage:
+            self.grower.tree._shrunk_by(0.0)
+
+    @property
+    def ends_shrinkage(self):
+        """Whether probabilities are proportions from the next row on.
+
+        After a drift a leaf would carry along what its ancestors knew before.
+        """
+        return self.tree.shrinkage > 0.0 and self.watched_by is not None
 
     @learns
     def end_shrinkage(self):

@@ -79,8 +79,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     pruning_confidence : float or None, default=None
         As there.
     shrinkage : float or "auto", default=0.0
-        As there, in each tree, until `partial_fit`, which ends it. A forest is smooth
-        by the mean of its trees.
+        As there, in each tree. A forest is smooth by the mean of its trees.
     categorical_features, nominal_splits : object
         What columns are, as there.
     grace_period : int, float or "auto", default="auto"

@@ -198,7 +198,7 @@ class ForestModel:
         if not self._begun or call.rows.schema is not self.schema:
             self.schema, self._begun = call.rows.schema, True
             for tree in self.trees:
-                if tree.tree.shrinkage > 0.0:
+                if tree.ends_shrinkage:
                     tree.end_shrinkage()
                 tree.begin(self.schema)
         for tree in self.trees:

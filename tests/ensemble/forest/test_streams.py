@@ -18,6 +18,7 @@ from skconftree.tables._table_rows import Rows
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
+from skconftree.datasets import make_sea
 from skconftree.ensemble.forest import _streaming
 from skconftree.tables._learning import Call
 from skconftree.tree._classes import tree_of_model
@@ -492,3 +493,22 @@ def test_a_fitted_forest_begins_to_grow_with_legal_parameters_only(name, value):
     forest.set_params(**{name: value})
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
         forest.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("drift", [None, "adwin"])
+def test_fitted_trees_keep_their_shrinkage_without_drift_handling(drift):
+    X, y = make_sea(500, random_state=0)
+    options = {"max_depth": 3, "shrinkage": 20.0, "leaf_prediction": "majority"}
+    forest = ConfidenceForestClassifier(5, drift=drift, random_state=0, **options)
+    forest.fit(X[:300], y[:300])
+    before = forest.predict_proba(X)
+    told = forest.partial_fit_predict(X[300:301], y[300:301])
+    assert told == [before[300].argmax()]
+    change = np.abs(forest.predict_proba(X) - before)
+    kept = [one.shrinkage for one in (each.tree_ for each in forest.estimators_)]
+    assert kept == [20.0 if drift is None else 0.0] * 5
+    assert (change.max() < 0.02) == (drift is None)
+    for i in range(301, 320):
+        row = X[[i]]
+        guess = forest.predict(row)
+        assert forest.partial_fit_predict(row, y[[i]]) == guess
