@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..tables._label_values import exact_labels, find_labels
 from ..utils import is_count, with_version, without_version
+from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed import DelayedStep, nothing_waits
@@ -120,15 +121,14 @@ class PrequentialEvaluator(Lockable):
         delay: float = 0,
     ) -> None:
         per_row = hasattr(estimator, "partial_fit_predict")
-        if not per_row and not (
-            hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")
-        ):
-            told = "Pass its model: it gets dictionaries as tables."
+        absent = None if per_row else absence(estimator, "partial_fit", "predict")
+        if absent is not None:
+            hint = "Pass its model: it gets dictionaries as tables."
             raise TypeError(
                 "estimator must have partial_fit_predict, or partial_fit and predict. "
-                f"Got {estimator!r} instead. "
-                f"{told if hasattr(estimator, 'model') else ''}".rstrip()
-            )
+                f"Got {estimator!r} instead: {absent} "
+                f"{hint if hasattr(estimator, 'model') else ''}".rstrip()
+            ) from absent
         self.estimator = estimator
         self.classes_ = _resolve_classes(estimator, classes)
         if pos_label is None and len(self.classes_) == 2:

@@ -26,6 +26,7 @@ from ..utils import (
     without_version,
     written_by,
 )
+from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ._dictionaries import (
@@ -128,10 +129,12 @@ class OneByOne(Lockable):
         classes: ArrayLike | None = None,
         columns: dict[str, Any] | None = None,
     ) -> None:
-        if not (hasattr(model, "partial_fit") and hasattr(model, "predict")):
+        absent = absence(model, "partial_fit", "predict")
+        if absent is not None:
             raise TypeError(
-                f"model must have partial_fit and predict. Got {model!r} instead."
-            )
+                f"model must have partial_fit and predict. Got {model!r} instead: "
+                f"{absent}"
+            ) from absent
         columns = None if columns is None else _checked_columns(columns)
         self.model = model
         self._given_columns = columns

@@ -165,6 +165,12 @@ def find_labels(classes, y):
     return index, unknown if changed is None else unknown | changed
 
 
+ALL_CLASSES = (
+    "A model does not get further classes later: for labels that do not occur yet, "
+    "start with partial_fit(X, y, classes=...) and list all of them."
+)
+
+
 def class_indices(classes, y, dtype=np.uint16):
     """Indices of labels, all of which must be among the classes of a model."""
     try:
@@ -182,7 +188,7 @@ def class_indices(classes, y, dtype=np.uint16):
             others = np.unique(others)
         raise ValueError(
             f"y contains labels that were not among the classes of the first call: "
-            f"{others.tolist()!r}. The classes are {classes.tolist()!r}."
+            f"{others.tolist()!r}. The classes are {classes.tolist()!r}. {ALL_CLASSES}"
         )
     return index.astype(dtype)
 
@@ -196,7 +202,7 @@ def check_classes(known, classes):
     ):
         raise ValueError(
             f"classes={_plain(classes)!r} differs from the classes of the first call, "
-            f"{_plain(known)!r}."
+            f"{_plain(known)!r}. {ALL_CLASSES}"
         )
 
 

@@ -10,12 +10,13 @@ from sklearn import get_config
 
 from .._compat import _safe_indexing
 from ..tables._learning import learn, read_call
+from ..utils._available import available_if
 from ..utils._learnt import learnt
 from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._grown import GrownClassifier
-from ._growth import TreeGrowth, check_stream, grow_on
+from ._growth import TreeGrowth, check_can_stream, check_stream, grow_on
 from ._limits import LeafLimits
 from ._model import NO_POOL, TreeModel
 from ._parameters import CONSTRAINTS, COUNTERPARTS
@@ -103,8 +104,8 @@ class ConfidenceTreeClassifier(
         `fit` only. What removes splits from the grown tree, from the leaves upwards: a
         name, or an object such as :class:`~skconftree.tree.PessimisticPruning` with its
         own parameters. ``"auto"`` is what goes with the bound, see its `defaults`;
-        nothing for ``bound=None``. Any other is an error in `partial_fit`, which never
-        removes a split. A subtree becomes a leaf
+        nothing for ``bound=None``. With any other the tree has no `partial_fit`, which
+        never removes a split. A subtree becomes a leaf
 
         - ``"pessimistic"``: unless its upper limits of errors sum to less,
         - ``"c45"``: the same with the limits of C4.5, which also lets the larger
@@ -223,6 +224,8 @@ class ConfidenceTreeClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
+        ``"balanced"`` makes the total weights of the classes equal; it needs all rows
+        at once, so that the tree has no `partial_fit`.
     sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
         `fit` only. How `sample_weight` is interpreted:
 
@@ -439,6 +442,7 @@ class ConfidenceTreeClassifier(
         # Keep the tests; all else is what a classifier says of rows, see `imitate`.
         self._model = self._model.imitating(*said)
 
+    @available_if(check_can_stream)
     def partial_fit(
         self,
         X: TableLike,
@@ -465,8 +469,8 @@ class ConfidenceTreeClassifier(
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur. Needed on the first call, unless the tree is
-            fitted already.
+            All classes that may occur, now or later. Needed on the first call, unless
+            the tree is fitted already: then they are those of `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. The weight of a row enters at once; a row of weight
             0 is not learnt.
@@ -502,6 +506,7 @@ class ConfidenceTreeClassifier(
         self._learn(X, y, classes, sample_weight, X_pool, from_pool)
         return self
 
+    @available_if(check_can_stream)
     def partial_fit_predict(
         self,
         X: TableLike,

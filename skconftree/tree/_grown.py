@@ -57,7 +57,8 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
             Training rows; numeric columns are converted to float32. Sparse ones in
             CSR or CSC format, without NaN.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels. The model knows those that occur. If `partial_fit` is to
+            learn others later, start with it instead, as it takes all `classes`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
             out.

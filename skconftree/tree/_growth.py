@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._compat import InvalidParameterError
 from ..bounds import TreeDefaults
 from ..tables._schema import as_dense
 from ..tables._weights import UNEVEN, warn_of_no_split
@@ -25,6 +24,8 @@ from ._training import TableRequest, divide, leave_out, number_of_bins
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
+
+WEIGHTS_OF_ALL_ROWS = ("balanced", "balanced_subsample")  # values of `class_weight`
 
 
 class TreeGrowth(NamedTuple):
@@ -116,20 +117,25 @@ class TreeGrowth(NamedTuple):
         return model
 
 
-def check_stream(estimator, classes, X_pool):
-    """Raise if `partial_fit` of a tree or a forest cannot do what it is asked for."""
-    model = estimator._model
+def check_can_stream(estimator):
+    """Raise AttributeError if a parameter leaves a tree or forest no `partial_fit`."""
     if estimator.pruning not in ("auto", None):
-        raise InvalidParameterError(
+        raise AttributeError(
             f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or "
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
-    if isinstance(estimator.class_weight, str):
-        raise ValueError(
-            f"class_weight={estimator.class_weight!r} needs all rows at once and does "
-            "not work with partial_fit. Give the weights as a dict instead."
+    class_weight = estimator.class_weight
+    if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:
+        raise AttributeError(
+            f"class_weight={class_weight!r} needs all rows at once and does not work "
+            "with partial_fit. Give the weights as a dict instead."
         )
+
+
+def check_stream(estimator, classes, X_pool):
+    """Raise if `partial_fit` of a tree or a forest cannot do what it is asked for."""
+    model = estimator._model
     if model is None and classes is None:
         raise ValueError(
             "classes must be given on the first call to partial_fit: all "

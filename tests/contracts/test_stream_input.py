@@ -110,8 +110,6 @@ FIRST_CALLS = {
         {},
         "give X_pool",
     ),
-    "pruning": ({"pruning": "c45"}, {}, "'pruning' parameter"),
-    "balanced": ({"class_weight": "balanced"}, {}, "class_weight='balanced'"),
     "unknown bound": ({"bound": "certain"}, {}, "'bound' parameter"),
     "impossible criterion": ({"criterion": "gain_ratio"}, {}, "'criterion' parameter"),
     "grace period": ({"grace_period": 0}, {}, "'grace_period' parameter"),
@@ -145,6 +143,18 @@ def test_a_bad_call_after_fit(memory):
     with pytest.raises(ValueError, match="infinity"):
         model.partial_fit(np.full((1, 2), np.inf), y[:1])
     assert state_of(model) == before
+
+
+def test_errors_of_unknown_classes_name_the_way_out():
+    X, y = make_rows(200)
+    way_out = r"start with partial_fit\(X, y, classes=\.\.\.\) and list all of them"
+    model = make_model().fit(X, y)
+    with pytest.raises(ValueError, match=rf"'elm'.*{way_out}"):
+        model.partial_fit(X[:1], ["elm"])
+    with pytest.raises(ValueError, match=rf"'elm'.*{way_out}"):
+        model.partial_fit(X[:1], ["elm"], classes=[*LABELS, "elm"])
+    model = make_model().partial_fit(X, y, classes=[*LABELS, "elm"])
+    assert "elm" in model.partial_fit(X[:1], ["elm"]).classes_
 
 
 def test_labels_of_any_type():

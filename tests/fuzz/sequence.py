@@ -192,7 +192,7 @@ class Sequence:
             before = invariants.state_of(self.model)
         try:
             self.call(name, function, *arguments, **options)
-        except ValueError as error:
+        except (AttributeError, ValueError) as error:
             if not REFUSALS.search(str(error)):
                 raise
             if self.echo:

@@ -22,6 +22,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils import default_parameters, with_version, without_version
+from ...utils._available import absence
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
@@ -252,11 +253,12 @@ class ActiveLearner(
         validate_parameters(self)
         self._strategy = resolve_strategy(self.strategy)
         validate_parameters(self._strategy)
-        if self.refit is False and not hasattr(self.estimator, "partial_fit"):
+        absent = absence(self.estimator, "partial_fit")
+        if self.refit is False and absent is not None:
             raise InvalidParameterError(
                 "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
-                f"estimator that has no partial_fit. Got {self.estimator!r}."
-            )
+                f"estimator that has no partial_fit. Got {self.estimator!r}: {absent}"
+            ) from absent
         refuse_unserved(
             self._strategy,
             self.estimator,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..._compat import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     StrOptions,
     check_row_weights,
     validate_parameters,
@@ -24,6 +25,7 @@ from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._label_values import check_labels, exact_labels, unique_classes
 from ...utils import default_parameters, with_version, without_version
+from ...utils._available import absence
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -172,6 +174,13 @@ class StreamActiveLearner(
 
     def _start(self):
         # Before the first row: everything that is decided once.
+        absent = absence(self.estimator, "partial_fit", "predict")
+        if absent is not None:
+            raise InvalidParameterError(
+                "The 'estimator' parameter of StreamActiveLearner must be an object "
+                f"implementing 'partial_fit' and 'predict'. Got {self.estimator!r} "
+                f"instead: {absent}"
+            ) from absent
         validate_parameters(self)
         strategy = resolve_stream_strategy(self.strategy)
         validate_parameters(strategy)

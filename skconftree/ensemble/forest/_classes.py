@@ -20,8 +20,9 @@ from ...bounds._base import BaseBound
 from ...drift._registry import DETECTORS
 from ...tables._learning import learn, read_call
 from ...tree._grown import GrownClassifier
-from ...tree._growth import check_stream
+from ...tree._growth import check_can_stream, check_stream
 from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
+from ...utils._available import available_if
 from ...utils._learnt import learnt
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
@@ -75,7 +76,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     max_bins : int or None, default=None
         As there; the bins are those of the whole table, for all trees.
     pruning : str, pruning object or None, default=None
-        As there; each tree is pruned by its own sample.
+        As there; each tree is pruned by its own sample. With a pruning the forest has
+        no `partial_fit`.
     pruning_confidence : float or None, default=None
         As there.
     shrinkage : float or "auto", default=0.0
@@ -102,7 +104,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         bound that weighs the branches of a test by other rows than those of the node.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` balances the sample of each
-        tree by itself.
+        tree by itself. With either of the two the forest has no `partial_fit`.
     sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
         How `fit` interprets `sample_weight`, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
@@ -334,6 +336,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     def _growth(self, stacklevel):
         return ForestGrowth.of(self, stacklevel + 1)
 
+    @available_if(check_can_stream)
     def partial_fit(
         self,
         X: TableLike,
@@ -361,8 +364,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur. Needed on the first call, unless the forest is
-            fitted already.
+            All classes that may occur, now or later. Needed on the first call, unless
+            the forest is fitted already: then they are those of `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. The weight of a row enters at once, times the
             Poisson number; a row of weight 0 is not learnt.
@@ -395,6 +398,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         self._learn(X, y, classes, sample_weight, X_pool, False)
         return self
 
+    @available_if(check_can_stream)
     def partial_fit_predict(
         self,
         X: TableLike,
