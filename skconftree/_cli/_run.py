@@ -154,6 +154,10 @@ class Run:
         self.evaluator = self._make_evaluator()
 
     def _make_evaluator(self):
+        try:
+            _ = self.tree.partial_fit
+        except AttributeError as error:  # settings that need all rows at once
+            raise UserError(str(error)) from error
         return PrequentialEvaluator(
             self.tree,
             classes=self.labels.classes,

@@ -90,6 +90,13 @@ def test_a_missing_label_says_what_helps(table, capsys):
     assert "--skip-missing leaves such rows out" in capsys.readouterr().err
 
 
+def test_settings_that_cannot_learn_streams_are_one_line(table, capsys):
+    assert run(table, "--skip-missing", "--set", "pruning=c45") == 1
+    said = capsys.readouterr().err
+    assert "must be 'auto' or None in partial_fit" in said
+    assert "Traceback" not in said
+
+
 def test_a_model_predicts_without_what_was_dropped(tmp_path, capsys):
     table = write(tmp_path / "table.csv")
     assert run(table, "--output", tmp_path / "model") == 0
