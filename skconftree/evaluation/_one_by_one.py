@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import struct
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -366,7 +367,8 @@ class OneByOne(Lockable):
         return with_version(copy.deepcopy(state))
 
     def __setstate__(self, state):
-        known = dict.fromkeys(KEPT, NO_DEFAULT) | {"_waiting": [], "_warned": False}
+        known = dict.fromkeys(KEPT, NO_DEFAULT)
+        known |= {"_given_columns": None, "_waiting": [], "_warned": False}
         with written_by(state.get(VERSION)):
             state = without_version(state, known, type(self).__name__)
             state = completed(state, known, type(self).__name__)
@@ -436,6 +438,19 @@ def _checked_columns(columns):
     return list(columns.items())
 
 
+def _can_be_learned(row, labels):
+    # A row that waits: its pairs of column and value, its label and its weight.
+    if not (isinstance(row, tuple) and len(row) == 3 and isinstance(row[0], list)):
+        return False
+    pairs, label, weight = row
+    return (
+        all(isinstance(one, tuple) and len(one) == 2 for one in pairs)
+        and isinstance(label, Hashable)
+        and label in labels
+        and isinstance(weight, Real)  # its size is checked when it is learned
+    )
+
+
 def _are_columns(columns):
     return isinstance(columns, list) and all(
         isinstance(one, tuple) and len(one) == 2 and one[1] in KINDS for one in columns
@@ -454,6 +469,11 @@ def _sound_parts(model, _classes, _columns, _fitted, _given_columns, _waiting, _
         "_fitted": _fitted is (known is not None),
         "_warned": isinstance(_warned, bool),
     }
+    if sound["classes_"] and sound["n_waiting_"]:
+        labels = set(_classes.tolist())
+        sound["n_waiting_"] = len(_waiting) < MOST_WAITING and all(
+            _can_be_learned(one, labels) for one in _waiting
+        )
     if _fitted and all(sound.values()):
         keys = [name for name, _ in _columns]
         sound["columns_"] = len(keys) == model.n_features_in_ and (

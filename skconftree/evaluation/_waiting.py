@@ -112,6 +112,8 @@ class Waiting:
             is_array(arrays[name], kind, (n,)) for name, kind in KINDS.items()
         ):
             return False
+        if not all(isinstance(one, tuple) and len(one) == 2 for one in self.pieces):
+            return False
         starts = [first for first, _ in self.pieces]
         return bool(
             (np.diff(self.row) > 0).all()
@@ -128,7 +130,16 @@ class Waiting:
             and all(map(is_count, starts))
             and starts == sorted(starts)
             and (n == 0 or (len(starts) > 0 and starts[0] <= self.row[0]))
+            and self._has_rows(np.array(starts, dtype=np.intp))
         )
+
+    def _has_rows(self, starts):
+        # Whether the piece of each row is long enough.
+        sizes = [
+            len(X) if not hasattr(X, "shape") else X.shape[0] for _, X in self.pieces
+        ]
+        piece = np.searchsorted(starts, self.row, side="right") - 1
+        return (self.row - starts[piece] < np.array(sizes, dtype=np.intp)[piece]).all()
 
 
 CODES = ("true", "no_change", "majority")

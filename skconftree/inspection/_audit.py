@@ -16,9 +16,19 @@ from sklearn.utils import check_random_state
 from skconftree.bounds import log_evalue
 from skconftree.tree import ConfidenceTreeClassifier, node_table
 
+from ..utils import (
+    NO_DEFAULT,
+    VERSION,
+    completed,
+    is_array,
+    is_count,
+    refuse_damage,
+    with_version,
+    written_by,
+)
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ._audit_levels import countable, holm, top_down
-from ._audit_rows import TreeShape, count_rows, kept_counts, warn_of_training_rows
+from ._audit_rows import MOST, TreeShape, count_rows, kept_counts, warn_of_training_rows
 from ._audit_tests import CHI2, DRAWN, EXACT, least_pvalue, margins, pvalue_of
 
 CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
@@ -138,6 +148,20 @@ class SplitAudit:
         self._shape = TreeShape(tree)
         self._words = _words(tree, self._shape)
         self._judge(counts)
+
+    def __getstate__(self):
+        return with_version(vars(self) | {"_shape": self._shape.state()})
+
+    def __setstate__(self, state):
+        # Tables are looked up by the nodes of the splits: they are checked.
+        with written_by(state.get(VERSION)):
+            known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
+            state = completed(state, known, "The state of an audit")
+            shape = TreeShape.of_state(state["_shape"])
+            refuse_damage(self, {"_shape": shape is not None})
+            state = {name: state[name] for name in PARTS} | {"_shape": shape}
+            refuse_damage(self, _sound_parts(state))
+        vars(self).update(state)
 
     def update(
         self,
@@ -428,6 +452,31 @@ def _rows(n):
 
 def _write_e(log_e):
     return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
+
+
+PARTS = (
+    *("tree", "alpha", "correction", "anytime", "random_state", "_shape", "_words"),
+    *("counts_", "n_rows_", "splits_", "share_confirmed_"),
+)
+
+
+def _sound_parts(state):
+    shape, counts, splits = state["_shape"], state["counts_"], state["splits_"]
+    size = len(shape.children), len(shape.classes)
+    return {
+        "alpha": isinstance(state["alpha"], float) and 0.0 < state["alpha"] < 1.0,
+        "correction": state["correction"] in CORRECTIONS,
+        "anytime": isinstance(state["anytime"], bool),
+        "_words": isinstance(state["_words"], list)
+        and len(state["_words"]) == len(shape.splits),
+        "counts_": is_array(counts, np.float64, size)
+        and bool(((counts >= 0.0) & (counts <= MOST)).all()),
+        "n_rows_": is_count(state["n_rows_"]),
+        "splits_": isinstance(splits, list)
+        and all(isinstance(one, AuditedSplit) for one in splits)
+        and [one.node for one in splits] == shape.splits,
+        "share_confirmed_": isinstance(state["share_confirmed_"], float),
+    }
 
 
 def audit_splits(

@@ -9,6 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils import are_classes
+
 MOST = 2.0**53  # up to which counts are exact
 SHOWN = 5  # values that a message names
 
@@ -19,7 +21,12 @@ class TreeShape:
     def __init__(self, estimator):
         final = _final(estimator)
         tree = final.tree_
-        self.children = _children(tree)
+        imitates = hasattr(final, "fidelity_")
+        self._lay_out(_children(tree), final.classes_, imitates, _tests(tree))
+
+    def _lay_out(self, children, classes, imitates, tests):
+        self.children = children
+        self.classes, self.imitates, self.tests = classes, imitates, tests
         self.parent = np.full(len(self.children), -1)
         self.depth = np.zeros(len(self.children), np.intp)
         self.order = []  # parents before children, from the left
@@ -31,10 +38,47 @@ class TreeShape:
             self.parent[below] = node
             self.depth[below] = self.depth[node] + 1
             waiting += below[::-1]
-        self.classes = final.classes_
-        self.imitates = hasattr(final, "fidelity_")
-        self.tests = _tests(tree)
         self.splits = [node for node in self.order if self.children[node]]
+
+    def state(self):
+        """What the shape is made from, as plain values."""
+        return {
+            "children": self.children,
+            "classes": self.classes,
+            "imitates": self.imitates,
+            "tests": self.tests,
+        }
+
+    @classmethod
+    def of_state(cls, state):
+        """Make a shape from what came out of a file; None if it is not one of a tree.
+
+        Every node but the first is the child of one node that comes before it.
+        """
+        names = {"children", "classes", "imitates", "tests"}
+        if not isinstance(state, dict) or state.keys() != names:
+            return None
+        children, tests = state["children"], state["tests"]
+        if not (
+            isinstance(children, list)
+            and all(isinstance(below, list) and len(below) != 1 for below in children)
+            and all(
+                type(one) is int and node < one
+                for node, below in enumerate(children)
+                for one in below
+            )
+            and sorted(one for below in children for one in below)
+            == list(range(1, len(children)))
+            and len(children) > 0
+            and are_classes(state["classes"])
+            and isinstance(state["imitates"], bool)
+            and isinstance(tests, list)
+            and all(isinstance(one, np.ndarray) for one in tests)
+        ):
+            return None
+        made = cls.__new__(cls)
+        made._lay_out(**state)
+        return made
 
     def is_of(self, estimator):
         """Whether an estimator, or the last step of a pipeline, is this very tree."""

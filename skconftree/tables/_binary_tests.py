@@ -12,7 +12,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
-from ..utils import unchanged_on_error
+from ..utils import (
+    VERSION,
+    default_parameters,
+    is_array,
+    refuse_damage,
+    unchanged_on_error,
+    with_version,
+    without_version,
+    written_by,
+)
 from ..utils._types import TableLike
 from ._features import MISSING
 from ._schema import Schema
@@ -131,27 +140,58 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
-        self._schema = schema.settled(rows)
-        known = self._schema.categories or [None] * schema.n_features
-        self.n_features_in_ = schema.n_features
+        schema = schema.settled(rows)
+        asked, missing = [], []
+        for j, known in enumerate(_categories(schema)):
+            column = rows[:, j]
+            found = self._cuts(column) if known is None else self._codes(column, known)
+            asked.append(found[0])
+            missing.append(found[1])
+        self._take_tests(schema, asked, np.array(missing))
+
+    def _take_tests(self, schema, asked, missing):
+        # Attributes that follow from the tests: thresholds or codes of each column, and
+        # which columns have a test for missing values.
+        known = _categories(schema)
         vars(self).pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names
-        self._asked, missing = [], []
-        self.thresholds_, self.categories_ = [], []
-        for j, categories in enumerate(known):
-            if categories is None:
-                asked, some_miss = self._cuts(rows[:, j])
-            else:
-                asked, some_miss = self._codes(rows[:, j], categories)
-            self._asked.append(asked)
-            missing.append(some_miss)
-            self.thresholds_.append(asked if categories is None else None)
-            self.categories_.append(
-                None if categories is None else [categories[code] for code in asked]
-            )
-        self.missing_ = np.array(missing)
-        self.n_tests_ = np.array(list(map(len, self._asked)), np.intp) + self.missing_
+        vars(self).update(
+            _schema=schema,
+            _asked=asked,
+            n_features_in_=schema.n_features,
+            missing_=missing,
+            n_tests_=np.array(list(map(len, asked)), np.intp) + missing,
+            thresholds_=[
+                one if categories is None else None
+                for one, categories in zip(asked, known, strict=True)
+            ],
+            categories_=[
+                None if categories is None else [categories[code] for code in one]
+                for one, categories in zip(asked, known, strict=True)
+            ],
+        )
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if hasattr(self, "_schema"):
+            state = {name: state[name] for name in state if name not in FOLLOW}
+            state["_schema"] = self._schema.state()
+        return with_version(state)
+
+    def __setstate__(self, state):
+        # `transform` writes where the tests say: they are checked.
+        kind, found = type(self), state.get(VERSION)
+        state = without_version(state, default_parameters(kind), kind.__name__)
+        tests = {name: state.pop(name) for name in TESTS if name in state}
+        super().__setstate__(state)
+        if tests:
+            with written_by(found):
+                refuse_damage(self, {name: name in tests for name in TESTS})
+                schema = Schema.of_state(tests["_schema"], self)
+                asked, missing = tests["_asked"], tests["missing_"]
+                refuse_damage(self, _sound_parts(schema, asked, missing))
+            self._take_tests(schema, asked, missing)
 
     def _cuts(self, column):
         # Thresholds of numbers, and whether some are missing while others are not.
@@ -246,6 +286,46 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+TESTS = ("_schema", "_asked", "missing_")  # what the other attributes follow from
+FOLLOW = (
+    *("n_features_in_", "feature_names_in_", "n_tests_"),
+    *("thresholds_", "categories_"),
+)
+
+
+def _categories(schema):
+    return schema.categories or [None] * schema.n_features
+
+
+def _sound_parts(schema, asked, missing):
+    known = _categories(schema)
+    sound = {
+        "_asked": isinstance(asked, list)
+        and len(asked) == len(known)
+        and all(map(_are_tests, asked, known)),
+        "missing_": is_array(missing, np.bool_, (len(known),)),
+    }
+    if sound["missing_"]:
+        sound["missing_"] = all(
+            categories is None or MISSING in categories or not missing[j]
+            for j, categories in enumerate(known)
+        )
+    return sound
+
+
+def _are_tests(values, categories):
+    # Thresholds, or codes of categories other than the missing one; each once.
+    numeric = categories is None
+    if not is_array(values, np.float64 if numeric else np.intp, (None,)):
+        return False
+    if not (np.diff(values) > 0).all():
+        return False
+    if numeric:
+        return bool(np.isfinite(values).all())
+    inside = ((values >= 0) & (values < len(categories))).all()
+    return bool(inside) and all(categories[code] is not MISSING for code in values)
 
 
 def _midpoints(values):

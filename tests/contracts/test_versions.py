@@ -57,7 +57,7 @@ PLACES = {
         *("delay", "n_unlabelled_", "cpu_seconds_", "_scorers", "_asks_proba"),
         *("_by_time", "_last_time"),
     ],
-    ("one by one",): ["_waiting", "_warned"],
+    ("one by one",): ["_given_columns", "_waiting", "_warned"],
 }
 _made = {}
 

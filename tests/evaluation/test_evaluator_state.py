@@ -314,6 +314,16 @@ def test_a_damaged_state_is_refused(name, value):
         pickle.loads(pickle.dumps(run))
 
 
+def test_a_row_that_waits_beyond_its_piece_is_refused():
+    run = PrequentialEvaluator(ConfidenceTreeClassifier(), classes=Y, delay=9)
+    run.update(X[:40], Y[:40])
+    pickle.loads(pickle.dumps(run))
+    for pieces in ([(0, X[:33])], [(0, X[:40]), (36, X[:2])], [None], []):
+        run._waiting.pieces = pieces
+        with pytest.raises(ValueError, match="'_waiting' does not fit"):
+            pickle.loads(pickle.dumps(run))
+
+
 @pytest.mark.parametrize("weight", [None, np.ones(40)])
 def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
     run = run_of("tree")

@@ -31,7 +31,8 @@ from skconftree import (
     NCMTreeClassifier,
 )
 from skconftree.bounds import log_evalue
-from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
+from skconftree.inspection._audit import PARTS
 from skconftree.tree import export_html, export_text
 
 
@@ -301,6 +302,52 @@ def test_updates_in_pieces_are_one_audit(halves, correction):
         assert pieces.update(X_new[start:end], y_new[start:end]) is pieces
     assert pieces.splits_ == at_once.splits_
     assert "confirmed" in verdicts(pieces).values()
+
+
+def damaged_audits(state):
+    """States of an audit whose nodes or tables are not those of its tree."""
+    shape, splits = state["_shape"], state["splits_"]
+    children = shape["children"]
+    leaf = children.index([])
+    for other in (
+        children[:-1],
+        [[0, 1], *children[1:]],
+        [[len(children), 1], *children[1:]],
+        [[1.0, 2.0], *children[1:]],
+        [*children[:leaf], [1, 2], *children[leaf + 1 :]],
+        [],
+        None,
+    ):
+        yield {"_shape": shape | {"children": other}}
+    yield {"_shape": shape | {"classes": shape["classes"][:1]}}
+    yield {"_shape": None}
+    yield {"splits_": splits[:-1]}
+    yield {"splits_": [splits[0]._replace(node=leaf), *splits[1:]]}
+    yield {"splits_": [tuple(splits[0]), *splits[1:]]}
+    yield {"counts_": state["counts_"][:-1]}
+    yield {"counts_": -state["counts_"]}
+    yield {"counts_": state["counts_"].astype(np.float32)}
+    yield {"_words": state["_words"][1:]}
+    yield {"alpha": 2.0}
+    yield {"correction": "bonferroni"}
+    yield {"from_the_future": 1}
+
+
+def test_a_damaged_state_is_refused(halves):
+    X, X_new, y, y_new = halves
+    tree = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+    audit = audit_splits(tree, X_new, y_new)
+    state = audit.__getstate__()
+    for damage in damaged_audits(state):
+        with pytest.raises(ValueError, match="is damaged|no setting"):
+            SplitAudit.__new__(SplitAudit).__setstate__(state | damage)
+    for name in PARTS:
+        less = {one: state[one] for one in state if one != name}
+        with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
+            SplitAudit.__new__(SplitAudit).__setstate__(less)
+    again = SplitAudit.__new__(SplitAudit)
+    again.__setstate__(state)
+    assert str(again) == str(audit)
 
 
 def test_pickles(halves):
