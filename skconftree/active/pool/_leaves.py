@@ -6,6 +6,7 @@ is worth and draw inside it.
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,7 +69,7 @@ class LeafSampling(SamplingStrategy):
     def score(self, context: QueryContext) -> Floats:
         leaves, sizes = _occupied(context)
         worth = np.zeros(len(context.leaf_sizes))
-        worth[leaves] = self._settled(context).worth(
+        worth[leaves] = self._worth_in(context)(
             context.leaf_counts[leaves], sizes, context.n_candidates
         )
         return worth[context.leaf_ids]
@@ -91,8 +92,8 @@ class LeafSampling(SamplingStrategy):
         leaves, sizes = _occupied(context)
         counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
         left, total = sizes.astype(np.intp), context.n_candidates
-        settled = self._settled(context)
-        worth = settled._worth_now(leaves, counts, sizes, total, context)
+        worth_of = self._worth_in(context)
+        worth = self._worth_now(worth_of, leaves, counts, sizes, total, context)
         rank = None  # among leaves of equal worth
         asked, scores = [], []
         while True:
@@ -112,7 +113,7 @@ class LeafSampling(SamplingStrategy):
             left[j] -= 1
             counts[j, counts[j].argmax()] += 1.0
             if left[j]:
-                worth[j] = settled.worth(counts[j : j + 1], left[j : j + 1], total)[0]
+                worth[j] = worth_of(counts[j : j + 1], left[j : j + 1], total)[0]
         asked = np.array(asked, dtype=np.intp)
         rows = np.empty(k, dtype=np.intp)
         for j in dict.fromkeys(asked.tolist()):
@@ -120,11 +121,11 @@ class LeafSampling(SamplingStrategy):
             rows[times] = self._members(int(leaves[j]), int(times.sum()), context)
         return rows, np.array(scores)
 
-    def _worth_now(self, leaves, counts, sizes, total, context):
+    def _worth_now(self, worth_of, leaves, counts, sizes, total, context):
         # What leaves are worth; of those that have not changed it is known.
         if not self._is_local:
-            return np.array(self.worth(counts, sizes, total), dtype=np.float64)
-        key = type(self), tuple(vars(self).values())
+            return np.array(worth_of(counts, sizes, total), dtype=np.float64)
+        key = type(self), context.grows, tuple(vars(self).values())
         n_nodes = len(context.leaf_sizes)
         old = context.kept.get(key)
         if old is None or old[0].shape[1] != counts.shape[1]:
@@ -144,15 +145,15 @@ class LeafSampling(SamplingStrategy):
         if len(changed):
             places = leaves[changed]
             old_counts[places], old_sizes[places] = counts[changed], sizes[changed]
-            old_worth[places] = self.worth(counts[changed], sizes[changed], total)
+            old_worth[places] = worth_of(counts[changed], sizes[changed], total)
         context.kept[key] = old
         return old_worth[leaves]
 
     _is_local = False  # the worth of a leaf depends on it alone, not on the pool
 
-    def _settled(self, context):
-        # The strategy, with what its parameters leave to the classifier settled.
-        return self
+    def _worth_in(self, context):
+        # `worth`, with what the parameters leave to the classifier.
+        return self.worth
 
     def _members(self, leaf, n, context):
         # The first `n` rows that are asked for in a leaf.
@@ -242,19 +243,26 @@ class LeafRiskSampling(LeafSampling):
         self.gap = gap
         self.prior = prior
 
-    def _settled(self, context):
+    def _worth_in(self, context):
         if self.gap != "auto":
-            return self
-        return type(self)(**self.get_params(deep=False) | {"gap": context.grows})
+            return self.worth
+        if type(self).worth is LeafRiskSampling.worth:
+            return partial(self._worth_by, context.grows)
+        parameters = self.get_params(deep=False) | {"gap": context.grows}
+        return type(self)(**parameters).worth
 
     def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
+        return self._worth_by(self.gap != "auto" and self.gap, counts, sizes, total)
+
+    def _worth_by(self, gap, counts, sizes, total):
+        # By the excess risk if `gap`, else by the risk.
         rows = sizes + counts.sum(axis=1)
         counts = _two(counts)
         delta, prior = self.delta, self.prior
         if not (type(delta) is float and 0.0 < delta < 1.0 and prior in PRIORS):
             validate_parameters(self)
             delta = float(delta)
-        if not self.gap or self.gap == "auto":
+        if not gap:
             return risk_of_leaves(counts, delta, rows, prior)
         worth = excess_risk_of_leaves(counts, delta, rows, prior)
         none = np.flatnonzero(worth <= 0.0)
