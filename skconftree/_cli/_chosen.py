@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._columns import is_missing
+from ._common import is_missing
 from ._own_columns import left_out
 from ._reading import places_of
 from ._text import UserError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._common import MISSING
+from ._common import is_missing
 
 HEAD = 1000  # rows that settle what the columns are
 # Share of the values of a column of numbers that may be strays ...
@@ -21,6 +21,7 @@ MOST_STRAYS = 0.1
 STRAYS_ALLOWED = 100
 FEW_CATEGORIES = 10  # may be of one row each
 FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to differ
+MANY_IDS = 100  # more values than these, all different and unsorted, may be IDs
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
@@ -31,12 +32,20 @@ _PARTS = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _CENTURY = 69  # of two digits: the first year that is one of the last century
+_MINUS = "\u2212"
+# Negative amounts of accountants: in parentheses, with a currency in or before them.
+_NEGATIVE = re.compile(r"([$€£¥]?)[ \u00a0\u202f]?\((.+)\)", re.ASCII)
+# Whole numbers with dots between groups of three digits, which 0.123 and 1234 are not.
+_GROUPED = re.compile(
+    rf"[-+{_MINUS}]?(?:\d{{1,3}}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)", re.ASCII
+)
+_UNGROUPED = re.compile(rf"[-+{_MINUS}]?\d{{4,}}", re.ASCII)
 
 
 def _written(group, decimal):
     """Pattern of numbers with groups of three digits and the sign of a currency."""
     space = r"[ \u00a0\u202f]?"
-    digits = rf"\d{{1,3}}(?:[{group} \u00a0\u202f'\u2019]\d{{3}})+|\d+"
+    digits = rf"[1-9]\d{{0,2}}(?:[{group} \u00a0\u202f'\u2019]\d{{3}})+|\d+"
     return re.compile(
         rf"(?P<sign>[-+]?){space}[$€£¥]?{space}"
         rf"(?P<whole>{digits})?(?:{decimal}(?P<part>\d*))?(?P<power>e[-+]?\d+)?"
@@ -50,11 +59,18 @@ _BY_COMMA = _written(".", ",")
 
 
 def _number(pattern, text):
-    found = pattern.fullmatch(text.strip())
+    written = text.strip().replace(_MINUS, "-")
+    negative = _NEGATIVE.fullmatch(written)
+    if negative is not None:
+        written = negative[1] + negative[2].strip()
+    found = pattern.fullmatch(written)
     if found is None or not (found["whole"] or found["part"]):
         raise ValueError(text)
+    if negative is not None and found["sign"]:
+        raise ValueError(text)
+    sign = found["sign"] if negative is None else "-"
     whole = re.sub(r"\D", "", found["whole"] or "0")
-    return float(f"{found['sign']}{whole}.{found['part'] or '0'}{found['power'] or ''}")
+    return float(f"{sign}{whole}.{found['part'] or '0'}{found['power'] or ''}")
 
 
 def _from_point(text):
@@ -65,6 +81,11 @@ def _from_point(text):
 
 
 def _from_comma(text):
+    if "." not in text:  # `read_numbers` does the same with a whole column
+        try:
+            return float(text.replace(",", "."))
+        except ValueError:
+            pass
     return _number(_BY_COMMA, text)
 
 
@@ -120,11 +141,7 @@ DATES = {
 }
 DATE_READINGS = (DATE, *DATES.values())
 READINGS = {one.name: one for one in (POINT, COMMA, DATE, *DATES.values())}
-
-
-def is_missing(text):
-    """Whether a text says that there is no value."""
-    return text.strip().lower() in MISSING
+DECIMALS = {".": POINT, ",": COMMA}  # by the sign before the decimals
 
 
 def with_times(X, readings):
@@ -159,13 +176,23 @@ def as_date(kind):
     return write
 
 
+def with_decimal(reading, decimal):
+    """The reading of a column, with another decimal sign if it is of plain numbers."""
+    if decimal is None or reading not in DECIMALS.values():
+        return reading
+    return DECIMALS[decimal]
+
+
 def read_numbers(texts, reading):
     """Read a column, NaN where a value is missing or stray, and find the strays."""
     strays = []
     try:
-        if reading is not POINT:
+        if reading is POINT:
+            values = np.array(texts, dtype=np.float64)
+        elif reading is COMMA and not any("." in text for text in texts):
+            values = np.array([text.replace(",", ".") for text in texts], np.float64)
+        else:
             raise ValueError
-        values = np.array(texts, dtype=np.float64)
     except ValueError:
         values = np.full(len(texts), np.nan)
         for place, text in enumerate(texts):
@@ -186,16 +213,67 @@ class Guess(NamedTuple):
     notes: list[str]
     names_rows: bool = False
     holds_name: bool = False  # that of the column might be one of its values
+    numbers: Reading | None = None  # how --numeric reads it; None if it has no numbers
+    ambiguous: str | None = None  # a value that is another number with the other sign
 
 
-def guess(texts, comma_first=False, dates=None, name=None):
-    """Tell what a column is, by its first values.
+def guess_columns(columns, names, *, semicolons=False, decimal=None, dates=None):
+    """Guess what the columns of a table are, and which decimal sign it has.
+
+    `semicolons` between fields mean that numbers which may be written either way have
+    decimal commas, unless other columns need decimal points. `decimal` and `dates` are
+    what the user has said of these.
+    """
+    comma_first = semicolons
+    if semicolons and decimal is None:
+        signs = {_decimal_sign(*_known(texts)) for texts in columns}
+        comma_first = "," in signs or "." not in signs
+    found = [
+        guess(texts, comma_first, dates, name, decimal)
+        for texts, name in zip(columns, names, strict=True)
+    ]
+    if decimal is None and semicolons and not comma_first:
+        found = [_explained(one) for one in found]
+    if decimal is None and not semicolons and COMMA in {one.reading for one in found}:
+        comma_first = "." not in {_decimal_sign(*_known(texts)) for texts in columns}
+    return found, decimal or ("," if comma_first else ".")
+
+
+def _explained(found):
+    """Add why a column of a file with semicolons has decimal points nonetheless."""
+    if found.reading is not POINT or found.ambiguous is None or found.notes:
+        return found
+    reason = ", as other numbers of the file have decimal points"
+    return found._replace(notes=[sign_note(found.ambiguous, POINT, reason)])
+
+
+def guess(texts, comma_first=False, dates=None, name=None, decimal=None):
+    """Guess what a column is, by its first values.
 
     `name`: what stands above them.
     `comma_first`: 1,234 is rather a bit more than one than a thousand and more.
-    `dates`: a key of DATES, in which order dates such as 31.12.2024 are written.
+    `dates`: a key of DATES, in which order dates such as 31.12.2024 are written; by
+    default the one that fits, if only one does.
+    `decimal`: a key of DECIMALS, which is preferred if the column can be read with it.
     """
-    found = _guess(texts, comma_first, dates)
+    known, plain = _known(texts)
+    found = _guess_numbers(known, plain, comma_first, decimal, dates)
+    if found is None:
+        found = _guess_others(known, dates, name)
+    elif plain is not None and _are_codes(known):
+        example = next(text for text in known if text.strip().startswith("0"))
+        override = "" if name is None else f"; --numeric {name} reads them as numbers"
+        found = found._replace(
+            reading=None,
+            notes=[
+                f"numbers of equal length, some of which begin with 0, such as "
+                f"{example!r}, are taken as codes, that is as categories{override}"
+            ],
+        )
+    elif plain is not None and not found.notes:
+        found = found._replace(notes=_looks_like_ids(known, plain, len(texts)))
+    if found.reading is None and len(texts) >= FEWEST_IDS:
+        found = found._replace(names_rows=names_rows([one.strip() for one in known]))
     return found._replace(holds_name=name is not None and _holds(texts, name, found))
 
 
@@ -209,79 +287,245 @@ def _holds(texts, name, found):
     return True
 
 
-def _guess(texts, comma_first, dates):
+def _known(texts):
+    """Values that are not missing, and as floats if Python reads all of them."""
     known = [text for text in texts if not is_missing(text)]
     try:
-        values = np.array(known, dtype=np.float64)
-        return Guess(POINT, _looks_like_ids(values, len(texts)))
+        return known, np.array(known, dtype=np.float64)
     except ValueError:
-        pass
-    order = (COMMA, POINT, DATE) if comma_first else (POINT, COMMA, DATE)
-    if dates is not None:
-        order += (DATES[dates],)
+        return known, None
+
+
+def _decimal_sign(known, plain):
+    """Which sign the decimals of a column must have; None if there is no telling."""
+    if plain is not None:
+        dotted = any("." in text for text in known)
+        return "." if dotted and not _are_grouped(known, 0.0) else None
+    n_point, n_comma = (_parsed(known, one)[0] for one in (POINT, COMMA))
+    if min(n_point, n_comma) > MOST_STRAYS * len(known):
+        return None
+    if n_point != n_comma:
+        return "." if n_point < n_comma else ","
+    # who writes dots between groups of digits writes them everywhere
+    dotted = any("." in text for text in known)
+    ungrouped = any(_UNGROUPED.fullmatch(text.strip()) for text in known)
+    return "." if dotted and ungrouped else None
+
+
+def _are_grouped(texts, most_strays=MOST_STRAYS):
+    """Whether all texts but a share can be whole numbers with dots between digits."""
+    left = most_strays * len(texts)
+    for text in texts:
+        if _GROUPED.fullmatch(text.strip()) is None:
+            left -= 1
+            if left < 0:
+                return False
+    return True
+
+
+def _guess_numbers(known, plain, comma_first, decimal, dates):
+    """Guess how a column of numbers or dates is read; None if it is neither."""
+    if decimal is None:
+        sign = _decimal_sign(known, plain) if comma_first or plain is None else "."
+        numbers = DECIMALS[sign or ("," if comma_first else ".")]
+        return _guess_with(numbers, known, plain, dates, comma_first, True)
+    numbers = DECIMALS[decimal]
+    if _can_be(known, plain, numbers):
+        return _guess_with(numbers, known, plain, dates)
+    (other,) = (one for one in DECIMALS.values() if one is not numbers)
+    found = _guess_with(other, known, plain, dates)
+    if found is None or found.reading is not other:
+        return found
+    text = known[min(_readable(known, other) - _readable(known, numbers))]
+    note = (
+        f"{text!r} is read as {other.parse(text):.15g}, as --decimal {decimal} does "
+        "not fit this column"
+    )
+    return found._replace(notes=[note])
+
+
+def _guess_with(numbers, known, plain, dates, comma_first=False, override=False):
+    """Guess a column whose numbers, if it has any, are read in a given way.
+
+    `override`: notes name the option that has them read in the other way.
+    """
+    dotted = any("." in text for text in known)
+    if plain is not None and (numbers is POINT or not dotted):
+        return _noted_if_grouped(known, numbers, comma_first)
+    order = (numbers, DATE) if dates is None else (numbers, DATE, DATES[dates])
     parsed = [(*_parsed(known, reading), reading) for reading in order]
     n_strays, example, reading = min(parsed, key=lambda one: one[0])
     if n_strays > MOST_STRAYS * len(known):
-        names = [text.strip() for text in known]
-        told = _looks_like_dates(names)
-        return Guess(None, told, len(texts) >= FEWEST_IDS and names_rows(names))
-    notes = []
+        return None
     if reading in DATE_READINGS:
-        notes.append(f"dates such as {example!r} are read as days since 1970-01-01")
-    elif example is not None:
-        notes.append(
-            f"{example!r} is read as {reading.parse(example):.15g}, and so are others"
-        )
-    return Guess(reading, notes)
+        note = f"dates such as {example!r} are read as days since 1970-01-01"
+        return Guess(reading, [note], numbers=reading)
+    if example is None:
+        return _noted_if_grouped(known, reading, comma_first)
+    note = f"{example!r} is read as {reading.parse(example):.15g}, and so are others"
+    ambiguous = changed_by_sign(known, reading)
+    if ambiguous is not None and override:
+        note += f"; {_override(ambiguous, reading)}"
+    return Guess(reading, [note], numbers=reading, ambiguous=ambiguous)
+
+
+def _noted_if_grouped(known, reading, comma_first):
+    """Guess of a column of plain numbers; note points where commas were expected."""
+    if not any("." in text for text in known) or not _are_grouped(known):
+        return Guess(reading, [], numbers=reading)
+    ambiguous = changed_by_sign(known, reading)
+    notes = [sign_note(ambiguous, reading)] if ambiguous and comma_first else []
+    return Guess(reading, notes, numbers=reading, ambiguous=ambiguous)
+
+
+def _can_be(known, plain, reading):
+    if plain is not None and reading is POINT:
+        return True
+    return _parsed(known, reading)[0] <= MOST_STRAYS * len(known)
 
 
 def _parsed(texts, reading):
-    """How many of the texts cannot be read, and one that needs this reading."""
+    """How many of the texts cannot be read, and one that Python reads otherwise."""
     n_strays, example = 0, None
     for text in texts:
         try:
-            reading.parse(text)
+            value = reading.parse(text)
         except (ValueError, OverflowError):
             n_strays += 1
             continue
         if example is None:
             try:
-                float(text)
+                same = float(text) == value
             except ValueError:
+                same = False
+            if not same:
                 example = text
     return n_strays, example
 
 
-def _looks_like_dates(texts):
-    """Say of a column of categories that they are dates, and how these are read."""
-    fits = []
-    for dates, reading in DATES.items():
-        n_strays, example = _parsed(texts, reading)
-        if n_strays <= MOST_STRAYS * len(texts):
-            fits.append(dates)
-            shown = example
-    if not fits:
-        return []
-    return [
-        f"values such as {shown!r} look like dates and are taken as categories, which "
-        f"say nothing about other days; --dates {' or --dates '.join(fits)} makes "
-        "numbers of them"
+def changed_by_sign(texts, reading):
+    """The first text that is another number with the other decimal sign, or None."""
+    for text in texts:
+        if ("." in text or "," in text) and _with_other_sign(text, reading) is not None:
+            return text
+    return None
+
+
+def sign_note(text, reading, reason=""):
+    """Say how a text is read that is another number with the other decimal sign."""
+    value = reading.parse(text)
+    return f"{text!r} is read as {value:.15g}{reason}; {_override(text, reading)}"
+
+
+def _override(text, reading):
+    sign, value = _with_other_sign(text, reading)
+    return f"--decimal {sign} reads {text!r} as {value:.15g}"
+
+
+def _with_other_sign(text, reading):
+    """The other decimal sign, and the other number that a text is with it, or None."""
+    for sign, other in DECIMALS.items():
+        if other is reading:
+            continue
+        try:
+            value = other.parse(text)
+            if reading.parse(text) != value:
+                return sign, value
+        except (ValueError, OverflowError):
+            pass
+    return None
+
+
+def _are_codes(texts):
+    """Whether these are strings of digits of one length, of which some begin with 0."""
+    stripped = [text.strip() for text in texts]
+    length = len(stripped[0]) if stripped else 0
+    return (
+        length > 1
+        and all(len(one) == length and one.isascii() for one in stripped)
+        and all(map(str.isdigit, stripped))
+        and any(one[0] == "0" for one in stripped)
+    )
+
+
+def _guess_others(known, dates, name):
+    """Guess of a column whose values are neither numbers nor dates such as 2024-01-31.
+
+    They may be dates in another order. If nothing tells which one, they are categories.
+    """
+    orders, example = _date_orders(known)
+    if not orders:
+        return Guess(None, [])
+    if dates is None and len(orders) == 1:
+        reading = DATES[orders[0]]
+        first = {"dmy": "day", "mdy": "month"}[orders[0]]
+        override = "" if name is None else f"; --nominal {name} makes categories"
+        note = (
+            f"dates such as {example!r} are read as days since 1970-01-01, the {first} "
+            f"first, as no other order fits{override}"
+        )
+        return Guess(reading, [note], numbers=reading)
+    note = (
+        f"values such as {example!r} look like dates and are taken as categories, "
+        f"which say nothing about other days; --dates {' or --dates '.join(orders)} "
+        "makes numbers of them"
+    )
+    return Guess(None, [note])
+
+
+def _date_orders(texts):
+    """In which orders of day and month texts can be dates, and one of them.
+
+    If both orders fit nearly all texts, those decide that are dates in one only.
+    """
+    dates = {order: _readable(texts, reading) for order, reading in DATES.items()}
+    fits = [
+        order
+        for order, ones in dates.items()
+        if len(texts) - len(ones) <= MOST_STRAYS * len(texts)
     ]
+    only = {"dmy": dates["dmy"] - dates["mdy"], "mdy": dates["mdy"] - dates["dmy"]}
+    if len(fits) == 2:
+        needed = [order for order in fits if only[order]]
+        fits = needed if len(needed) == 1 else fits
+    if not fits:
+        return [], None
+    examples = (len(fits) == 1 and only[fits[0]]) or dates[fits[0]]
+    return fits, texts[min(examples)].strip()
 
 
-def _looks_like_ids(values, n_rows):
+def _readable(texts, reading):
+    """Indices of the texts that can be read."""
+    rows = set()
+    for row, text in enumerate(texts):
+        try:
+            reading.parse(text)
+        except (ValueError, OverflowError):
+            continue
+        rows.add(row)
+    return rows
+
+
+def _looks_like_ids(texts, values, n_rows):
+    """Notes on a column of whole numbers that may only name the rows."""
     whole = np.isfinite(values) & (values == np.rint(values))
     if len(values) < max(FEWEST_IDS, n_rows) or not whole.all():
         return []
-    values = np.sort(values)
     steps = np.diff(values)
+    is_sorted = (steps > 0.0).all() or (steps < 0.0).all()
+    values = np.sort(values)
     # each number once, and nearly all between the first and the last
-    if steps.min() < 1.0 or values[-1] - values[0] >= 1.1 * len(values):
-        return []
-    return [
-        "it looks like row numbers, which say nothing about other rows; leave it out "
-        "if it is that"
-    ]
+    if np.diff(values).min() >= 1.0 and values[-1] - values[0] < 1.1 * len(values):
+        return [
+            "it looks like row numbers, which say nothing about other rows; leave it "
+            "out if it is that"
+        ]
+    if len(texts) > MANY_IDS and not is_sorted and len(set(texts)) == len(texts):
+        return [
+            "its whole numbers are all different and in no order, as IDs are, which "
+            "say nothing about other rows; leave it out if it is that"
+        ]
+    return []
 
 
 def names_rows(categories):
@@ -295,7 +539,7 @@ def names_rows(categories):
     return len(times) > FEW_CATEGORIES and 2 * n_alone > len(categories)
 
 
-def stray_note(name, texts, n_strays, *, settled=False):
+def stray_note(name, texts, n_strays, reading=None, *, settled=False):
     """Say which values of a column of numbers are none, by some of them.
 
     `settled`: a model has fixed what the column holds.
@@ -306,5 +550,17 @@ def stray_note(name, texts, n_strays, *, settled=False):
         if n_strays == 1
         else f"{n_strays} values are not numbers"
     )
-    said = f"column {name!r}: {values} ({shown}), taken as missing"
-    return said if settled else f"{said}; --nominal {name} makes categories of all"
+    note = f"column {name!r}: {values} ({shown}), taken as missing"
+    sign = other_decimal(texts, reading)
+    if sign is not None:
+        note += f"; --decimal {sign} reads {texts[0]!r} as a number"
+    return note if settled else f"{note}; --nominal {name} makes categories of all"
+
+
+def other_decimal(texts, reading):
+    """The decimal sign with which these strays would be numbers; None if neither."""
+    for sign, other in DECIMALS.items():
+        if other is not reading and reading in DECIMALS.values():
+            if len(_readable(texts, other)) == len(texts):
+                return sign
+    return None

@@ -12,12 +12,27 @@ from skconftree import ConfidenceTreeClassifier
 from ._options import BOUNDS, CRITERIA, meant
 from ._text import UserError
 
-MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+# Words, in lower case, that stand for a missing value in columns and in the target:
+# those of programs, error values of spreadsheets, and "not available" (or "no answer")
+# as English, German and French abbreviate it.
+MISSING = {
+    *("", "?", "na", "nan", "<na>", "n/a", "null", "none"),
+    *("#n/a", "#na", "#nv", "#n/d"),
+    *("n.a.", "n. a.", "k.a.", "k. a.", "keine angabe", "n.d.", "n/d"),
+}
+MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
 # Options that are parameters of the tree, and those that have no part in the result.
 NO_PART = {"bound", "delta", "criterion", "set", "run", "data", "verbose", "in_parts"}
 NO_PART |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
 NO_PART |= {"chunk_size"}
-MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
+# More classes than these need so many rows of each on average.
+MANY_CLASSES = 100
+FEWEST_ROWS_PER_CLASS = 3
+
+
+def is_missing(text):
+    """Whether a text says that there is no value."""
+    return text.strip().lower() in MISSING
 
 
 def as_decimal(text):
@@ -60,6 +75,31 @@ def typed_labels(texts, target):
             "a few ranges, such as low and high, would do"
         )
     return np.array(texts)
+
+
+def check_labels_known(found, target, remedy=""):
+    """Refuse missing values in the target, given each label with its first row."""
+    for text, row in found.items():
+        if is_missing(text):
+            raise UserError(
+                f"target column {target!r} has no value in row {row}"
+                f"{missing_word(text)}{remedy}"
+            )
+
+
+def missing_word(label):
+    """Say which word stands for the missing value of a target."""
+    return f", but {label.strip()!r}" if label.strip() else ""
+
+
+def check_number_of_classes(n_classes, n_rows, target, remedy=""):
+    """Refuse a target whose values are too many for the rows to be classes."""
+    if n_classes > MANY_CLASSES and n_rows < FEWEST_ROWS_PER_CLASS * n_classes:
+        raise UserError(
+            f"target column {target!r} has {n_classes:,} different values in "
+            f"{n_rows:,} rows; this predicts classes, not amounts. Make a column with "
+            f"a few ranges of them, such as low and high, and predict that{remedy}"
+        )
 
 
 def tree_settings(options):

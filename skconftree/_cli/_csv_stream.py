@@ -1,9 +1,9 @@
 """The reader of CSV files."""
 
 import bz2
-import codecs
 import csv
 import gzip
+import io
 import lzma
 import re
 import zlib
@@ -12,8 +12,17 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ._columns import HEAD, POINT, guess, read_numbers
+from ._columns import (
+    COMMA,
+    HEAD,
+    POINT,
+    changed_by_sign,
+    guess_columns,
+    read_numbers,
+    sign_note,
+)
 from ._common import MISSING_CATEGORY
+from ._dialect import MOST_OF_MARK, Dialect, encoding_of
 from ._reading import Piece, as_matrix, check_header
 from ._text import UserError
 
@@ -37,8 +46,11 @@ REMEDIES = {
 class CsvStream:
     """Rows of a CSV file with a header; one that ends with .gz, .bz2 or .xz is packed.
 
-    Without a delimiter it is what is most frequent in the header. Messages call the
-    file `name` or by its path. Lines of remarks above the header are `remarks`.
+    By default the encoding is that of the byte order mark, or UTF-8, and the delimiter
+    what is most frequent in the header; that of the dialect `like` if there is none, as
+    in a file of one column. Messages call the file `name` or by its path.
+    Lines of remarks above the header are `remarks`. `dialect` is how the file is
+    written; its decimal sign is known after `look_ahead`.
     """
 
     def __init__(
@@ -46,18 +58,22 @@ class CsvStream:
         path,
         target,
         *,
-        encoding="utf-8",
+        encoding=None,
         delimiter=None,
+        decimal=None,
         dates=None,
         name=None,
+        like=None,
     ):
         self.path = name or path
         for ending, remedy in REMEDIES.items():
             if str(path).lower().endswith(ending):
                 remedy = remedy.format(path=path)
                 raise UserError(f"{path} is no CSV file; {remedy}")
-        self._encoding = _checked_encoding(encoding)
+        self._encoding = encoding_of(encoding, b"")
         self._delimiter = _checked_delimiter(delimiter)
+        self._decimal = decimal
+        self._like = like or Dialect()
         self._dates = dates
         self.remarks = []
         self._n_above = 0  # lines above the header
@@ -71,8 +87,12 @@ class CsvStream:
             (one for ending, one in OPENERS.items() if str(path).endswith(ending)), open
         )
         with self._named_errors():
-            self._file = opened(path, "rt", encoding=self._encoding, newline="")
+            self._file = opened(path, "rb")
         try:
+            with self._named_errors():
+                start = self._file.peek(MOST_OF_MARK)[:MOST_OF_MARK]
+            self._encoding = encoding_of(encoding, start)
+            self._file = io.TextIOWrapper(self._file, self._encoding, newline="")
             self._read_header(target)
         except BaseException:
             self._file.close()
@@ -100,19 +120,23 @@ class CsvStream:
                 f"{self.path} {what}; its first line has to have the names of the "
                 "columns, and rows have to be below it"
             )
-        delimiter = self._delimiter or _most_frequent(first)
+        delimiter = self._delimiter or self._most_frequent(first)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]
         self._length = 0
         self.features = check_header(self.path, self.header, target)
         self.readings = [POINT] * len(self.features)
-        self._comma_first = delimiter == ";"
+        self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
+        self.late_notes = []  # on columns, of what the first rows did not show
+        self._unsure = (
+            set()
+        )  # columns in which commas are expected, and no dots were seen
         self._label = None if target is None else self.header.index(target)
 
     def _first_line(self):
         """The line with the names of the columns, which remarks may stand above."""
-        line = self._line()
+        line = self._line().removeprefix("\ufeff")
         asked = re.fullmatch(r"sep=(.)\s*", line)  # of spreadsheets
         if asked and self._delimiter in (None, asked[1]):
             self._delimiter = asked[1]
@@ -120,7 +144,7 @@ class CsvStream:
         # `#id,name` is a header: the line below has as many fields.
         while line.startswith("#"):
             below = self._line()
-            delimiter = self._delimiter or _most_frequent(below)
+            delimiter = self._delimiter or self._most_frequent(below)
             if not below or line.count(delimiter) == below.count(delimiter) > 0:
                 self._ahead = below
                 break
@@ -129,6 +153,11 @@ class CsvStream:
         self._n_above = self._n_lines - 1 - bool(self._ahead)
         self._length = len(line) + len(self._ahead)
         return line
+
+    def _most_frequent(self, line):
+        """The sign that most probably separates the fields of a line."""
+        sign = max(",;\t|", key=line.count)
+        return sign if sign in line else self._like.delimiter
 
     def _line(self):
         """The next line, empty at the end, of which no more is read than may be."""
@@ -191,10 +220,21 @@ class CsvStream:
             columns = [()] * len(self.header)
         if self._label is not None:
             del columns[self._label]
-        return [
-            guess(texts, self._comma_first, self._dates, name)
-            for name, texts in zip(self.features, columns, strict=True)
-        ]
+        guesses, decimal = guess_columns(
+            columns,
+            self.features,
+            semicolons=self.dialect.delimiter == ";",
+            decimal=self._decimal,
+            dates=self._dates,
+        )
+        self.dialect = self.dialect._replace(decimal=decimal)
+        if self._decimal is None:
+            self._unsure = {
+                place
+                for place, one in enumerate(guesses)
+                if one.reading is COMMA and one.ambiguous is None
+            }
+        return guesses
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
@@ -249,6 +289,8 @@ class CsvStream:
             if reading is None:
                 columns.append(_categories(texts))
                 continue
+            if place in self._unsure and reading is COMMA:
+                self._note_sign(place, texts)
             column, missed = read_numbers(texts, reading)
             strays += [(row, place, texts[row].strip()) for row in missed]
             infinite = np.flatnonzero(np.isinf(column[:n_rows]))
@@ -263,20 +305,13 @@ class CsvStream:
         strays = sorted(one for one in strays if one[0] < n_rows)
         return as_matrix(columns, n_rows, self.readings), strays, problem
 
-
-def _checked_encoding(name):
-    try:
-        found = codecs.lookup(name).name
-    except LookupError:
-        raise UserError(
-            f"--encoding {name!r} is not known; try utf-8, latin-1, cp1252 or utf-16"
-        ) from None
-    return "utf-8-sig" if found == "utf-8" else found
-
-
-def _most_frequent(line):
-    """The sign that most probably separates the fields of a line."""
-    return max(",;\t|", key=line.count)
+    def _note_sign(self, place, texts):
+        """Note the first value of a column that the other decimal sign would change."""
+        text = changed_by_sign(texts, COMMA)
+        if text is not None:
+            self._unsure.remove(place)
+            note = f"column {self.features[place]!r}: {sign_note(text, COMMA)}"
+            self.late_notes.append(note)
 
 
 def _checked_delimiter(sign):
@@ -319,7 +354,7 @@ class _NamedErrors:
             remedy = ""
             if isinstance(error, UnicodeError):
                 remedy = "; --encoding says in which it is, such as latin-1 or cp1252"
-            called = "UTF-8" if self.encoding == "utf-8-sig" else self.encoding
+            called = "UTF-8" if self.encoding.startswith("utf-8") else self.encoding
             raise UserError(
                 f"{self.path} is not a CSV file in {called}: {error}{remedy}"
             ) from error

@@ -33,7 +33,13 @@ from ._pictures import check_picture, draw_tree
 from ._reading import listed
 from ._report import headline, write_report
 from ._run import FITTED
-from ._table import bundled_table, column_names, read_columns, read_table
+from ._table import (
+    bundled_table,
+    column_names,
+    known_labels,
+    read_columns,
+    read_table,
+)
 from ._text import Progress, UserError, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
@@ -158,23 +164,24 @@ def _grow(tree, table, progress):
 
 
 def _tested(options, table, tree, progress):
-    X, labels, notes = read_columns(
+    X, labels, notes, _ = read_columns(
         options,
         options.test,
         table.feature_names,
         table.readings,
         progress,
         options.target,
+        table.dialect._replace(decimal=options.decimal),
     )
     for note in notes:
         progress.note(f"note: {options.test}: {note}")
-    if any(not label.strip() for label in labels):
-        raise UserError(
-            f"target column {options.target!r} has no value in {options.test}"
-        )
+    known, left_out = known_labels(labels, options.target, options.skip_missing)
+    for note in left_out:
+        progress.note(f"note: {options.test}: {note}")
+    X = X[known]
     for note in unknown_notes(X, table.feature_names, tree.categories_):
         progress.note(f"note: {options.test}: {note}")
-    y = typed_labels([label.strip() for label in labels], options.target)
+    y = typed_labels([labels[row].strip() for row in known], options.target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already
         return tested(tree, X, y.astype(np.result_type(y, table.y)))
@@ -186,6 +193,8 @@ def save_tree(path, tree, table, options):
         "kind": FITTED,
         "version": __version__,
         "target": options.target,
+        "--decimal": options.decimal,
+        "delimiter": table.dialect.delimiter,
         "features": table.feature_names,
         "readings": [one and one.name for one in table.readings],
     }
@@ -203,7 +212,7 @@ def asked_table(options, progress):
                 f"one of {listed(columns)}{hint and f'. {hint}'}"
             )
         return read_table(options, progress)
-    for option in ("nominal", "drop", "target", "test"):
+    for option in ("nominal", "numeric", "drop", "target", "test"):
         if getattr(options, option):
             raise UserError(
                 f"--{option} needs a table to look in; - reads one from standard input"

@@ -6,7 +6,7 @@ from skconftree import ConfidenceTreeClassifier, __version__, large
 
 from ._checkpoint import save
 from ._columns import POINT
-from ._common import tree_settings
+from ._common import check_labels_known, check_number_of_classes, tree_settings
 from ._files import check_files
 from ._fit import saved_text, tree_text
 from ._own_columns import left_out, own_notes
@@ -18,7 +18,10 @@ from ._text import Progress, UserError, say
 
 BINS = 255
 # What looks at the rows of a table in memory, or reads its texts in another way.
-REFUSED = ("test", "report", "json", "rivals", "nominal", "skip_missing", "dates")
+REFUSED = (
+    *("test", "report", "json", "rivals", "skip_missing"),
+    *("nominal", "numeric", "decimal", "dates"),
+)
 
 
 def run_in_parts(options):
@@ -49,8 +52,16 @@ def _fit(tree, options):
         ours = left_out(stream, options.drop)
         out = set(places_of([*options.drop, *ours], stream, "--drop"))
         columns = [name for j, name in enumerate(stream.features) if j not in out]
+        guesses = dict(zip(stream.features, stream.look_ahead(), strict=True))
+        notes = [
+            f"column {name!r}: strings such as these are numbers or dates to `fit` "
+            "without --in-parts, and are categories here; write numbers to the file"
+            for name in columns
+            if stream.holds_texts(name) and guesses[name].reading is not None
+        ]
     if not columns:
         raise UserError("--drop leaves no column to learn from")
+    _check_target(options)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -59,7 +70,15 @@ def _fit(tree, options):
         raise UserError(str(error)) from error
     if len(tree.classes_) < 2:
         raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
-    return [*own_notes(ours), *(str(one.message) for one in caught)]
+    return [*own_notes(ours), *notes, *(str(one.message) for one in caught)]
+
+
+def _check_target(options):
+    """Refuse a target that is not one of classes, before the work on the others."""
+    with ParquetStream(options.data, options.target) as stream:
+        labels = stream.labels()
+        check_labels_known(labels, options.target)
+        check_number_of_classes(len(labels), stream.n_rows, options.target)
 
 
 def _finish(tree, options):

@@ -45,6 +45,10 @@ COLUMNS = (
     "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "
     "and an empty field, ?, NaN or a stray word among numbers is a missing value"
 )
+DECIMAL = (
+    "the one that the numbers need; where 1,234 or 1.234 may be either, a comma in "
+    "files with semicolons, a point in others"
+)
 STRATEGIES = (
     "auto",
     "random",
@@ -192,7 +196,8 @@ def _add_predict(commands):
     predict = commands.add_parser(
         "predict",
         help="predict the rows of a table by a model that fit or stream has saved",
-        description="Writes CSV: the predicted class of each row and its probability.",
+        description="Writes CSV: the predicted class of each row and its probability, "
+        "with the separator, decimal sign, encoding and byte order mark of DATA.",
     )
     predict.add_argument(
         "model",
@@ -205,7 +210,7 @@ def _add_predict(commands):
         help=f"{TABLE}; needs the columns that the model has seen, by name, in any "
         "order",
     )
-    _add_reading(predict)
+    _add_reading(predict, "that of the table that the model has learned from")
     predict.add_argument(
         "--proba", action="store_true", help="write the probability of each class"
     )
@@ -388,6 +393,7 @@ def _add_label(commands):
         help="the table with labels and predictions; default: POOL.labelled.csv",
     )
     _add_nominal(label)
+    _add_numeric(label)
     _add_reading(label)
     _add_dates(label)
     label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
@@ -416,8 +422,20 @@ def _add_nominal(command):
     )
 
 
+def _add_numeric(command):
+    command.add_argument(
+        "--numeric",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns of numbers that would be taken for codes, as all have the same "
+        "length and some begin with 0",
+    )
+
+
 def _add_columns(command):
     _add_nominal(command)
+    _add_numeric(command)
     command.add_argument(
         "--drop",
         metavar="A,B,...",
@@ -435,15 +453,24 @@ def _add_skip_missing(command):
     )
 
 
-def _add_reading(command):
+def _add_reading(command, decimal=DECIMAL):
     command.add_argument(
-        "--encoding", default="utf-8", metavar="NAME", help="of CSV; default: utf-8"
+        "--encoding",
+        metavar="NAME",
+        help="of CSV, such as latin-1 or cp1252; default: by the byte order mark "
+        "(UTF-8, UTF-16, UTF-32), utf-8 without one",
     )
     command.add_argument(
         "--delimiter",
         metavar="SIGN",
         help="of CSV, tab for a tab; default: the most frequent of , ; | and tab in "
         "the header",
+    )
+    command.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        help=f"the sign before the decimals of numbers that are written as text; "
+        f"default: {decimal}",
     )
 
 
@@ -452,7 +479,8 @@ def _add_dates(command):
         "--dates",
         choices=("dmy", "mdy"),
         help="read columns of dates such as 31.12.2024 or 12/31/2024 as numbers of "
-        "days: the day comes first, or the month",
+        "days: the day comes first, or the month; default: the order that fits, if "
+        "the other one does not",
     )
 
 

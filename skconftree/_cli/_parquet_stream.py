@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 
 from ._columns import DATE, HEAD, POINT, Guess, guess, read_numbers
+from ._dialect import Dialect
 from ._reading import Piece, as_matrix, check_header
 from ._text import UserError
 
@@ -19,7 +20,9 @@ CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
 class ParquetStream:
     """Rows of a .parquet file, a batch of a row group at a time."""
 
-    def __init__(self, path, target, *, dates=None):
+    late_notes = ()  # see `CsvStream`
+
+    def __init__(self, path, target, *, decimal=None, dates=None):
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -29,7 +32,9 @@ class ParquetStream:
             ) from None
         self.path = path
         self.target = target
+        self._decimal = decimal
         self._dates = dates
+        self.dialect = Dialect(decimal=decimal or ".")
         self.n_rows = 0
         self.fingerprint = 0
         try:
@@ -90,6 +95,10 @@ class ParquetStream:
             "nor dates; drop or convert it"
         )
 
+    def holds_texts(self, name):
+        """Whether a column holds strings, of which no dictionary makes categories."""
+        return self._holds[self.features.index(name)] == "texts"
+
     def look_ahead(self):
         """Guess each of `features` by its type and the first 1,000 rows or fewer."""
         heads = [[] for _ in self.features]
@@ -104,19 +113,25 @@ class ParquetStream:
                 head += ["" if one is None else one for one in texts]
             if n_rows == HEAD or n_bytes > MOST_AT_ONCE:
                 break
-        return list(map(self._guess, self._holds, heads))
+        return list(map(self._guess, self._holds, heads, self.features))
 
-    def _guess(self, held, texts):
+    def _guess(self, held, texts, name):
         if held == "dates":
-            return Guess(DATE, ["dates are read as days since 1970-01-01"])
-        found = guess(texts, dates=self._dates)
+            note = "dates are read as days since 1970-01-01"
+            return Guess(DATE, [note], numbers=DATE)
         if held == "numbers":
-            return Guess(POINT, found.notes if found.reading is POINT else [])
+            found = guess(texts)
+            notes = found.notes if found.reading is POINT else []
+            return Guess(POINT, notes, numbers=POINT)
+        found = guess(texts, dates=self._dates, name=name, decimal=self._decimal)
+        found = found._replace(holds_name=False)
         if held == "categories":
-            return Guess(None, [] if found.reading else found.notes)
+            notes = [] if found.reading else found.notes
+            return found._replace(reading=None, notes=notes, names_rows=False)
         if found.reading is None or not any(texts):
-            return Guess(None, found.notes)
-        return Guess(found.reading, ["strings are read as numbers", *found.notes])
+            return found._replace(reading=None, names_rows=False)
+        note = f"strings are read as numbers; --nominal {name} makes categories"
+        return found._replace(notes=[note, *found.notes])
 
     def _places(self):
         """Places of the features among all columns."""
@@ -219,9 +234,10 @@ class ParquetStream:
         """Read on to the end, and give each distinct label with its first row."""
         found = {}
         for batch in self._batches_of([self.target]):
-            for label in self._texts(batch, batch.schema.get_field_index(self.target)):
-                self.n_rows += 1
-                found.setdefault(label or "", self.n_rows)
+            place = batch.schema.get_field_index(self.target)
+            for row, label in enumerate(self._texts(batch, place), self.n_rows + 1):
+                found.setdefault(label or "", row)
+            self.n_rows += len(batch)
         return found
 
     def pieces(self, size):

@@ -11,23 +11,25 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 from ._columns import (
+    COMMA,
+    MOST_STRAYS,
     as_date,
+    changed_by_sign,
     date_kinds,
-    guess,
-    is_missing,
     names_rows,
     read_numbers,
+    sign_note,
+    stray_note,
     with_times,
 )
-from ._common import typed_labels
+from ._common import check_number_of_classes, is_missing, typed_labels
 from ._options import meant
 from ._own_columns import own_columns, own_notes
-from ._reading import as_matrix, listed
+from ._reading import as_matrix, as_numeric, header_notes, listed
 from ._streams import open_stream
 from ._text import UserError
 
 ROWS_AT_A_TIME = 10_000
-HEAD = 1000  # rows that tell what a column is
 OF_LEAVES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
 
@@ -46,7 +48,7 @@ class Pool(NamedTuple):
 
 def read_pool(options):
     """Read a table whose target may be missing, as a whole or in places."""
-    columns = _texts(options)
+    columns, guesses, notes = _texts(options)
     target = options.target
     ours = own_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in ours}
@@ -57,6 +59,7 @@ def read_pool(options):
         ("--text", options.text),
         ("--ignore", options.ignore),
         ("--nominal", options.nominal),
+        ("--numeric", options.numeric),
     ):
         for name in names:
             if name not in columns:
@@ -65,7 +68,7 @@ def read_pool(options):
                     f"{listed(list(columns))}.{meant(name, list(columns))}"
                 )
     y, labels = _labels(told, options, len(next(iter(columns.values()))))
-    notes = own_notes(ours)
+    notes += own_notes(ours)
     left = {
         name: texts
         for name, texts in columns.items()
@@ -73,9 +76,19 @@ def read_pool(options):
     }
     tables, readings, kept = [], [], []
     for name, texts in left.items():
-        found = guess(texts[:HEAD], dates=options.dates)
-        reading = None if name in options.nominal else found.reading
-        notes += [f"column {name!r}: {note}" for note in found.notes]
+        found = guesses[name]
+        if name in options.numeric:
+            found = as_numeric(found, name, options.nominal)
+        reading, strays = found.reading, []
+        if name in options.nominal:
+            reading = None
+        else:
+            notes += [f"column {name!r}: {note}" for note in found.notes]
+            notes += _later_sign(name, texts, found, options.decimal)
+        if reading is not None:
+            values, strays = read_numbers(texts, reading)
+            if len(strays) > MOST_STRAYS * sum(not is_missing(one) for one in texts):
+                reading = None
         if reading is None:
             values = np.array([None if is_missing(one) else one for one in texts])
             values = values.astype(object)
@@ -85,8 +98,9 @@ def read_pool(options):
                     f"has a value of its own there; --text {name} makes words of it"
                 )
                 continue
-        else:
-            values, _ = read_numbers(texts, reading)
+        elif strays:
+            shown = list(dict.fromkeys(texts[row].strip() for row in strays))
+            notes.append(stray_note(name, shown[:4], len(strays), reading))
         tables.append(values)
         readings.append(reading)
         kept.append(name)
@@ -102,6 +116,14 @@ def read_pool(options):
             f"{options.data} has no column to learn from. {' '.join(notes)}"
         )
     return Pool(X, y, labels, target, columns, nominal, named, notes)
+
+
+def _later_sign(name, texts, found, decimal):
+    """Note a number behind the first rows that the other decimal sign would change."""
+    if decimal is not None or found.reading is not COMMA or found.ambiguous:
+        return []
+    text = changed_by_sign(texts, COMMA)
+    return [] if text is None else [f"column {name!r}: {sign_note(text, COMMA)}"]
 
 
 def make_estimator(options, pool):
@@ -120,11 +142,11 @@ def make_estimator(options, pool):
 
 
 def _texts(options):
-    # All columns as texts, empty where a value is missing.
-    with open_stream(
-        options.data, None, encoding=options.encoding, delimiter=options.delimiter
-    ) as stream:
-        stream.look_ahead()
+    # All columns as texts, empty where a value is missing; what their first values tell
+    # of each, by names; and notes.
+    with open_stream(options.data, None, options) as stream:
+        guesses = dict(zip(stream.features, stream.look_ahead(), strict=True))
+        notes = header_notes(stream)
         stream.readings = [None] * len(stream.features)
         pieces = list(stream.pieces(ROWS_AT_A_TIME))
         names = stream.features
@@ -133,10 +155,11 @@ def _texts(options):
     if pieces[-1].problem is not None:
         raise pieces[-1].problem
     X = np.concatenate([piece.X for piece in pieces])
-    return {
+    columns = {
         name: ["" if one is None else str(one) for one in X[:, place].tolist()]
         for place, name in enumerate(names)
     }
+    return columns, guesses, notes
 
 
 def _labels(told, options, n_rows):
@@ -146,6 +169,13 @@ def _labels(told, options, n_rows):
         if not is_missing(label):
             known[row] = label.strip()
     choice = list(dict.fromkeys([*options.labels, *sorted(set(known.values()))]))
+    if not options.labels:
+        check_number_of_classes(
+            len(choice),
+            len(known),
+            options.target,
+            "; if they are classes all the same, list them by --labels",
+        )
     if options.labels:
         others = [one for one in known.values() if one not in options.labels]
         if others:

@@ -1,12 +1,15 @@
 """``skconftree predict``: the classes of the rows of a table, by a saved model."""
 
+import contextlib
 import csv
+import io
 import warnings
 
 import numpy as np
 
 from ._checkpoint import load
-from ._columns import READINGS
+from ._columns import DECIMALS, READINGS
+from ._dialect import Dialect
 from ._files import check_files, replacing
 from ._names import with_columns
 from ._notes import unknown_notes
@@ -29,9 +32,15 @@ def _run_predict(options, progress):
         if features is None:  # of a stream
             features = [one for one in facts["columns"] if one != facts["target"]]
         target = facts["target"]
-    except (KeyError, TypeError) as error:
+        # older files lack both
+        like = Dialect(facts.get("delimiter", ","), facts.get("--decimal"))
+        if len(like.delimiter) != 1 or like.decimal not in (None, *DECIMALS):
+            raise ValueError(like)
+    except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{options.model} is damaged: {error!r}") from None
-    X, _, notes = read_columns(options, options.data, features, readings, progress)
+    X, _, notes, dialect = read_columns(
+        options, options.data, features, readings, progress, like=like
+    )
     for note in notes:
         progress.note(f"note: {note}")
     tree = with_columns(tree, None)  # what was read has been put in order
@@ -42,29 +51,37 @@ def _run_predict(options, progress):
         warnings.simplefilter("ignore")  # said with more words already
         proba = tree.predict_proba(X)
     labels = tree.classes_[proba.argmax(axis=1)]
-    rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
+    if not dialect.can_encode([target or "", *map(str, tree.classes_)]):
+        progress.note(
+            f"note: {dialect.encoding} lacks letters of the classes, so that the "
+            "predictions are written in UTF-8"
+        )
+        dialect = dialect._replace(encoding="utf-8")
+    write = dialect.number
+    rows = _rows(tree.classes_, labels, proba, options.proba, target or "class", write)
     if options.keep:
-        rows = _beside(kept_texts(options, options.data, options.keep), rows)
+        rows = _beside(kept_texts(options, options.data, options.keep, like), rows)
     progress.clear()
     if options.output is None:
-        with standard_output() as file:
-            _write(file, rows)
+        with standard_output() as file, _encoded(file, dialect.encoding) as written:
+            _write(written, rows, dialect)
         return 0
-    with replacing(options.output, "w", encoding="utf-8", newline="") as file:
-        _write(file, rows)
+    encoding = dialect.encoding
+    with replacing(options.output, "w", encoding=encoding, newline="") as file:
+        _write(file, rows, dialect)
     return 0
 
 
-def _rows(classes, labels, proba, of_all, target):
+def _rows(classes, labels, proba, of_all, target, write):
     if of_all:
         yield [target, *(f"probability of {one}" for one in classes.tolist())]
         for label, shares in zip(labels.tolist(), proba.tolist(), strict=True):
-            yield [label, *(f"{one:.6g}" for one in shares)]
+            yield [label, *map(write, shares)]
         return
     yield [target, "probability"]
     best = np.max(proba, axis=1).tolist()
     for label, share in zip(labels.tolist(), best, strict=True):
-        yield [label, f"{share:.6g}"]
+        yield [label, write(share)]
 
 
 def _beside(kept, rows):
@@ -78,5 +95,20 @@ def _beside(kept, rows):
         yield [*text, *row]
 
 
-def _write(file, rows):
-    csv.writer(file, lineterminator="\n").writerows(rows)
+@contextlib.contextmanager
+def _encoded(file, encoding):
+    """Standard output in an encoding, but for a terminal, which has its own."""
+    if encoding == "utf-8" or file.isatty():
+        yield file
+        return
+    file.flush()
+    written = io.TextIOWrapper(file.buffer, encoding, newline="")
+    try:
+        yield written
+    finally:
+        written.detach()
+
+
+def _write(file, rows, dialect):
+    table = csv.writer(file, delimiter=dialect.delimiter, lineterminator="\n")
+    table.writerows(rows)

@@ -14,7 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._columns import MOST_STRAYS, STRAYS_ALLOWED, Guess, stray_note
+from ._columns import (
+    MOST_STRAYS,
+    STRAYS_ALLOWED,
+    Guess,
+    other_decimal,
+    stray_note,
+)
 from ._common import as_decimal
 from ._options import meant
 from ._text import UserError
@@ -116,15 +122,18 @@ def headless(stream, guesses):
     )
 
 
-def settle_columns(stream, named, *, whole=False):
-    """Settle columns by the first rows and what is `named` nominal; give notes on them.
+def settle_columns(stream, named, numeric=(), *, whole=False):
+    """Settle columns by the first rows and what the user says; give notes on them.
 
-    `whole`: the whole table will tell which columns name rows.
+    `named` are columns that are nominal, `numeric` those that are not. `whole`: the
+    whole table will tell which columns name rows.
     """
     found = dict(enumerate(stream.look_ahead()))
     notes = list(filter(None, [headless(stream, list(found.values()))]))
     for place in places_of(named, stream):
         found[place] = Guess(None, [])
+    for place in places_of(numeric, stream, "--numeric"):
+        found[place] = as_numeric(found[place], stream.features[place], named)
     stream.readings = [one.reading for one in found.values()]
     for name, one in zip(stream.features, found.values(), strict=True):
         notes += [f"column {name!r}: {note}" for note in one.notes]
@@ -135,6 +144,18 @@ def settle_columns(stream, named, *, whole=False):
                 "out if it does"
             )
     return notes
+
+
+def as_numeric(found, name, nominal):
+    """Guess of a column that --numeric names."""
+    if name in nominal:
+        raise UserError(f"column {name!r} cannot be both --nominal and --numeric")
+    if found.numbers is None:
+        raise UserError(
+            f"--numeric {name}: the values of this column are not numbers, but for a "
+            "tenth at most"
+        )
+    return found._replace(reading=found.numbers, notes=[], names_rows=False)
 
 
 def nominal_places(readings):
@@ -173,7 +194,8 @@ def check_categories(known, X, first_row, stream):
             f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
             f"than {MOST_CATEGORIES} categories, as many as a tree can tell apart; "
             f"leave it out by --drop {stream.features[place]}, or group rare ones "
-            "under one name in the table"
+            "under one name in the table; if they are numbers that begin with 0, "
+            f"--numeric {stream.features[place]} reads them as such"
         )
     return n_rows, problem
 
@@ -228,15 +250,23 @@ class Strays:
 
     def _too_many(self, stream, row, place, text):
         name = stream.features[place]
+        sign = other_decimal([text], stream.readings[place])
+        remedy = f"--nominal {name}" if sign is None else f"--decimal {sign}"
         return UserError(
             f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
             f"are {self._found[place][0]} values before, though by the first rows it "
-            f"was taken for a column of numbers; start afresh with --nominal {name}"
+            f"was taken for a column of numbers; start afresh with {remedy}"
         )
 
     def notes(self, stream, *, settled=False):
         """Say what was taken as missing, and how to keep it unless that is settled."""
         return [
-            stray_note(stream.features[place], texts, n, settled=settled)
+            stray_note(
+                stream.features[place],
+                texts,
+                n,
+                stream.readings[place],
+                settled=settled,
+            )
             for place, (n, texts) in sorted(self._found.items())
         ]

@@ -7,7 +7,13 @@ from skconftree.evaluation import PrequentialEvaluator
 
 from ._chosen import Chosen
 from ._columns import READINGS, date_kinds, with_times
-from ._common import MISSING, tree_settings, typed_labels, whole_number
+from ._common import (
+    check_labels_known,
+    check_number_of_classes,
+    tree_settings,
+    typed_labels,
+    whole_number,
+)
 from ._names import with_columns, with_dates
 from ._notes import label_notes
 from ._own_columns import own_notes
@@ -69,13 +75,7 @@ class Labels:
 
 def opened(options):
     """Open the table of a command line."""
-    stream = open_stream(
-        options.data,
-        options.target,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        dates=options.dates,
-    )
+    stream = open_stream(options.data, options.target, options)
     try:
         return Chosen(stream, options.drop, options.skip_missing)
     except UserError:
@@ -87,17 +87,19 @@ def collect_labels(options):
     """Find the classes by one pass over the target column."""
     with opened(options) as stream:
         found = stream.labels()
-    for text, row in found.items():
-        if text.strip().lower() in MISSING:
-            raise UserError(
-                f"target column {options.target!r} has no value in row {row}; "
-                "--skip-missing leaves such rows out"
-            )
+    check_labels_known(found, options.target, "; --skip-missing leaves such rows out")
     if len(found) > MOST_LABELS:
         raise UserError(
             f"target column {options.target!r} has {len(found)} different values; at "
             f"most {MOST_LABELS} classes are supported"
         )
+    n_classes = len({text.strip() for text in found})
+    check_number_of_classes(
+        n_classes,
+        stream.n_rows,
+        options.target,
+        "; if they are classes all the same, list them by --classes",
+    )
     return found
 
 
@@ -145,7 +147,7 @@ class Run:
                 f"there is one class only: {self.labels.classes.tolist()[0]!r}"
             )
         self.notes = header_notes(self.stream) + own_notes(self.stream.own)
-        self.notes += settle_columns(self.stream, options.nominal)
+        self.notes += settle_columns(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_places(self.stream.readings)
         self.tree = ConfidenceTreeClassifier(
@@ -186,6 +188,8 @@ class Run:
             "--skip-missing": self.options.skip_missing,
             "--delay": self.options.delay,
             "--dates": self.options.dates,
+            "--decimal": self.options.decimal,
+            "--numeric": sorted(self.options.numeric),
         }
 
     def _resume(self):
@@ -212,6 +216,7 @@ class Run:
             )
         try:
             self.labels = Labels(facts["labels"], self.options.target)
+            facts = {"--decimal": None, "--numeric": [], **facts}  # older files
             was = {name: facts[name] for name in self._identity()}
             columns = list(was["columns"])
             readings = [
@@ -326,6 +331,7 @@ class Run:
         progress = {
             "version": __version__,
             **self._identity(),
+            "delimiter": self.stream.dialect.delimiter,
             "labels": self.labels.texts,
             "readings": [one and one.name for one in self.stream.readings],
             "strays": self.strays.as_list(),

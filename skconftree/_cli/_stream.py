@@ -192,7 +192,7 @@ def _saved(run, hint=""):
 
 
 def _later_notes(run, stream):
-    notes = run.strays.notes(stream)
+    notes = [*stream.late_notes, *run.strays.notes(stream)]
     n = stream.n_left_out
     if n:
         rows = "1 row" if n == 1 else f"{n:,} rows"

@@ -17,25 +17,30 @@ STANDARD_INPUT = "-"
 _spooled = []  # the file that standard input was copied to
 
 
-def open_stream(path, target, *, encoding="utf-8", delimiter=None, dates=None):
+def open_stream(path, target, options, like=None):
     """Open a table by the ending of its name; ``"-"`` is standard input.
 
-    Encoding and delimiter are those of CSV; without a target the table has no labels.
-    `dates` is the order of dates that are written as texts, see `guess`.
+    Without a target the table has no labels. `options` are those of the command line:
+    encoding and delimiter of CSV, the decimal sign, and, if the command has that
+    option, the order of dates; see `guess`. `like` is what a model has recorded of its
+    own table: the dialect of CSV, whose decimal sign is None unless a user chose it.
     """
+    of_texts = {
+        "decimal": options.decimal or (like and like.decimal),
+        "dates": getattr(options, "dates", None),
+    }
+    of_csv = {
+        "encoding": options.encoding,
+        "delimiter": options.delimiter,
+        "like": like,
+        **of_texts,
+    }
     if path == STANDARD_INPUT:
-        return CsvStream(
-            _spool(),
-            target,
-            encoding=encoding,
-            delimiter=delimiter,
-            dates=dates,
-            name="standard input",
-        )
+        return CsvStream(_spool(), target, **of_csv, name="standard input")
     for ending, reader in READERS.items():
         if str(path).endswith(ending):
-            return reader(path, target, dates=dates)
-    return CsvStream(path, target, encoding=encoding, delimiter=delimiter, dates=dates)
+            return reader(path, target, **of_texts)
+    return CsvStream(path, target, **of_csv)
 
 
 def _spool():

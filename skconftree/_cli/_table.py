@@ -6,14 +6,22 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from ._columns import (
+    DECIMALS,
     MOST_STRAYS,
     READINGS,
     date_kinds,
-    is_missing,
     names_rows,
+    sign_note,
+    with_decimal,
     with_times,
 )
-from ._common import typed_labels
+from ._common import (
+    check_number_of_classes,
+    is_missing,
+    missing_word,
+    typed_labels,
+)
+from ._dialect import Dialect
 from ._notes import column_notes, label_notes, same_notes
 from ._options import meant
 from ._own_columns import left_out, own_notes
@@ -45,6 +53,7 @@ class LabelledTable(NamedTuple):
     nominal: list[int]  # places of the columns of text
     notes: list[str]  # what a user may want to know about columns
     readings: list  # what each column is, see `_columns`
+    dialect: Dialect  # of its file
 
     @property
     def dates(self):
@@ -65,6 +74,7 @@ def bundled_table():
         [],
         [],
         [READINGS["decimal point"]] * len(names),
+        Dialect(),
     )
 
 
@@ -73,9 +83,9 @@ def read_table(options, progress):
     path, target = options.data, options.target
     named = list(options.nominal)
     while True:
-        with _opened(options, path, target) as stream:
+        with open_stream(path, target, options) as stream:
             notes = header_notes(stream)
-            notes += settle_columns(stream, named, whole=True)
+            notes += settle_columns(stream, named, options.numeric, whole=True)
             ours = left_out(stream, options.drop)
             dropped = places_of([*options.drop, *ours], stream, "--drop")
             pieces, strays = _pieces(stream, progress)
@@ -87,15 +97,17 @@ def read_table(options, progress):
             break
         # So many texts behind the first rows: categories after all, so once more.
         named += [stream.features[place] for place in late]
+        _check_numeric(options.numeric, named)
     problem = pieces[-1].problem
     if problem is not None:
         raise problem
     labels = [label for piece in pieces for label in piece.labels]
-    known, more = _known_labels(labels, target, options.skip_missing)
-    notes += [*strays.notes(stream), *more]
+    known, more = known_labels(labels, target, options.skip_missing)
+    notes += [*stream.late_notes, *strays.notes(stream), *more]
     if len(known) < len(labels):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
+    check_number_of_classes(len(np.unique(y)), len(y), target)
     notes = [note for note in notes if not _is_of(note, [*options.drop, *ours])]
     notes += own_notes(ours)
     X = _without(X, stream, dropped)
@@ -118,27 +130,40 @@ def read_table(options, progress):
         nominal,
         notes,
         stream.readings,
+        stream.dialect,
     )
 
 
 def column_names(options):
     """Names of all columns of the table that `fit` was given, and what is odd."""
-    with _opened(options, options.data, None) as stream:
+    with open_stream(options.data, None, options) as stream:
         return stream.features, headless(stream, stream.look_ahead())
 
 
-def read_columns(options, path, features, readings, progress, target=None):
+class ModelColumns(NamedTuple):
+    """The columns of a model in another table, and perhaps a target."""
+
+    X: np.ndarray
+    labels: list[str]  # empty texts without a target
+    notes: list[str]
+    dialect: Dialect  # of the table
+
+
+def read_columns(options, path, features, readings, progress, target=None, like=None):
     """Read the columns of a model, and perhaps a target, from another table, by names.
 
-    Gives X, the labels, which are empty texts without a target, and notes.
+    Numbers are read as in the table that the model was fitted to, unless the options
+    have a decimal sign. `like` is what is known of that table, see `open_stream`.
     """
-    with _opened(options, path, target) as stream:
+    with open_stream(path, target, options, like) as stream:
         missing = [name for name in features if name not in stream.features]
         if missing:
             raise UserError(_lacks(stream, missing, features, target))
+        readings = [with_decimal(one, options.decimal) for one in readings]
         what = dict(zip(features, readings, strict=True))
-        stream.look_ahead()
+        guesses = stream.look_ahead()
         stream.readings = [what.get(name) for name in stream.features]
+        notes = [] if options.decimal else _sign_notes(stream, guesses)
         pieces, strays = _pieces(stream, progress)
     if not pieces:
         raise UserError(f"{stream.path} has no rows below its header")
@@ -149,13 +174,37 @@ def read_columns(options, path, features, readings, progress, target=None):
     if None not in readings:
         X = X.astype(np.float32)
     labels = [label for piece in pieces for label in piece.labels]
-    notes = strays.notes(stream, settled=True)
-    return X, labels, [one for one in notes if _is_of(one, features)]
+    notes += strays.notes(stream, settled=True)
+    notes = [one for one in notes if _is_of(one, features)]
+    return ModelColumns(X, labels, notes, stream.dialect)
 
 
-def kept_texts(options, path, names):
+def _sign_notes(stream, guesses):
+    """Say which numbers seem to have another decimal sign than those of the model."""
+    reason = ", as in the table of the model"
+    return [
+        f"column {name!r}: {sign_note(one.ambiguous, reading, reason)}"
+        for name, reading, one in zip(
+            stream.features, stream.readings, guesses, strict=True
+        )
+        if one.ambiguous is not None
+        and reading in DECIMALS.values()
+        and one.reading is not reading
+    ]
+
+
+def _check_numeric(numeric, nominal):
+    for name in numeric:
+        if name in nominal:
+            raise UserError(
+                f"--numeric {name}: more than a tenth of the values of this column are "
+                "not numbers"
+            )
+
+
+def kept_texts(options, path, names, like):
     """Yield the names of columns, then their texts in each row; `all` names all."""
-    with _opened(options, path, None) as stream:
+    with open_stream(path, None, options, like) as stream:
         if names == ["all"]:
             names = stream.features
         places = places_of(names, stream, "--keep")
@@ -184,17 +233,6 @@ def _lacks(stream, missing, features, target):
     return f"{text}columns there that it does not use: {listed(unused)}.{hint}"
 
 
-def _opened(options, path, target):
-    return open_stream(
-        path,
-        target,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        # a saved model has settled how they are read
-        dates=getattr(options, "dates", None),
-    )
-
-
 def _pieces(stream, progress):
     pieces, strays = [], Strays()
     progress.tell(f"reading {stream.path}")
@@ -207,7 +245,7 @@ def _pieces(stream, progress):
     return pieces, strays
 
 
-def _known_labels(labels, target, skip):
+def known_labels(labels, target, skip):
     """Rows whose label is known, and a note if there are others."""
     known = [row for row, label in enumerate(labels) if not is_missing(label)]
     n_missing = len(labels) - len(known)
@@ -215,10 +253,11 @@ def _known_labels(labels, target, skip):
         return known, []
     rows = "1 row" if n_missing == 1 else f"{n_missing:,} rows"
     if not skip:
-        first = next(row for row, label in enumerate(labels, 1) if is_missing(label))
+        first = next(row for row, label in enumerate(labels) if is_missing(label))
         raise UserError(
-            f"target column {target!r} has no value in row {first} ({rows} of "
-            f"{len(labels)} in all); --skip-missing leaves them out"
+            f"target column {target!r} has no value in row {first + 1}"
+            f"{missing_word(labels[first])} ({rows} of {len(labels)} in all); "
+            "--skip-missing leaves them out"
         )
     if not known:
         raise UserError(f"target column {target!r} has no value in any row")

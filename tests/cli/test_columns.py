@@ -75,7 +75,7 @@ def test_a_thousand_or_a_bit_more_than_one():
 
 def test_strays_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
-    assert guess(texts) == Guess(POINT, [])
+    assert guess(texts) == Guess(POINT, [], numbers=POINT)
     values, strays = read_numbers(texts, POINT)
     assert strays == [30, 31]
     assert np.isnan(values[30:]).all()
@@ -237,7 +237,7 @@ def test_a_column_that_turns_into_words_ends_the_run(tmp_path, rows, capsys, siz
 
 def test_strays_of_a_row_that_is_not_learnt_are_not_counted():
     class Stream:
-        path, features = "table.csv", ["a", "b"]
+        path, features, readings = "table.csv", ["a", "b"], [POINT, POINT]
 
     strays = Strays([(1, 100, ["x"])])
     found = [(3, 0, "y"), (4, 0, "y"), (4, 1, "x"), (5, 0, "y")]

@@ -150,16 +150,35 @@ def days(order, n=N_ROWS):
 
 
 @pytest.mark.parametrize("order", ["dmy", "mdy"])
-def test_dates_in_another_order_are_noted_and_read_if_asked(write, run, order):
+def test_dates_of_which_one_order_fits_are_read_with_a_note(write, run, order):
     answer = ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2)
     path = write({"when": days(order), "x": [0, 1] * (N_ROWS // 2), "answer": answer})
-    told = fitted(run, path)
-    assert "look like dates and are taken as categories" in told.err
-    assert f"--dates {order} makes numbers of them" in told.err
-    told = fitted(run, path, "--dates", order)
-    assert "are read as days since 1970-01-01" in told.err
-    assert "when <= 2024-02-29" in told.out
-    assert "98.3 %" in told.out
+    first = {"dmy": "'13.01.2024'", "mdy": "'01/13/2024'"}[order]
+    which = {"dmy": "day", "mdy": "month"}[order]
+    for more in ([], ["--dates", order]):
+        result = fitted(run, path, *more)
+        assert "are read as days since 1970-01-01" in result.err
+        assert "when <= 2024-02-29" in result.out
+        assert "98.3 %" in result.out
+        if not more:
+            assert f"dates such as {first} are read" in result.err
+            assert f"the {which} first, as no other order fits" in result.err
+    assert "--nominal when makes categories" in fitted(run, path).err
+    err = fitted(run, path, "--nominal", "when").err
+    assert "column 'when' is left out: more than half of the rows" in err
+
+
+def test_dates_of_which_both_orders_fit_wait_for_an_answer(write, run):
+    answer = ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2)
+    when = [f"{1 + n % 2:02}/{1 + n // 12:02}/2024" for n in range(N_ROWS)]
+    path = write({"when": when, "answer": answer})
+    result = fitted(run, path)
+    assert "look like dates and are taken as categories" in result.err
+    assert "--dates dmy or --dates mdy makes numbers of them" in result.err
+    assert "nominal columns: 1" in result.out
+    result = fitted(run, path, "--dates", "dmy")
+    assert "are read as days since 1970-01-01" in result.err
+    assert "nominal" not in result.out
 
 
 def test_a_wrong_order_of_dates_is_told(write, run, columns):
