@@ -233,16 +233,18 @@ def guess_columns(columns, names, *, semicolons=False, decimal=None, dates=None)
         for texts, name in zip(columns, names, strict=True)
     ]
     if decimal is None and semicolons and not comma_first:
-        found = [_explained(one) for one in found]
+        found = list(map(_explained, found, columns))
     if decimal is None and not semicolons and COMMA in {one.reading for one in found}:
         comma_first = "." not in {_decimal_sign(*_known(texts)) for texts in columns}
     return found, decimal or ("," if comma_first else ".")
 
 
-def _explained(found):
-    """Add why a column of a file with semicolons has decimal points nonetheless."""
+def _explained(found, texts):
+    """Add why a column has decimal points that might have groups of digits instead."""
     if found.reading is not POINT or found.ambiguous is None or found.notes:
         return found
+    if all("." in text for text in texts if not is_missing(text)):
+        return found  # which is rare where numbers below 1000 have no dots
     reason = ", as other numbers of the file have decimal points"
     return found._replace(notes=[sign_note(found.ambiguous, POINT, reason)])
 
@@ -297,7 +299,7 @@ def _known(texts):
 
 
 def _decimal_sign(known, plain):
-    """Which sign the decimals of a column must have; None if there is no telling."""
+    """Which sign the decimals of a column must have; None if either is possible."""
     if plain is not None:
         dotted = any("." in text for text in known)
         return "." if dotted and not _are_grouped(known, 0.0) else None

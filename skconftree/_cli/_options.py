@@ -46,7 +46,7 @@ COLUMNS = (
     "and an empty field, ?, NaN or a stray word among numbers is a missing value"
 )
 DECIMAL = (
-    "the one that the numbers need; where 1,234 or 1.234 may be either, a comma in "
+    "the one that the numbers need; if 1,234 or 1.234 may be either, a comma in "
     "files with semicolons, a point in others"
 )
 STRATEGIES = (
@@ -469,7 +469,8 @@ def _add_reading(command, decimal=DECIMAL):
     command.add_argument(
         "--decimal",
         choices=(".", ","),
-        help=f"the sign before the decimals of numbers that are written as text; "
+        metavar="SIGN",
+        help=". or , before the decimals of numbers that are written as text; "
         f"default: {decimal}",
     )
 

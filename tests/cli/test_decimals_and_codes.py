@@ -6,6 +6,7 @@ says otherwise; a saved model reads later tables as it read its own.
 
 import codecs
 import csv
+import gzip
 import io
 import json
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from skconftree._cli._columns import (
     COMMA,
     DATES,
     POINT,
+    Guess,
     guess,
     guess_columns,
     read_numbers,
@@ -120,6 +122,9 @@ def test_another_column_with_decimal_points_settles_the_sign():
         "'7.4' is read as 7.4, as --decimal , does not fit this column"
     ]
     assert decimal == ","
+    three_digits = [["5.644", "3.580"], ["7.4", "0.25"]]
+    found, _ = guess_columns(three_digits, ["a", "b"], semicolons=True)
+    assert found[0] == Guess(POINT, [], numbers=POINT, ambiguous="5.644")
     columns.append(["2,5", "3"])
     found, decimal = guess_columns(columns, ["a", "b", "c"], semicolons=True)
     assert [one.reading for one in found] == [COMMA, POINT, COMMA]
@@ -445,20 +450,18 @@ def test_columns_have_the_same_words(run, write):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "mark"),
+    ("encoding", "mark", "packed"),
     [
-        ("utf-8", b""),
-        ("utf-8-sig", codecs.BOM_UTF8),
-        ("utf-16", codecs.BOM_UTF16),
-        ("utf-32", codecs.BOM_UTF32),
+        ("utf-8", b"", False),
+        ("utf-8-sig", codecs.BOM_UTF8, False),
+        ("utf-16", codecs.BOM_UTF16, False),
+        ("utf-16", codecs.BOM_UTF16, True),
+        ("utf-32", codecs.BOM_UTF32, False),
     ],
 )
-@pytest.mark.parametrize("packed", [False, True])
 def test_a_byte_order_mark_tells_the_encoding(
     run, write, tmp_path, encoding, mark, packed
 ):
-    import gzip
-
     columns = {"größe": map(str, AMOUNTS), "answer": ANSWERS}
     path, model = write(columns, encoding=encoding), tmp_path / "m"
     if packed:
