@@ -140,7 +140,7 @@ def test_wide_rows_of_parquet_are_decoded_a_few_at_a_time(tmp_path, monkeypatch)
         assert sum(sizes) == 50
         assert max(sizes) < 10
         (guess,) = stream.look_ahead()
-        assert guess.reading is not None
+        assert guess.numbers is not None
 
 
 @pytest.mark.parametrize("command", ["fit", "stream"])
