@@ -93,9 +93,8 @@ def collect_labels(options):
             f"target column {options.target!r} has {len(found)} different values; at "
             f"most {MOST_LABELS} classes are supported"
         )
-    n_classes = len({text.strip() for text in found})
     check_number_of_classes(
-        n_classes,
+        len(Labels(found, options.target).classes),
         stream.n_rows,
         options.target,
         "; if they are classes all the same, list them by --classes",
