@@ -16,9 +16,17 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     HALF = 65536            # high halves of ordered bits
 
+cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
+
+MISSING = MISSING_BITS
+
+FEW_FLOORS = 16     # of a column whose values are coded without a guide
+
 
 def few_values(const float32_t[:, ::1] X not None, intp_t feature):
-    """Ordered bits of the values of a column, NaN among them; None: above 256."""
+    """Ordered bits of the values of a column, NaN among them, and how many rows have
+    each; None: there are more than 256.
+    """
     cdef intp_t n = X.shape[0]
     column = np.array(X[:, feature])
     cdef float32_t[::1] values = column
@@ -33,10 +41,14 @@ def few_values(const float32_t[:, ::1] X not None, intp_t feature):
         if n_levels == 0:
             return None
     found = np.empty(n_levels, dtype=np.uint32)
+    counts = np.zeros(n_levels, dtype=np.int64)
     cdef uint32_t[::1] out = found
+    cdef int64_t[::1] n_rows = counts
     for i in range(n_levels):
-        out[i] = ordered_bits(levels[i])
-    return found
+        out[i] = MISSING_BITS if isnan(levels[i]) else ordered_bits(levels[i])
+    for i in range(n):
+        n_rows[codes[i]] += 1
+    return found, counts
 
 
 def count_cells(
@@ -111,23 +123,28 @@ def values_of(const uint32_t[::1] bits not None):
 cdef class Coder:
     """Codes of values: the last floor, in ordered bits, that is not above.
 
-    `missing` is the code of NaN, -1 if there are none.
+    `missing` is the code of NaN, -1 if there are none. Few floors are searched without
+    a guide, which takes 64 kilobytes.
     """
 
     cdef const uint32_t[::1] floors
     cdef intp_t missing
-    cdef int32_t[::1] guide     # the last floor whose high half is below, or the first
+    # The last floor whose high half is below, or the first; None: there is no guide.
+    cdef uint8_t[::1] guide
 
     def __init__(self, const uint32_t[::1] floors not None, intp_t missing):
         cdef intp_t low = 0
         cdef intp_t h
         self.floors = floors
         self.missing = missing
-        self.guide = np.empty(HALF + 1, dtype=np.int32)
+        self.guide = None
+        if floors.shape[0] <= FEW_FLOORS:
+            return
+        self.guide = np.empty(HALF + 1, dtype=np.uint8)
         for h in range(HALF + 1):
             while low + 1 < floors.shape[0] and floors[low + 1] >> 16 < h:
                 low += 1
-            self.guide[h] = <int32_t> low
+            self.guide[h] = <uint8_t> low
 
     def __reduce__(self):
         return Coder, (np.asarray(self.floors), self.missing)
@@ -138,6 +155,7 @@ cdef class Coder:
     ):
         """Write the codes of a column; whether each value has one."""
         cdef const uint32_t[::1] floors = self.floors
+        cdef bint is_guided = self.guide is not None
         cdef bint sound = True
         cdef intp_t i, low, high, middle
         cdef uint32_t bits
@@ -151,8 +169,11 @@ cdef class Coder:
                 if floors.shape[0] == 0 or bits < floors[0]:
                     sound = False
                     continue
-                low = self.guide[bits >> 16]
-                high = self.guide[(bits >> 16) + 1] + 1
+                low = 0
+                high = floors.shape[0]
+                if is_guided:
+                    low = self.guide[bits >> 16]
+                    high = self.guide[(bits >> 16) + 1] + 1
                 while high - low > 1:
                     middle = (low + high) // 2
                     if floors[middle] <= bits:

@@ -11,11 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tables._coded_column import CodedColumn
-from ._cells import Coder, bins_of, count_cells, few_values, values_of
+from ._cells import (
+    FEW_FLOORS,
+    MISSING,
+    Coder,
+    bins_of,
+    count_cells,
+    few_values,
+    values_of,
+)
 
 STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
 NOTHING = np.iinfo(np.uint32).max  # the least of no value
-MISSING = 0xFFC00000  # ordered bits of NaN
 MOST_VALUES = 256  # of a column that needs no bins
 
 
@@ -50,31 +57,72 @@ class Cells(NamedTuple):
         return Cells(*(one[order] for one in both))
 
 
+class FewValues(NamedTuple):
+    """The values of a column, as ordered bits, and how many rows have each."""
+
+    bits: np.ndarray
+    counts: np.ndarray
+
+    def joined(self, other):
+        """These values and others."""
+        bits, index = np.unique(
+            np.concatenate([self.bits, other.bits]), return_inverse=True
+        )
+        counts = np.zeros(len(bits), np.int64)
+        np.add.at(counts, index, np.concatenate([self.counts, other.counts]))
+        return FewValues(bits, counts)
+
+    @property
+    def n_missing(self):
+        """Number of NaN."""
+        return int(self.counts[self.bits == MISSING].sum())
+
+    def as_cells(self):
+        """Cells of one value each, without NaN."""
+        present = self.bits != MISSING
+        return Cells(self.counts[present], self.bits[present], self.bits[present])
+
+
 class Found(NamedTuple):
     """What a pass has found of a column in some parts.
 
-    A bit of `marks` says of each cell whether it has values; those that do are `cells`,
-    ascending. `few` are the column's values, None if there are more than 256 or nobody
-    looks.
+    `few` are the column's values, None if there are more than 256 or these were counted
+    before. Else a bit of `marks` says of each cell whether it has values; those that do
+    are `cells`, ascending. Neither: the values are counted in another pass.
     """
 
-    marks: np.ndarray
-    cells: Cells
-    few: np.ndarray | None
+    few: FewValues | None
+    marks: np.ndarray | None
+    cells: Cells | None
     n_missing: int
 
 
 class Values:
-    """What a pass finds of a column, part by part."""
+    """What a pass finds of a column, part by part.
+
+    A column has cells once it has more than 256 values, if it may have some in this
+    pass.
+    """
 
     def __init__(self, question):
         self.question = question
-        self.cells = Cells.empty(max(len(question.prefixes), 1), question.next_bits)
-        self.few = np.zeros(0, np.uint32) if question.known == 0 else None
-        self.n_missing = 0
+        self.few, self.cells, self.n_missing = None, None, 0
+        if question.known == 0:
+            nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+            self.few = FewValues(*nothing)
+        else:
+            self._make_cells()
 
     def count(self, X, feature):
         """Add the values of rows."""
+        if self.few is not None:
+            values = few_values(X, feature)
+            if values is not None:
+                self._join_few(FewValues(*values))
+                return
+            self._give_up_few()
+        if self.cells is None:
+            return
         asked = self.question
         self.n_missing += count_cells(
             X,
@@ -85,42 +133,83 @@ class Values:
             asked.next_bits,
             *self.cells,
         )
-        if self.few is not None:
-            self._join_few(few_values(X, feature))
 
     def add(self, found):
         """Add the values of other parts."""
-        places = np.unpackbits(found.marks, count=self.cells.counts.size)
-        self.cells.add(np.flatnonzero(places), found.cells)
-        self.n_missing += found.n_missing
-        if self.few is not None:
+        if found.few is not None and self.few is not None:
             self._join_few(found.few)
+            return
+        if self.few is not None:
+            self._give_up_few()
+        if self.cells is None:
+            return
+        if found.few is not None:
+            self._count_few(found.few)
+        else:
+            places = np.unpackbits(found.marks, count=self.cells.counts.size)
+            self.cells.add(np.flatnonzero(places), found.cells)
+            self.n_missing += found.n_missing
 
     def found(self):
         """What has been found."""
+        if self.cells is None:
+            return Found(self.few, None, None, self.n_missing)
         some = self.cells.counts.ravel() > 0
         cells = Cells(*(one.ravel()[some] for one in self.cells))
-        return Found(np.packbits(some), cells, self.few, self.n_missing)
+        return Found(None, np.packbits(some), cells, self.n_missing)
+
+    def _make_cells(self):
+        question = self.question
+        n_prefixes = max(len(question.prefixes), 1)
+        self.cells = Cells.empty(n_prefixes, question.next_bits)
 
     def _join_few(self, others):
-        few = None if others is None else np.union1d(self.few, others)
-        self.few = None if few is None or len(few) > MOST_VALUES else few
+        joined = self.few.joined(others)
+        if len(joined.bits) <= MOST_VALUES:
+            self.few = joined
+        else:
+            self._give_up_few()
+            if self.cells is not None:
+                self._count_few(others)
+
+    def _give_up_few(self):
+        few, self.few = self.few, None
+        if self.question.has_cells:
+            self._make_cells()
+            self._count_few(few)
+
+    def _count_few(self, few):
+        # In the cells of the first stage.
+        self.n_missing += few.n_missing
+        shift = np.uint32(32 - self.question.next_bits)
+        for count, bits, _ in zip(*few.as_cells(), strict=True):
+            one = Cells(*(np.array([value]) for value in (count, bits, bits)))
+            self.cells.add(np.array([bits >> shift]), one)
 
 
 class Question(NamedTuple):
     """Which cells of a column a pass counts: those behind prefixes of known bits.
 
-    The prefixes of values whose high half is h are from first[h] to first[h + 1].
+    The prefixes of values whose high half is h are from first[h] to first[h + 1]. In
+    the first stage, without prefixes, there are no cells unless it `has_cells`.
     """
 
     known: int
     next_bits: int
     prefixes: np.ndarray
     first: np.ndarray
+    has_cells: bool = True
+
+    @classmethod
+    def of_all(cls, has_cells):
+        """The question of the first stage."""
+        known, next_bits = STAGES[0]
+        nothing = np.zeros(0, np.uint32), np.zeros(0, np.int32)
+        return cls(known, next_bits, *nothing, has_cells)
 
     @classmethod
     def at(cls, stage, prefixes):
-        """The question of a stage."""
+        """The question of a later stage."""
         known, next_bits = STAGES[stage]
         halves = prefixes >> np.uint32(max(known - 16, 0))
         first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
@@ -130,13 +219,14 @@ class Question(NamedTuple):
 class ColumnValues:
     """What is known of a numeric column, pass by pass, until its codes are.
 
-    It is cut into at most `max_bins` bins, unless that is 0.
+    It is cut into at most `max_bins` bins, unless that is 0. If it `has_cells`, the
+    first pass counts them, should there be many values; else a later one does.
     """
 
-    def __init__(self, max_bins):
+    def __init__(self, max_bins, has_cells=True):
         self.max_bins = max_bins
         self.few, self.n_missing = None, 0
-        self.question = Question.at(0, np.zeros(0, np.uint32))
+        self.question = Question.of_all(has_cells and max_bins > 0)
         self._stage = 0
         self._known = None  # cells, ascending
 
@@ -148,15 +238,26 @@ class ColumnValues:
         n_values = len(self.few) - (self.n_missing > 0)
         return not self.max_bins or n_values <= self.max_bins
 
+    @property
+    def has_guide(self):
+        """Whether what codes its values takes some memory."""
+        return len(self.bins()[0]) > FEW_FLOORS
+
     def learn(self, found):
         """Take what a pass has found in all parts, and ask further unless all is known.
 
         Only then is there a question.
         """
         self.question = None
-        if self._known is None:
-            self.few, self.n_missing = found.few, found.n_missing
-            self._known = found.cells
+        if found.few is not None:
+            self.few, self.n_missing = found.few.bits, found.few.n_missing
+            self._known = found.few.as_cells()
+        elif found.cells is None:
+            if self.max_bins:
+                self.question = Question.of_all(has_cells=True)
+            return
+        elif self._known is None:
+            self.n_missing, self._known = found.n_missing, found.cells
         else:
             self._known = self._known.joined(found.cells)
         if self.is_few or not self.max_bins:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-BATCH = 16_384  # rows
+BATCH = 16_384  # rows at a time, fewer of more columns than
+BATCH_COLUMNS = 256
 BUFFER = 65_536  # bytes of a column that are read at a time
 REMEDY = "pip install skconftree[parquet]"
 
@@ -145,9 +146,10 @@ class ParquetParts:
             raise _changed(path)
         if not known.n_rows:
             return
+        n_rows = max(1, BATCH * BATCH_COLUMNS // max(len(columns), BATCH_COLUMNS))
         with _opened(path) as file:
             for batch in file.iter_batches(
-                BATCH, row_groups=groups, columns=columns, use_threads=False
+                n_rows, row_groups=groups, columns=columns, use_threads=False
             ):
                 # columns come in the order of the file
                 yield pa.Table.from_batches([batch]).select(columns)

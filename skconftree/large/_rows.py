@@ -21,6 +21,10 @@ class Reader(NamedTuple):
     schema: Schema
     caller: str
 
+    def of_columns(self, columns):
+        """Reader of some columns, given by their indices."""
+        return Reader(self.schema.of_columns(columns), self.caller)
+
     def read(self, frame, kept=None):
         """Rows of a part; those that are kept."""
         if frame.shape[0]:
@@ -41,7 +45,7 @@ class Hashing(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """Values of columns of which something is asked."""
+    """Values of columns that have a question, by the index among the columns read."""
 
     reader: Reader
     asked: dict
@@ -78,6 +82,11 @@ class Coding(NamedTuple):
 
     coders: dict
     dtypes: list
+
+    def of_columns(self, columns):
+        """The coding of some columns, given by their indices."""
+        coders = {k: self.coders[j] for k, j in enumerate(columns) if j in self.coders}
+        return Coding(coders, [self.dtypes[j] for j in columns])
 
     def made(self):
         """The same with coders."""

@@ -1,6 +1,7 @@
 """The table of a fit whose rows are in parts."""
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ from ._rows import Coding, CodingPart, Counting, Hashing, Reader
 from ._spill import make_arrays
 
 MOST_ROWS = (1 << 31) - 1
+# Columns of many values whose cells are counted, or whose values are coded, in one pass
+# by all threads together: each takes 1.2 megabytes for each thread.
+CELLS_AT_ONCE = 128
 
 
 class PartedTable(NamedTuple):
@@ -87,7 +91,7 @@ class PartedTable(NamedTuple):
         A team reads a file in several places.
         """
         features, n_classes = self.schema.features, len(self.classes)
-        coding, heads = self._make_coding(n_bins, team)
+        coding, heads, groups = self._make_coding(n_bins, team)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
         n_levels = [head.n_levels for head in heads]
         engine = self.parts.engine(
@@ -98,7 +102,8 @@ class PartedTable(NamedTuple):
             *self._by_row,
         )
         if engine is None:
-            part = CodedPart(self._codes(coding.made(), team), y, n_levels, n_classes)
+            codes = self._codes(coding, groups, team)
+            part = CodedPart(codes, y, n_levels, n_classes)
             engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
             engine,
@@ -135,21 +140,22 @@ class PartedTable(NamedTuple):
         return places[places >= 0]
 
     def _make_coding(self, max_bins, team):
-        # What codes the columns, those of numbers in bins unless there are 0; and each
-        # column as a `CodedColumn` of one row.
+        # What codes the columns, those of numbers in bins unless there are 0; each
+        # column as a `CodedColumn` of one row; and groups of columns to code in a pass.
         features, n_features = self.schema.features, self.schema.n_features
         nominal = np.zeros(n_features, bool)
         n_levels = np.zeros(n_features, np.intp)
         if features is not None:
             nominal = features.is_categorical
             n_levels[nominal] = features.n_categories[nominal] + 1
-        numeric = {j: ColumnValues(max_bins) for j in np.flatnonzero(~nominal)}
-        while asked := {j: one.question for j, one in numeric.items() if one.question}:
-            found = self.parts.total(
-                Counting(self.reader, asked), self._columns, *self._by_row, team=team
-            )
-            for j, one in found.items():
-                numeric[j].learn(one)
+        most = _columns_at_once(team)
+        numeric = {
+            j: ColumnValues(max_bins, has_cells=k < most)
+            for k, j in enumerate(np.flatnonzero(~nominal).tolist())
+        }
+        self._count(numeric, list(numeric), range(n_features), team)
+        while asked := [j for j, values in numeric.items() if values.question]:
+            self._count(numeric, asked[:most], asked[:most], team)
         self._check_few(numeric, max_bins)
         dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
         heads = [
@@ -158,7 +164,35 @@ class PartedTable(NamedTuple):
             else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
             for j, dtype in enumerate(dtypes)
         ]
-        return Coding({j: one.coder() for j, one in numeric.items()}, dtypes), heads
+        coding = Coding({j: one.coder() for j, one in numeric.items()}, dtypes)
+        guided = [j for j, values in numeric.items() if values.has_guide]
+        return coding, heads, self._in_groups(guided, most)
+
+    def _count(self, numeric, asked, columns, team):
+        # Answer the questions of some columns in a pass that reads these columns.
+        index = {j: k for k, j in enumerate(columns)}
+        questions = {index[j]: numeric[j].question for j in asked}
+        reader, names = self._reading(columns)
+        found = self.parts.total(
+            Counting(reader, questions), names, *self._by_row, team=team
+        )
+        for j in asked:
+            numeric[j].learn(found[index[j]])
+
+    def _reading(self, columns):
+        # What reads some columns, and their names.
+        names = self._columns
+        if len(columns) == len(names):
+            return self.reader, names
+        return self.reader.of_columns(columns), [names[j] for j in columns]
+
+    def _in_groups(self, guided, most):
+        # Columns that are coded in one pass: so many that are guided, and all others
+        # in the first.
+        groups = [guided[k : k + most] for k in range(0, len(guided), most)] or [[]]
+        others = set(range(self.schema.n_features)).difference(guided)
+        groups[0] = sorted(others.union(groups[0]))
+        return groups
 
     def _check_few(self, numeric, max_bins):
         many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
@@ -171,18 +205,28 @@ class PartedTable(NamedTuple):
                 "in the order of each of them. Set max_bins, as in max_bins=255."
             )
 
-    def _codes(self, coding, team):
+    def _codes(self, coding, groups, team):
         codes = make_arrays(
             [len(self.y)] * self.schema.n_features, coding.dtypes, self.folder
         )
-
-        def write(frame, start, kept=None):
-            places = self._places(start, start + frame.shape[0])
-            for j, part in enumerate(coding(self.reader.read(frame, kept))):
-                codes[j][places] = part
-
-        self.parts.each(write, self._columns, *self._by_row, team=team)
+        for columns in groups:
+            reader, names = self._reading(columns)
+            write = partial(
+                self._write, codes, columns, reader, coding.of_columns(columns).made()
+            )
+            self.parts.each(write, names, *self._by_row, team=team)
         return codes
+
+    def _write(self, codes, columns, reader, coding, frame, start, kept=None):
+        # Write the codes of some rows, the first of which is at `start`.
+        places = self._places(start, start + frame.shape[0])
+        for j, part in zip(columns, coding(reader.read(frame, kept)), strict=True):
+            codes[j][places] = part
+
+
+def _columns_at_once(team):
+    # Columns whose cells are counted in one pass.
+    return max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
 
 
 def read_parts(parts, target, columns, temp_folder, request, *, stacklevel):

@@ -143,6 +143,17 @@ class Schema(NamedTuple):
         if rows.shape[1] != self.n_features:
             check_feature_count(caller, self.n_features, rows)
 
+    def of_columns(self, columns):
+        """The schema of some columns, given by their indices."""
+        names = None if self.names is None else self.names[columns]
+        features = self.features
+        if features is not None:
+            features = Features([features.dictionaries[j] for j in columns])
+        dates = self.dates
+        if dates is not None:
+            dates = tuple(dates[j] for j in columns)
+        return Schema(len(columns), names, features, dates)
+
     # -- categories ---------------------------------------------------------------
 
     @property

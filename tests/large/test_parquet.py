@@ -1,10 +1,12 @@
 """Fits of Parquet files are, byte for byte, those of the whole table in memory."""
 
 import pickle
+import tracemalloc
 from threading import get_ident
 from time import sleep
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from reference.large_tables import TREES, make_table
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
-from skconftree.large import _parquet
+from skconftree.large import _parquet, _table
 from skconftree.tree import _team
 from skconftree.tree.batch import _grow
 from skconftree.utils._team import Team
@@ -43,6 +45,7 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
         pq.write_table(part, folder / f"{place}.parquet", row_group_size=77)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_parquet, "BATCH", data.draw(st.sampled_from([40, 1000])))
+        patch.setattr(_table, "CELLS_AT_ONCE", data.draw(st.sampled_from([1, 3, 128])))
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
@@ -73,6 +76,27 @@ def test_threads_read_several_row_groups(tmp_path, monkeypatch, class_weight):
         found = large.fit(tree, tmp_path, target="label")
         assert_same_bytes(found, in_memory(tree, table))
         assert len(readers) == 1 if n_jobs is None else len(readers) > 1
+
+
+@pytest.mark.parametrize(("n_values", "megabytes"), [(3, 5), (60, 10), (500, 50)])
+def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabytes):
+    """Cells of one column take 1 MB, and what codes its values 64 KB."""
+    n_rows, n_columns = max(n_values, 60), 150
+    rng = np.random.default_rng(0)
+    X = rng.permuted(np.tile(np.arange(n_rows) % n_values, (n_columns, 1)), axis=1)
+    table = pa.table({f"c{j}": X[j] for j in range(n_columns)})
+    table = table.append_column("label", [np.arange(n_rows) % 2])
+    pq.write_table(table, tmp_path / "rows.parquet")
+    monkeypatch.setattr(_table, "CELLS_AT_ONCE", 20)
+    tree = ConfidenceTreeClassifier(max_bins=255)
+    tracemalloc.start()
+    try:
+        found = large.fit(clone(tree), tmp_path, target="label")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < megabytes * 2**20
+    assert_same_bytes(found, in_memory(tree, table))
 
 
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
