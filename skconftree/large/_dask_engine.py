@@ -1,5 +1,6 @@
 """Coded parts of a table on the workers of a Dask cluster."""
 
+import time
 from threading import Semaphore
 
 import numpy as np
@@ -9,6 +10,8 @@ from ._engine import in_order, in_table, n_rows_of, sample_of_parts
 
 JOINED = 8  # results that are added up in one step
 GROWING = 2  # trees below nodes for each thread of a worker that are on their way
+PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
+MOST_SECONDS_ALONE = 300.0  # without any worker, which may be replaced meanwhile
 
 
 class DaskEngine:
@@ -125,7 +128,7 @@ class DaskEngine:
 
     def grow(self, sampled, members, grow_below, node):
         """Have a tree grown below a node, by a worker that all its rows come to."""
-        self._room.acquire()  # all rows would wait on the workers for their trees
+        self._wait_for_room()  # all rows would wait on the workers for their trees
         try:
             places = None if self._follow else self._places_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
@@ -138,6 +141,27 @@ class DaskEngine:
             raise
         growing.add_done_callback(self._has_room)
         return growing
+
+    def _wait_for_room(self):
+        # Trees of a cluster that has died never end, and give no room.
+        alone_since = None
+        while not self._room.acquire(timeout=PATIENCE):
+            if self._client.status in ("closing", "closed"):
+                raise RuntimeError(
+                    "The connection to the Dask cluster was lost while trees were "
+                    "grown. Connect to a cluster and call large.fit again."
+                )
+            if self._client.nthreads():
+                alone_since = None
+                continue
+            now = time.monotonic()
+            alone_since = now if alone_since is None else alone_since
+            if now - alone_since > MOST_SECONDS_ALONE:
+                raise RuntimeError(
+                    f"The Dask cluster has had no worker for {now - alone_since:.0f} "
+                    "seconds while trees were grown. Add workers and call large.fit "
+                    "again."
+                )
 
     def _has_room(self, grown):
         self._room.release()

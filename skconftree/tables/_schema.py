@@ -294,19 +294,40 @@ def _read_numbers(X, caller):
             raise ValueError(
                 "X holds a number that is too large for float32."
             ) from error
-        if isinstance(error, TypeError) and str(error).endswith("'dict'"):
+        if isinstance(error, TypeError) and _has_value(X, _is_dictionary):
             raise TypeError(
                 f"{error}. Rows that are dictionaries become a table by "
                 "pandas.DataFrame(X), or are learnt one by one by "
                 "skconftree.evaluation.OneByOne."
             ) from error
-        if library is None and str(error).startswith("could not convert string to"):
+        if library is None and _has_value(X, _is_word):
             raise ValueError(
                 f"X holds strings ({error}). Name the columns of categories in "
                 "categorical_features, or give a frame, where the dtype tells "
                 "(set_output(transform='pandas') of what comes before in a pipeline)."
             ) from error
         raise
+
+
+def _has_value(X, is_one):
+    # Whether a table that cannot be read has such a value.
+    values = np.asarray(X, dtype=object)
+    return any(is_one(value) for value in values.flat)
+
+
+def _is_dictionary(value):
+    return isinstance(value, dict)
+
+
+def _is_word(value):
+    # A string that is not a number.
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
 
 
 def _is_finite(X, caller, names):

@@ -4,7 +4,7 @@ import os
 import pickle
 import signal
 from contextlib import nullcontext
-from threading import get_ident
+from threading import Semaphore, Timer, get_ident
 from time import sleep
 
 import numpy as np
@@ -221,6 +221,41 @@ def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
     with pytest.raises(MemoryError, match="no room for this tree"):
         large.fit(model, parts, target="y")
     assert pickle.dumps(model) == before
+
+
+class DyingClient:
+    """A client whose cluster ends, or has no worker, once a tree is to be grown."""
+
+    def __init__(self, status, n_workers):
+        self.status, self._n_workers = status, n_workers
+        self.n_checks = 0
+
+    def nthreads(self):
+        self.n_checks += 1
+        return dict.fromkeys(range(self._n_workers), 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("closed", "connection to the Dask"), ("running", "no worker")],
+)
+def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
+    monkeypatch.setattr(_dask_engine, "PATIENCE", 0.001)
+    monkeypatch.setattr(_dask_engine, "MOST_SECONDS_ALONE", 0.01)
+    engine = _dask_engine.DaskEngine.__new__(_dask_engine.DaskEngine)
+    engine._client, engine._room = DyingClient(status, 0), Semaphore(0)
+    with pytest.raises(RuntimeError, match=words):
+        engine.grow(None, [], None, None)
+
+
+def test_a_tree_waits_for_busy_workers(monkeypatch):
+    monkeypatch.setattr(_dask_engine, "PATIENCE", 0.001)
+    monkeypatch.setattr(_dask_engine, "MOST_SECONDS_ALONE", 0.0)
+    engine = _dask_engine.DaskEngine.__new__(_dask_engine.DaskEngine)
+    engine._client, engine._room = DyingClient("running", 1), Semaphore(0)
+    Timer(0.1, engine._room.release).start()
+    engine._wait_for_room()
+    assert engine._client.n_checks > 3
 
 
 @pytest.mark.parametrize("step", ["divide", "grow", "grown"])

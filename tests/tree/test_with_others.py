@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tables import _schema
 from skconftree.tree import export_text
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
@@ -171,6 +172,24 @@ def test_strings_in_arrays_are_told_what_to_do(dtype):
     with pytest.raises(ValueError, match="X holds strings"):
         ConfidenceTreeClassifier().fit(X.to_numpy(), Y).predict(strings[:1, [0] * 4])
     assert ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(strings, y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        ([["a"], ["b"]], ValueError, "X holds strings"),
+        ([["1"], [None]], ValueError, "^other words$"),
+        ([{"a": 1}, {"a": 2}], TypeError, "Rows that are dictionaries"),
+        ([[object()], [1]], TypeError, "^other words$"),
+    ],
+)
+def test_advice_depends_on_the_values_and_not_on_words(monkeypatch, rows, error, words):
+    def refuse(*given, **options):
+        raise error("other words")
+
+    monkeypatch.setattr(_schema, "check_array", refuse)
+    with pytest.raises(error, match=words):
+        ConfidenceTreeClassifier().fit(rows, [0, 1])
 
 
 def test_missing_labels_are_counted():
