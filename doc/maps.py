@@ -104,8 +104,8 @@ ROADS = {
                 "in the memory of a child",
             ),
             (
-                "Every 1,024 rows: limit the memory, let signals and forks in",
-                "tree/stream/_memory_limit.pyx, utils/_lock.pyx",
+                "Every 1,024 rows: limit the memory, run signal handlers",
+                "tree/stream/_memory_limit.pyx",
                 "",
             ),
         ),

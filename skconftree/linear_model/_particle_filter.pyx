@@ -5,6 +5,7 @@ import numpy as np
 from skconftree.linear_model._scaling import FAR
 from skconftree.utils._codec import canonical
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy
 
@@ -15,7 +16,6 @@ from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
 from skconftree.linear_model._margins cimport BLOCK, find_margins, find_margins_of_four
 from skconftree.linear_model._sweep cimport GROUP, KNOTS, Target, limited, sweep
 from skconftree.utils._draws cimport mix, unit
-from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
 STATE_VERSION = 2
@@ -150,29 +150,23 @@ cdef class ParticleFilter(Cloud):
             ))
         ):
             raise ValueError("Labels or weights do not fit the rows.")
-        begin_rows()
-        try:
-            with nogil:
-                while i < n:
-                    n_ahead = min(<intp_t> AHEAD, n - i)
-                    for problem in range(self.n_problems):
-                        self._look_ahead(problem, &X[i, 0], 0, n_ahead)
-                    for k in range(n_ahead):
-                        if foreseen is not None:
-                            for problem in range(self.n_problems):
-                                self._foresee(
-                                    problem, k, &foreseen[i + k, problem, 0]
-                                )
-                        if weight is not None:
-                            w = weight[i + k]
-                        if w > 0.0:
-                            self._learn_row(&X[i, 0], k, n_ahead, y[i + k], w)
-                    i += n_ahead
-                    if i % BOUNDARY == 0 and i < n:
-                        with gil:
-                            between_rows()
-        finally:
-            end_rows()
+        with nogil:
+            while i < n:
+                n_ahead = min(<intp_t> AHEAD, n - i)
+                for problem in range(self.n_problems):
+                    self._look_ahead(problem, &X[i, 0], 0, n_ahead)
+                for k in range(n_ahead):
+                    if foreseen is not None:
+                        for problem in range(self.n_problems):
+                            self._foresee(problem, k, &foreseen[i + k, problem, 0])
+                    if weight is not None:
+                        w = weight[i + k]
+                    if w > 0.0:
+                        self._learn_row(&X[i, 0], k, n_ahead, y[i + k], w)
+                i += n_ahead
+                if i % BOUNDARY == 0 and i < n:
+                    with gil:
+                        PyErr_CheckSignals()
 
     cdef void _look_ahead(
         self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows

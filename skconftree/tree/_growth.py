@@ -82,14 +82,14 @@ class TreeGrowth(NamedTuple):
         n_bins = 0
         if estimator.max_bins is not None:
             n_bins = number_of_bins(table, settings, estimator.max_bins, stacklevel)
-        with team_for(table, estimator.n_jobs, lookahead) as team:
-            tree, taken_back = plan.grow(
-                table.encode(settings, n_bins, team),
-                seed,
-                lambda: table.rows,
-                spends=True,
-                team=team,
-            )
+        team = team_for(table, estimator.n_jobs, lookahead)
+        tree, taken_back = plan.grow(
+            table.encode(settings, n_bins, team),
+            seed,
+            lambda: table.rows,
+            spends=True,
+            team=team,
+        )
         honest_counts = None
         if held_out is not None:
             honest_counts = count_rows(tree, *held_out, table.finite)

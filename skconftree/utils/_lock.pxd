@@ -6,6 +6,9 @@
 # handler, a callback or a finalizer that interrupts a call of the same thread may
 # read what that call reads, and gets an error where it would have to wait.
 #
+# A process that was forked while a call used the model has none of the threads that
+# would end the call: there the lock refuses every call, and nothing waits.
+#
 # A guard keeps the fields of the lock consistent, for as long as it takes to look and
 # to write: a free lock costs a few comparisons.
 
@@ -43,14 +46,18 @@ cdef class ModelLock:
     cdef Hold* readers          # [room]
     cdef Waiter* first          # of the queue
     cdef intp_t n_waiting
-    cdef intp_t n_forks         # that it has heard of
+    cdef intp_t n_forks         # before the process that used it last
 
     cdef int read(self) except -1
     cdef int learn(self) except -1
     cdef void leave(self) noexcept
-    cdef bint is_mine(self) noexcept
+    cdef bint is_refused(self) noexcept
+    cdef bint _was_abandoned(self) noexcept
+    cdef int _check_process(self) except -1
     cdef int _enter(self, bint learning) except -1
     cdef int _wait(self, unsigned long me, bint learning) except -1
+    cdef int _pass_through(self, Gate gate) except -1
+    cdef void _end_wait(self, Waiter* waiter) noexcept
     # What follows is for whoever has taken the guard.
     cdef int _ask(self, unsigned long me, bint learning) noexcept
     cdef Hold* _hold_of(self, unsigned long thread) noexcept
@@ -61,15 +68,7 @@ cdef class ModelLock:
     cdef Waiter* _line_up(self, unsigned long me, bint learning, Gate gate) noexcept
     cdef void _step_out(self, Waiter* waiter) noexcept
     cdef void _admit(self) noexcept
-    cdef void _leave_behind(self) noexcept
 
 
 cdef class Lockable:
     cdef readonly ModelLock _lock
-
-
-# Learning changes a model in place. It says when, so that a fork can wait until all
-# models are whole: between two rows that a Python signal handler may come between.
-cdef int begin_rows() except -1
-cdef int between_rows() except -1
-cdef void end_rows() noexcept

@@ -1,12 +1,12 @@
 """The lock of a model: many threads read it, or one thread changes it."""
 
 import os
-import time
 from functools import wraps
 from inspect import signature
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.string cimport memset
 
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory cimport (
@@ -71,15 +71,18 @@ cdef class ModelLock:
     cdef void leave(self) noexcept:
         # Give up what this thread took last.
         cdef unsigned long me = PyThread_get_thread_ident()
+        if self._was_abandoned():
+            return
         take_guard(&self.guard)
-        self._leave_behind()
         self._leave(me)
         leave_guard(&self.guard)
 
-    cdef bint is_mine(self) noexcept:
-        # Whether this thread holds the lock or waits for it: it cannot wait for itself.
+    cdef bint is_refused(self) noexcept:
+        # Whether this thread would get an error however long it waited.
         cdef unsigned long me = PyThread_get_thread_ident()
         cdef bint mine
+        if self._was_abandoned():
+            return True
         take_guard(&self.guard)
         mine = (
             self.learner == me or self._hold_of(me) != NULL or self._is_waiting(me)
@@ -87,12 +90,38 @@ cdef class ModelLock:
         leave_guard(&self.guard)
         return mine
 
+    cdef bint _was_abandoned(self) noexcept:
+        # Whether a thread used the model when this process was forked. Nothing here
+        # ends its call, which only the parent goes on with: the fields remain as they
+        # are, and the model is refused for ever.
+        cdef bint in_use
+        if self.n_forks == n_forks:
+            return False
+        take_guard(&forking)    # of threads that this process has started since
+        in_use = self.learner != 0 or self.n_readers > 0 or self.first != NULL
+        if self.n_forks == n_forks:
+            in_use = False
+        elif not in_use:
+            memset(&self.guard, 0, sizeof(Guard))   # a thread may have held it
+            self.n_forks = n_forks
+        leave_guard(&forking)
+        return in_use
+
+    cdef int _check_process(self) except -1:
+        if self._was_abandoned():
+            raise RuntimeError(
+                "This model cannot be used in this process: a call of it was running "
+                "when the process was forked from another one. Load the model from a "
+                "file, or fit a clone of it."
+            )
+        return 0
+
     cdef int _enter(self, bint learning) except -1:
         cdef unsigned long me = PyThread_get_thread_ident()
         cdef int said
         cdef bint is_learner
+        self._check_process()
         take_guard(&self.guard)
-        self._leave_behind()
         said = self._ask(me, learning)
         is_learner = self.learner == me
         leave_guard(&self.guard)
@@ -130,8 +159,10 @@ cdef class ModelLock:
                 PyThread_free_lock(gate)
             raise MemoryError("No memory for another thread that waits.")
         try:
-            pass_through(gate)      # signal handlers run, and may raise
+            self._pass_through(gate)    # signal handlers run, and may raise
         except BaseException:
+            if self._was_abandoned():   # by a handler: the fields remain as they are
+                raise
             take_guard(&self.guard)
             if waiter.granted:
                 self._leave(me)
@@ -139,14 +170,29 @@ cdef class ModelLock:
                 self._step_out(waiter)
                 self._admit()
             leave_guard(&self.guard)
+            self._end_wait(waiter)
             raise
-        finally:
-            # whoever opened the gate had taken the guard, and is through with both
-            take_guard(&self.guard)
-            give_back(&self.blocks, waiter)
-            leave_guard(&self.guard)
-            PyThread_free_lock(gate)
+        self._end_wait(waiter)
         return 0
+
+    cdef int _pass_through(self, Gate gate) except -1:
+        # Wait until another thread opens it.
+        cdef int outcome
+        while True:
+            with nogil:
+                outcome = PyThread_acquire_lock_timed(gate, -1, 1)
+            if outcome == PY_LOCK_ACQUIRED:
+                return 0
+            PyErr_CheckSignals()
+            self._check_process()
+
+    cdef void _end_wait(self, Waiter* waiter) noexcept:
+        # Whoever opened the gate had taken the guard, and is through with both.
+        cdef Gate gate = waiter.gate
+        take_guard(&self.guard)
+        give_back(&self.blocks, waiter)
+        leave_guard(&self.guard)
+        PyThread_free_lock(gate)
 
     cdef int _ask(self, unsigned long me, bint learning) noexcept:
         cdef Hold* mine = self._hold_of(me)
@@ -250,42 +296,6 @@ cdef class ModelLock:
             self._step_out(first)
             first.granted = True
             PyThread_release_lock(first.gate)
-
-    cdef void _leave_behind(self) noexcept:
-        # In a forked process there is one thread: nobody else holds or waits.
-        cdef Waiter* waiter
-        cdef Waiter* behind
-        cdef intp_t kept = 0
-        cdef intp_t i
-        if self.n_forks == n_forks:
-            return
-        self.n_forks = n_forks
-        if self.learner != survivor:
-            self.learner = 0
-        for i in range(self.n_readers):
-            if self.readers[i].thread == survivor:
-                self.readers[kept] = self.readers[i]
-                kept += 1
-        self.n_readers = kept
-        waiter = self.first
-        while waiter != NULL:
-            behind = waiter.behind
-            if waiter.thread != survivor:
-                self._step_out(waiter)
-                give_back(&self.blocks, waiter)
-            waiter = behind
-        self._admit()
-
-
-cdef int pass_through(Gate gate) except -1:
-    # Wait until somebody opens it.
-    cdef int outcome
-    while True:
-        with nogil:
-            outcome = PyThread_acquire_lock_timed(gate, -1, 1)
-        if outcome == PY_LOCK_ACQUIRED:
-            return 0
-        PyErr_CheckSignals()
 
 
 cdef class Lockable:
@@ -401,82 +411,15 @@ cdef class paused:
 
 # -- forks ------------------------------------------------------------------------
 
-cdef intp_t n_forks = 0             # between the first process and this one
-cdef unsigned long survivor = 0     # the thread that the last of them left
-cdef Guard gathering                # of the two below
-cdef intp_t n_forking = 0           # threads that are about to fork
-cdef intp_t n_running = 0           # threads within a row
-cdef double PATIENCE = 1e-3         # seconds between two looks
-
-
-cdef bint count_running(intp_t change, bint waits) noexcept:
-    # Unless it waits for threads that are about to fork.
-    global n_running
-    cdef bint counted
-    take_guard(&gathering)
-    counted = not waits or n_forking == 0
-    if counted:
-        n_running += change
-    leave_guard(&gathering)
-    return counted
-
-
-cdef bint count_forking(intp_t change) noexcept:
-    # Whether threads are within a row.
-    global n_forking
-    cdef bint running
-    take_guard(&gathering)
-    n_forking += change
-    running = n_running > 0
-    leave_guard(&gathering)
-    return running
-
-
-cdef int begin_rows() except -1:
-    # From here to `end_rows` the model may be in the middle of a row.
-    while not count_running(1, waits=True):
-        time.sleep(PATIENCE)
-    return 0
-
-
-cdef int between_rows() except -1:
-    # Where the model is whole: signal handlers and forks may come.
-    end_rows()
-    try:
-        PyErr_CheckSignals()
-        begin_rows()
-    except BaseException:
-        count_running(1, waits=False)   # whoever called ends them
-        raise
-    return 0
-
-
-cdef void end_rows() noexcept:
-    count_running(-1, waits=False)
-
-
-def _before_fork():
-    running = count_forking(1)
-    while running:
-        time.sleep(PATIENCE)
-        running = count_forking(0)
-
-
-def _after_fork_in_parent():
-    count_forking(-1)
+cdef intp_t n_forks = 0     # between the first process and this one
+cdef Guard forking          # of `n_forks` of all locks
 
 
 def _after_fork_in_child():
-    global n_forks, n_forking, n_running, survivor
+    global n_forks
     n_forks += 1
-    n_forking = 0
-    n_running = 0
-    survivor = PyThread_get_thread_ident()
+    memset(&forking, 0, sizeof(Guard))
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 from reference.large_tables import TREES, make_table
+from skconftree.utils._team import Team
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
 from skconftree.large import _parquet, _table
 from skconftree.tree import _team
 from skconftree.tree.batch import _grow
-from skconftree.utils._team import Team
 
 
 def in_memory(model, table):
@@ -104,8 +104,13 @@ def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
     monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
     ran = []
-    run = Team.run
-    monkeypatch.setattr(Team, "run", lambda *given: ran.append(1) or run(*given))
+
+    class CountingTeam(Team):
+        def run(self, do, n_parts):
+            ran.append(n_parts)
+            super().run(do, n_parts)
+
+    monkeypatch.setattr(_team, "Team", CountingTeam)
     table = make_table(5)
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path, row_group_size=100)

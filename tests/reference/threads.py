@@ -1,8 +1,10 @@
 """Threads and signal handlers that come while a test uses a model."""
 
+import _thread
 import gc
 import signal
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -27,6 +29,17 @@ class Calls(threading.Thread):
                 self.results.append(self.function())
         except BaseException as error:
             self.error = error
+
+
+@contextmanager
+def no_thread_is_left():
+    """After the block there are as many threads as before, also of `_thread`."""
+    n_threads = _thread._count()
+    yield
+    end = time.monotonic() + PATIENCE
+    while _thread._count() > n_threads:  # one that has ended is counted for a moment
+        assert time.monotonic() < end, "a thread is left"
+        time.sleep(1e-3)
 
 
 @contextmanager

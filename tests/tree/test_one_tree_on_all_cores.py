@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from joblib import Parallel, delayed, parallel_config
 from reference.effort import examples
 from reference.registries import BOUNDS
+from reference.threads import no_thread_is_left
 from scipy.sparse import csr_array
 from skconftree.tables._encoded_table import EncodedTable
+from skconftree.utils._team import Team, number_of_threads
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -27,7 +29,6 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.criteria._criterion import CRITERIA
 from skconftree.tree import _growth, _team
 from skconftree.tree.batch import _grow
-from skconftree.utils._team import Team, number_of_threads
 
 JOBS = [2, 3, 8]
 
@@ -198,8 +199,7 @@ def test_columns_encoded_by_threads_are_those_encoded_by_one():
     for options in ({}, {"max_bins": 20}):
         one = EncodedTable(rows, kinds, **options)
         for n_threads in (2, 3, 8):
-            with Team(n_threads) as team:
-                other = EncodedTable(rows, kinds, **options, team=team)
+            other = EncodedTable(rows, kinds, **options, team=Team(n_threads))
             assert other.digest() == one.digest()
             assert other.n_coded == one.n_coded
             assert other.n_bytes >= one.n_bytes > 0
@@ -232,8 +232,7 @@ def test_numbers_are_joblibs():
 def test_small_and_sparse_tables_start_no_thread(monkeypatch):
     X, y = table(8)
     started = []
-    real = Team.__enter__
-    monkeypatch.setattr(Team, "__enter__", lambda t: started.append(t) or real(t))
+    monkeypatch.setattr(_team, "Team", lambda n: started.append(n) or Team(n))
     tree = ConfidenceTreeClassifier(n_jobs=2)
     tree.fit(csr_array(X), y)
     assert not started
@@ -249,22 +248,22 @@ def test_small_and_sparse_tables_start_no_thread(monkeypatch):
 def test_threads_do_share_the_work(monkeypatch):
     """Columns are encoded, scanned and divided, and subtrees grown, by several."""
     by = {}
-    real = Team.run
 
-    def run(team, do, n_parts):
-        ready = threading.Barrier(min(team.n_threads, n_parts))
-        met = set()
+    class WatchedTeam(Team):
+        def run(self, do, n_parts):
+            ready = threading.Barrier(min(self.n_threads, n_parts))
+            met = set()
 
-        def watched(thread, part):
-            if thread not in met:  # each gets a part
-                met.add(thread)
-                ready.wait(60.0)
-            by.setdefault(do.__name__, set()).add(thread)
-            do(thread, part)
+            def watched(thread, part):
+                if thread not in met:  # each gets a part
+                    met.add(thread)
+                    ready.wait(60.0)
+                by.setdefault(do.__name__, set()).add(thread)
+                do(thread, part)
 
-        return real(team, watched, n_parts)
+            return super().run(watched, n_parts)
 
-    monkeypatch.setattr(Team, "run", run)
+    monkeypatch.setattr(_team, "Team", WatchedTeam)
     X, y = table(9, 600)
     ConfidenceTreeClassifier(None, n_jobs=2).fit(X, y)
     assert by == {
@@ -274,7 +273,7 @@ def test_threads_do_share_the_work(monkeypatch):
 
 def test_a_forest_grows_each_tree_in_one_thread(monkeypatch):
     X, y = table(10)
-    monkeypatch.setattr(Team, "run", None)
+    monkeypatch.setattr(_team, "Team", None)
     forest = ConfidenceForestClassifier(4, n_jobs=2, random_state=0).fit(X, y)
     assert all(one.n_jobs is None for one in forest.estimators_)
 
@@ -322,39 +321,38 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
 ):
     X, y = table(15, 600)
     tree = ConfidenceTreeClassifier(None, n_jobs=2).fit(*table(16))
-    before, n_threads = state(tree), threading.active_count()
-    real = Team.run
+    before = state(tree)
     raised = []
 
-    def run(team, do, n_parts):
-        both = threading.Barrier(2)
-        met = set()
+    class FailingTeam(Team):
+        def run(self, do, n_parts):
+            both = threading.Barrier(2)
+            met = set()
 
-        def failing(number, part):
-            if do.__name__ == what and not raised and n_parts > 1:
-                if number not in met:
-                    met.add(number)
-                    both.wait(60.0)
-                if number == thread:
-                    raised.append(number)
-                    raise error("somewhere")
-            do(number, part)
+            def failing(number, part):
+                if do.__name__ == what and not raised and n_parts > 1:
+                    if number not in met:
+                        met.add(number)
+                        both.wait(60.0)
+                    if number == thread:
+                        raised.append(number)
+                        raise error("somewhere")
+                do(number, part)
 
-        return real(team, failing, n_parts)
+            return super().run(failing, n_parts)
 
-    monkeypatch.setattr(Team, "run", run)
-    with pytest.raises(error, match="somewhere"):
+    monkeypatch.setattr(_team, "Team", FailingTeam)
+    with no_thread_is_left(), pytest.raises(error, match="somewhere"):
         tree.fit(X, y)
     assert raised == [thread]
     assert state(tree) == before
-    assert threading.active_count() == n_threads
     tree.fit(X, y)
     assert state(tree) == state(ConfidenceTreeClassifier(None).fit(X, y))
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 BEGINNING = """
-    import os, resource, signal, threading
+    import _thread, resource, signal
     import numpy as np
     from skconftree import ConfidenceTreeClassifier
     rng = np.random.default_rng(0)
@@ -390,34 +388,7 @@ def test_ctrl_c_ends_a_fit_and_its_threads():
             except KeyboardInterrupt:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
             assert tree.tree_.node_count == n
-            assert threading.active_count() == 1, threading.enumerate()
+            assert _thread._count() == 0
         assert tree.fit(X, y).tree_.node_count > n
-        """
-    )
-
-
-@posix
-def test_a_child_that_is_forked_amid_a_fit_is_told_so():
-    run(
-        """
-        children = []
-
-        def fork(*_):
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-            children.append(os.fork())
-
-        signal.signal(signal.SIGVTALRM, fork)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.3 * whole)
-        try:
-            tree.fit(X, y)
-        except RuntimeError as error:
-            assert children == [0] and "forked" in str(error)
-            assert tree.tree_.node_count == n
-            assert tree.set_params(n_jobs=2).fit(X, y).tree_.node_count > n
-            os._exit(0)
-        if children[0] == 0:  # forked before there were threads
-            os._exit(0 if tree.tree_.node_count > n else 1)
-        assert os.waitpid(children[0], 0)[1] == 0
-        assert tree.tree_.node_count > n
         """
     )

@@ -6,7 +6,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ...tables._sparse import blocks
-from ._streaming import Crew, run_step
+from ...utils._team import Team
+from ._streaming import run_step
 
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
 PARTS = 16  # of a thread's work in a step: trees do not take equally long
@@ -24,22 +25,21 @@ class Steps:
     def __init__(self, model, *, rate, weighs_votes, n_jobs):
         self.model, self.weighs_votes = model, weighs_votes
         self.rate = None if rate is None else float(rate)
-        self._n_threads = max(1, min(effective_n_jobs(n_jobs), len(model.trees)))
+        n_threads = max(1, min(effective_n_jobs(n_jobs), len(model.trees)))
+        self._team = Team(n_threads)
 
     def learn(self, rows, labels, weight, predicted):
         """Let all trees learn rows."""
-        with Crew(self._n_threads) as crew:
-            for part, block in blocks(rows.X):
-                self._learn_block(
-                    crew,
-                    block,
-                    labels[part],
-                    None if weight is None else weight[part],
-                    rows.finite,
-                    None if predicted is None else predicted[part],
-                )
+        for part, block in blocks(rows.X):
+            self._learn_block(
+                block,
+                labels[part],
+                None if weight is None else weight[part],
+                rows.finite,
+                None if predicted is None else predicted[part],
+            )
 
-    def _learn_block(self, crew, X, labels, weight, finite, predicted):
+    def _learn_block(self, X, labels, weight, finite, predicted):
         model = self.model
         learnt = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
         before = np.cumsum(learnt) - learnt + model.n_rows_seen
@@ -54,8 +54,7 @@ class Steps:
             limit = (model.n_rows_seen // most + 1) * most
             end = start + int(np.searchsorted(before[start:], limit, side="left"))
             step = slice(start, min(end, start + most))
-            found = self._learn_step(
-                crew,
+            raised = self._learn_step(
                 X[step],
                 labels[step],
                 None if weight is None else weight[step],
@@ -63,16 +62,17 @@ class Steps:
                 finite,
                 None if predicted is None else predicted[step],
             )
-            interrupt = interrupt or found
+            if interrupt is None:
+                interrupt = raised
             start = step.stop
             if interrupt is not None and (
                 model.n_rows_seen % STEP == 0 or start == len(X)
             ):
                 raise interrupt
 
-    def _learn_step(self, crew, X, labels, weight, before, finite, predicted):
+    def _learn_step(self, X, labels, weight, before, finite, predicted):
         # All trees learn all rows, unless one runs out of memory; what a signal
-        # handler has raised meanwhile is given back.
+        # handler has raised meanwhile is returned.
         model = self.model
         trees = model.trees
         n_learnt = len(X) if weight is None else int(np.count_nonzero(weight))
@@ -100,7 +100,7 @@ class Steps:
                     "outcome": [],
                 }
             )
-        interrupt = run_step(model, tasks, crew, n_learnt)
+        interrupt = run_step(model, tasks, self._team, n_learnt)
         if votes is not None:
             total = np.zeros(shape)
             for vote in votes:
@@ -114,15 +114,17 @@ class Steps:
         ]
         if failures:
             error = failures[0][1]
-            raise type(error)(
-                f"{error} Trees {[t for t, _ in failures]} of this forest lack rows of "
-                f"the last step, which ended after {model.n_rows_seen} rows; the "
-                "others have learnt them."
-            ) from error
+            error.add_note(
+                f"Trees {[t for t, _ in failures]} of this forest did not learn all "
+                f"rows of the last step, which ended after {model.n_rows_seen} rows. "
+                "The other trees did."
+            )
+            raise error
         return interrupt
 
     def _parts(self, n):
         # Neighbours for the threads: first and end of each part.
-        n_parts = min(n, PARTS * self._n_threads) if self._n_threads > 1 else 1
+        n_threads = self._team.n_threads
+        n_parts = min(n, PARTS * n_threads) if n_threads > 1 else 1
         ends = np.linspace(0, n, n_parts + 1).astype(int).tolist()
         return list(pairwise(ends))

@@ -1,6 +1,6 @@
 """Growth of a forest's trees row by row, for one step of a stream."""
 
-from _thread import allocate_lock, start_new_thread
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.utils._draws cimport mix, unit
-from skconftree.utils._lock cimport Lockable, ModelLock, begin_rows, end_rows
+from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport SPARE_BYTES, let_go_of_much, set_aside
 from skconftree.utils._typedefs cimport (
@@ -59,92 +59,12 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     return k
 
 
-cdef class Crew:
-    """Threads that work beside this one, from `__enter__` to `__exit__`.
+def run_step(model, list tasks, team, n_learnt):
+    """Let all trees of a forest learn a step; return what signal handlers raised.
 
-    Python can run a signal handler between any two lines of its own, but not here. A
-    pool of threads of the standard library is written in Python: a handler that raises
-    while one is asked for something can leave its locks held.
-    """
-
-    cdef list to_do             # tasks, the last one first
-    cdef list starts, ends      # a lock of each thread, released for the other side
-    cdef intp_t n_wanted
-    cdef bint is_over
-    cdef list errors            # of tasks that did not begin
-
-    def __init__(self, intp_t n_threads):
-        self.to_do, self.starts, self.ends, self.errors = [], [], [], []
-        self.n_wanted = n_threads - 1
-
-    def __enter__(self):
-        for _ in range(self.n_wanted):
-            start, end = allocate_lock(), allocate_lock()
-            start.acquire()
-            end.acquire()
-            self.starts.append(start)
-            self.ends.append(end)
-            try:
-                start_new_thread(work_beside, (self, start, end))
-            except (RuntimeError, MemoryError):
-                self.starts.pop()
-                self.ends.pop()
-                break   # those there are do it all
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        self.is_over = True
-        self._together()
-
-    cdef object work(self, list tasks):
-        # Do tasks; what a signal handler raises meanwhile is given back.
-        self.to_do[:] = tasks[::-1]
-        held = self._together()
-        if self.errors:
-            raise self.errors[0]
-        return held
-
-    cdef object _together(self):
-        held = None
-        for start in self.starts:
-            start.release()
-        self.work_alone()
-        for end in self.ends:
-            while True:
-                try:
-                    end.acquire()
-                    break
-                except BaseException as error:
-                    held = error
-        return held
-
-    cdef int work_alone(self) noexcept:
-        while True:
-            try:
-                task = self.to_do.pop()
-            except IndexError:
-                return 0
-            try:
-                learn_step(**task)
-            except BaseException as error:
-                self.errors.append(error)   # of a list, which threads may share
-
-
-def work_beside(Crew crew not None, start, end):
-    """Do a crew's tasks in a thread of its own, whenever they start."""
-    cdef bint is_over = False
-    while not is_over:
-        start.acquire()
-        is_over = crew.is_over
-        crew.work_alone()
-        end.release()
-
-
-def run_step(model, list tasks, Crew crew not None, n_learnt):
-    """Let all trees of a forest learn a step, and give back what signal handlers raise.
-
-    The tasks are arguments of `learn_step`, for trees that no other task has.
-    `n_learnt` rows are counted when all trees have gone through them.
+    The tasks are arguments of `learn_step`, for trees that no other task has; a `team`
+    shares them. `n_learnt` rows are counted when all trees have learned them. What is
+    returned is the first of the exceptions, or None.
     """
     cdef Grower grower
     cdef intp_t spare = SPARE_BYTES
@@ -152,21 +72,36 @@ def run_step(model, list tasks, Crew crew not None, n_learnt):
         grower = tree.grower
         spare += grower._spare_bytes() - SPARE_BYTES
     set_aside(min(spare, <intp_t> MOST_SPARE))
-    begin_rows()    # trees are at different rows until the end
-    held = None
+    interrupt = None
+    failures = []
     try:
-        if len(tasks) == 1:
-            learn_step(**tasks[0])
-        else:
-            held = crew.work(tasks)
+        # tasks never fail, so that the team does all of them, whatever it raises
+        team.run(partial(do_task, tasks, failures), len(tasks))
+    except BaseException as error:
+        interrupt = error
     finally:
-        end_rows()
         let_go_of_much()
-        if not _unfinished(tasks):
-            model.n_rows_seen += n_learnt
+    if failures:
+        raise failures[0]
+    if _unfinished(tasks):      # in a process that was forked by a signal handler
+        raise interrupt
+    model.n_rows_seen += n_learnt
     for task in tasks:
-        held = held or task["outcome"][1]
-    return held
+        interrupt = _first(interrupt, task["outcome"][1])
+    return interrupt
+
+
+cdef object _first(one, other):
+    # The first of two exceptions, or None. Their truth value could be anything.
+    return other if one is None else one
+
+
+def do_task(list tasks, list failures, intp_t thread, intp_t part):
+    """Do a task, and note the exception if it cannot begin."""
+    try:
+        learn_step(**tasks[part])
+    except BaseException as error:
+        failures.append(error)
 
 
 cdef bint _unfinished(list tasks) except -1:
@@ -222,7 +157,7 @@ def learn_step(
         lock = model._lock
         done = [0]
         try:
-            held = _hold(lock) or held
+            held = _first(held, _hold(lock))
         except BaseException as error:
             failures.append((t, 0, error))
             continue
@@ -236,23 +171,23 @@ def learn_step(
         except BaseException as error:
             failures.append((t, done[0], error))
         finally:
-            held, grower.held = grower.held or held, None
+            held, grower.held = _first(held, grower.held), None
             lock.leave()
     outcome.append(held)
 
 
 cdef object _hold(ModelLock lock):
     # Wait for who uses the tree, all trees having to learn the same rows; what a signal
-    # handler raises meanwhile is given back.
+    # handler raises meanwhile is returned.
     held = None
     while True:
         try:
             lock.learn()
             return held
         except BaseException as error:
-            if lock.is_mine():
+            if lock.is_refused():
                 raise
-            held = error
+            held = _first(held, error)
 
 
 cdef int _learn_tree(

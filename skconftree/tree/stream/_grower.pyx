@@ -10,6 +10,7 @@ from skconftree.tree.stream._grower_state import (
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport rint, sqrt
 
 from skconftree.bounds._contract cimport clear_evidence
@@ -30,9 +31,7 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.stream._memory_limit cimport bytes_of
-from skconftree.utils._lock cimport (
-    Lockable, ModelLock, begin_rows, between_rows, end_rows,
-)
+from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport give_way, let_go_of_much, set_aside
 from skconftree.utils._typedefs cimport int32_t, int64_t
@@ -230,7 +229,6 @@ cdef class Grower(GrowingTree):
         self.finite = finite
         self.held = None
         set_aside(self._spare_bytes())
-        begin_rows()
         try:
             with nogil:
                 for i in range(n):
@@ -255,12 +253,11 @@ cdef class Grower(GrowingTree):
                         with gil:
                             self.limit_memory()
                             self._let_go()
-                            between_rows()
+                            PyErr_CheckSignals()
                             set_aside(self._spare_bytes())
             self._let_go()
         finally:
             self.leaving = -1
-            end_rows()
             let_go_of_much()
 
     cdef int _let_go(self) except -1:
