@@ -26,6 +26,7 @@ from ..utils import (
     with_version,
     written_by,
 )
+from ..utils._lock import reads_argument
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ._audit_levels import countable, holm, top_down
 from ._audit_rows import MOST, TreeShape, count_rows, kept_counts, warn_of_training_rows
@@ -197,12 +198,7 @@ class SplitAudit:
                 "again and again become small by themselves. Make it with anytime=True "
                 "to add rows."
             )
-        if not self._shape.is_of(self.tree):
-            raise ValueError(
-                "The tree has changed since the audit was made. Audit it anew, by rows "
-                "that it has not learnt."
-            )
-        counts = count_rows(self.tree, self._shape, X_new, y_new, sample_weight)
+        counts = _further_counts(self.tree, self._shape, X_new, y_new, sample_weight)
         self._judge(self.counts_ + counts)
         return self
 
@@ -219,6 +215,7 @@ class SplitAudit:
         frame = pd.DataFrame(self.splits_, columns=AuditedSplit._fields)
         return frame.set_index("node")
 
+    @reads_argument
     def marks(self, tree: Estimator) -> dict[Any, Any]:
         """Say of each split in a few words what new rows say of it.
 
@@ -417,6 +414,16 @@ def _log_largest(counts):
     return xlogy(counts, counts).sum(axis=-1) - xlogy(n := counts.sum(axis=-1), n)
 
 
+@reads_argument
+def _further_counts(tree, shape, X, y, sample_weight):
+    if not shape.is_of(tree):
+        raise ValueError(
+            "The tree has changed since the audit was made. Audit it again, with rows "
+            "that it has not learned."
+        )
+    return count_rows(tree, shape, X, y, sample_weight)
+
+
 def _words(tree, shape):
     """Tests of the splits in words; of a numeric tree what goes to the left."""
     final, names = tree, None
@@ -479,6 +486,7 @@ def _sound_parts(state):
     }
 
 
+@reads_argument
 def audit_splits(
     tree: Estimator,
     X_new: TableLike | None = None,

@@ -17,6 +17,7 @@ from ..tables._munge import can_make_up, make_up
 from ..tables._schema import Schema
 from ..tables._weights import stream_weights
 from ..utils import is_count
+from ..utils._lock import reads_argument
 from ..utils._types import Estimator, LabelsLike, Seed, TableLike
 from ._classes import ConfidenceTreeClassifier
 from ._real_rivals import real_rivals
@@ -28,6 +29,7 @@ FEW = 50  # rows
 PRIOR = 20  # real rows that all rows of a leaf are worth beside its real ones
 
 
+@reads_argument
 def imitate(
     classifier: Estimator,
     X: TableLike,

@@ -4,6 +4,8 @@ import os
 from functools import wraps
 from inspect import signature
 
+from sklearn.pipeline import Pipeline
+
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memset
@@ -389,6 +391,38 @@ def learns(method):
         finally:
             self._lock.leave()
     return learning
+
+
+def reads_argument(function):
+    """Decorate a function that reads the model of its first argument, as `reads` does.
+
+    `self` and `cls` do not count. The argument may be an estimator, a pipeline that
+    ends in one, or whatever else the function takes.
+    """
+    names = list(signature(function).parameters)
+    cdef Py_ssize_t place = names[0] in ("self", "cls")
+    name = names[place]
+
+    @wraps(function)
+    def reading(*args, **kwargs):
+        cdef ModelLock lock = lock_of(
+            args[place] if len(args) > place else kwargs.get(name)
+        )
+        if lock is None:
+            return function(*args, **kwargs)
+        lock.read()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            lock.leave()
+    return reading
+
+
+cdef ModelLock lock_of(estimator):
+    # None if it has none.
+    while isinstance(estimator, Pipeline) and estimator.steps:
+        estimator = estimator.steps[len(estimator.steps) - 1][1]
+    return (<Lockable> estimator)._lock if isinstance(estimator, Lockable) else None
 
 
 cdef class paused:

@@ -17,9 +17,19 @@ import pytest
 from reference.streams import make_stream, state_of
 from reference.threads import PATIENCE, alarms, at_once, needs_signals
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import export_graphviz, export_html, export_text
+from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.tree import (
+    export_graphviz,
+    export_html,
+    export_rules,
+    export_text,
+    imitate,
+    node_table,
+)
 
 KINDS = ["continuous", "continuous", "holes", "ties"]
 STREAM = make_stream(0, 20_000, n_classes=3, kinds=KINDS, signal=0.6)
@@ -216,6 +226,68 @@ def test_first_calls_take_turns():
             STREAM.classes,
         )
     )
+
+
+# Public functions whose first argument is a model: each reads one state of it.
+FUNCTIONS = {
+    "audit_splits": lambda model: audit_splits(model, STREAM.X[-200:], STREAM.y[-200:]),
+    "audit of a pipeline": lambda model: audit_splits(
+        make_pipeline(FunctionTransformer(), model), STREAM.X[-200:], STREAM.y[-200:]
+    ),
+    "display": lambda model: ConfidenceTreeDisplay.from_estimator(model),
+    "export_graphviz": export_graphviz,
+    "export_html": export_html,
+    "export_rules": export_rules,
+    "export_text": lambda model: export_text(model, max_depth=2),
+    "imitate": lambda model: imitate(model, STREAM.X[:200], random_state=0),
+    "node_table": node_table,
+}
+
+
+def test_every_function_waits_for_a_thread_that_learns():
+    model = grown(leaf_prediction="majority")
+    audit = audit_splits(model, *STREAM.part(5000, 5200)[:2], anytime=True)
+    functions = FUNCTIONS | {
+        "audit.marks": audit.marks,
+        "audit.update": lambda model: audit.update(*STREAM.part(6000, 6200)[:2]),
+    }
+    begun, go_on = threading.Event(), threading.Event()
+    n_nodes = model.tree_.node_count
+    errors = {}
+
+    class SlowRows:
+        def __array__(self, *_, **__):
+            begun.set()
+            assert go_on.wait(PATIENCE)
+            return STREAM.X[1000:4000]
+
+    def read(name):
+        try:
+            functions[name](model)
+        except ValueError as error:
+            errors[name] = str(error)
+
+    learner = threading.Thread(
+        target=model.partial_fit, args=(SlowRows(), STREAM.y[1000:4000]), daemon=True
+    )
+    learner.start()
+    assert begun.wait(PATIENCE)
+    readers = {
+        name: threading.Thread(target=read, args=(name,), daemon=True)
+        for name in functions
+    }
+    for reader in readers.values():
+        reader.start()
+    time.sleep(0.5)
+    early = {name for name, reader in readers.items() if not reader.is_alive()}
+    go_on.set()
+    for thread in (learner, *readers.values()):
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    assert early == set()
+    assert model.tree_.node_count > n_nodes
+    # an audit is of the tree before it grew
+    assert set(errors) == {"audit.marks", "audit.update"}
 
 
 def test_nobody_is_kept_out():

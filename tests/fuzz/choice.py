@@ -67,6 +67,7 @@ ACTIONS = {
     "select": sampling.select_rows,
     "mistakes": mistakes.make_mistakes,
     "interrupts": interrupts.interrupt_calls,
+    "teams": interrupts.interrupt_teams,
     "shared": shared.share,
     "states": states.damage_states,
     "shared index": indexes.share_index,
@@ -84,7 +85,8 @@ OFTEN = {
     **{"prequential": 0.05, "label noise": 0.02, "pictures": 0.05},
     **{"generators": 0.05, "loaders": 0.02, "simulate": 0.01},
     **{"sampling": 0.02, "select": 0.02},
-    **{"mistakes": 0.03, "interrupts": 0.0, "shared": 0.0, "states": 0.03},
+    **{"mistakes": 0.03, "interrupts": 0.0, "teams": 0.0, "shared": 0.0},
+    **{"states": 0.03},
     **{"shared index": 0.0, "interrupted index": 0.0},
 }
 BY_THEME = {
@@ -113,6 +115,7 @@ BY_THEME = {
     },
     "mistakes": {"mistakes": 3},
     "interrupts": {"interrupts": 3},
+    "teams": {"teams": 1, "fit": 0.2, "learn": 0.5},
     "shared": {"shared": 3},
     "states": {"states": 3},
     "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},

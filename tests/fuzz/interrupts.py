@@ -1,11 +1,20 @@
 """Calls that end with an exception out of a signal handler, and are made again."""
 
+import _thread
+import time
+from contextlib import contextmanager
 from time import perf_counter
+
+from sklearn.base import clone
+
+from skconftree.tree import _team
+from skconftree.tree.batch import _grow
 
 from . import invariants
 from .alarms import ERRORS, Interrupter, count_places
 from .findings import Finding, require
 from .learner_subjects import PoolSubject, StreamSubject
+from .parameters import make_model
 from .subjects import (
     DetectorSubject,
     EvaluatorSubject,
@@ -19,6 +28,12 @@ SUBJECTS = {
     **{DetectorSubject: 1, SamplerSubject: 1},
 }
 MOST_CALLS = 6
+# Sizes from which on threads share a tree, made so small that they share any.
+WORTH = {
+    _team: ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"),
+    _grow: ("WORTH_SHARING", "WORTH_SETTING_ASIDE"),
+}
+PATIENCE = 10.0  # seconds, within which a thread that has ended is gone
 
 
 def interrupt_calls(sequence):
@@ -86,3 +101,63 @@ def _in_part(subject, before, one, call, where):
         raise Finding(name, f"{n} rows")
     call.part(before, n)
     require(subject.learnt(one) == subject.learnt(before), name, f"{n} rows")
+
+
+def interrupt_teams(sequence):
+    """Threads that share a tree end with the call, and the model is the one before."""
+    draw, table = sequence.draw, sequence.table
+    rows = sequence.rows(draw.whole(30, 300))
+    X, y = table.give(draw, rows.X, dense=True), table.labels[rows.y]
+    plain = clone(make_model(sequence.parameters)).set_params(n_jobs=None)
+    plain.set_params(random_state=0)
+    if not sequence.attempt("fit, alone", plain.fit, X, y, rows.weight):
+        return
+    model = clone(plain).set_params(n_jobs=draw.one([2, 3]))
+    expected = invariants.growth_of(plain)
+    n_threads = _thread._count()
+
+    def fit():
+        return model.fit(X, y, rows.weight)
+
+    with _worth_a_team():
+        begin = perf_counter()
+        _, n_places = sequence.call("fit in a team", count_places, fit)
+        seconds = perf_counter() - begin
+        before = invariants.growth_of(model)
+        require(before == expected, "a team grows another tree")
+        for _ in range(draw.whole(1, MOST_CALLS)):
+            interrupter = Interrupter(draw.one(ERRORS), draw.one([None, None, 1, 20]))
+            if draw.chance(0.5):
+                place = draw.whole(1, max(n_places, 1))
+                act, where = interrupter.at_place, place
+            else:
+                act, where = interrupter.in_time, max(draw.rng.random() * seconds, 1e-6)
+            sequence.call("fit in a team, interrupted", act, where, fit)
+            sequence.traits.add("interrupts: teams")
+            require(
+                invariants.growth_of(model) == expected,
+                "an interrupted fit in a team leaves another model",
+            )
+            end = time.monotonic() + PATIENCE
+            while _thread._count() > n_threads and time.monotonic() < end:
+                time.sleep(1e-3)
+            require(_thread._count() <= n_threads, "a team leaves a thread")
+        require(
+            invariants.growth_of(fit()) == expected, "a fit after interrupts differs"
+        )
+
+
+@contextmanager
+def _worth_a_team():
+    before = [
+        (module, name, getattr(module, name))
+        for module, names in WORTH.items()
+        for name in names
+    ]
+    try:
+        for module, name, _ in before:
+            setattr(module, name, 1)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)

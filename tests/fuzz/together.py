@@ -16,7 +16,14 @@ from skconftree.utils._memory import fail_from
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import export_text
+from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.tree import (
+    export_graphviz,
+    export_html,
+    export_rules,
+    export_text,
+    node_table,
+)
 
 from . import invariants
 from .alarms import timer
@@ -76,6 +83,47 @@ def run_at_once(threads):
         raise errors[0]
 
 
+def functions_of(model, X):
+    """Public functions and methods that read the whole tree, each in one state."""
+
+    def audit():
+        y = model.predict(X)
+        return audit_splits(model, X, y).splits_
+
+    functions = {
+        "audit_splits": audit,
+        "display": lambda: ConfidenceTreeDisplay(
+            node_table(model), class_names=list(map(str, model.classes_))
+        ).to_svg(),
+        "explain": lambda: model.explain(X),
+        "explain_text": lambda: model.explain_text(X),
+        "export_graphviz": lambda: export_graphviz(model),
+        "export_html": lambda: export_html(model),
+        "export_text": lambda: export_text(model, verbose=True),
+        "importances": lambda: model.feature_importances_,
+        "leaf_counts": model.leaf_counts,
+        "node_table": lambda: node_table(model),
+        "summary": model.summary,
+    }
+    if model.leaf_prediction == "majority":
+        functions |= {
+            "export_rules": lambda: export_rules(model),
+            "to_sklearn": model.to_sklearn,
+        }
+    return {name: _without_warnings(make) for name, make in functions.items()}
+
+
+def _without_warnings(function):
+    # What a user is warned of is no matter here; filters are those of all threads.
+    def call():
+        try:
+            return function()
+        except UserWarning:
+            return None
+
+    return call
+
+
 def learn_and_read(sequence):
     """Readers see a sound model while a thread learns, and do not disturb it."""
     if not sequence.parts or not sequence.comparable:
@@ -86,8 +134,10 @@ def learn_and_read(sequence):
     ask = table.give(draw, sequence.rows(30, weights=False).X)
     done = threading.Event()
     begun = threading.Barrier(1 + READERS)
+    functions = functions_of(model, ask)
     kinds = [
-        draw.one(["proba", "tree", "pickle", "learn", "apply"]) for _ in range(READERS)
+        draw.one(["proba", "tree", "pickle", "learn", "apply", *functions])
+        for _ in range(READERS)
     ]
     if kinds.count("learn") > 1:
         kinds = ["learn", "proba"]
@@ -113,6 +163,8 @@ def learn_and_read(sequence):
                 model.predict(ask)
             elif kind == "pickle":
                 pickle.loads(pickle.dumps(model))
+            elif kind in functions:
+                functions[kind]()
             else:
                 counts = model.tree_.counts
                 require(np.isfinite(counts).all(), "counts seen by another thread")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ..nodes._node_state import MOST_RIVALS
 from ._audit_marks import read_marks
@@ -21,6 +22,7 @@ BAR = "|   "
 MOST_BARS = 10  # deeper nodes say their depth in place of a bar for each level
 
 
+@reads_argument
 def export_text(
     estimator: Estimator,
     *,
@@ -105,22 +107,21 @@ def export_text(
     check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
-    with estimator._lock:
-        marks = read_marks(estimator, audit)
-        nodes = None
-        if max_depth is not None:
-            nodes = np.flatnonzero(estimator.tree_.depth <= max(max_depth, 0))
-        table = {
-            row.node: row
-            for row in read_nodes(
-                estimator,
-                nodes,
-                feature_names=feature_names,
-                class_names=class_names,
-                decimals=decimals,
-                rivals=MOST_RIVALS if verbose else 0,
-            )
-        }
+    marks = read_marks(estimator, audit)
+    nodes = None
+    if max_depth is not None:
+        nodes = np.flatnonzero(estimator.tree_.depth <= max(max_depth, 0))
+    table = {
+        row.node: row
+        for row in read_nodes(
+            estimator,
+            nodes,
+            feature_names=feature_names,
+            class_names=class_names,
+            decimals=decimals,
+            rivals=MOST_RIVALS if verbose else 0,
+        )
+    }
     lines = []
     # (node, line that leads to it, lines of evidence below that one)
     stack = [(0, None, ())]

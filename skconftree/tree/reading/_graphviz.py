@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ._colors import class_colors
 from ._export import shortened
@@ -13,6 +14,7 @@ from ._node_table import read_nodes
 LONGEST = 40  # characters of a line in a box
 
 
+@reads_argument
 def export_graphviz(
     estimator: Estimator,
     *,
@@ -69,13 +71,12 @@ def export_graphviz(
     check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
-    with estimator._lock:
-        rows = read_nodes(
-            estimator,
-            feature_names=feature_names,
-            class_names=class_names,
-            decimals=decimals,
-        )
+    rows = read_nodes(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        decimals=decimals,
+    )
     table = {row.node: row for row in rows}
     colors = class_colors(len(class_names))
     lines = [

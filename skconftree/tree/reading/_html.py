@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...utils import escape
+from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._colors import class_colors
@@ -225,6 +226,7 @@ def _bar(row, names, colors):
     )
 
 
+@reads_argument
 def export_html(
     estimator: Estimator,
     *,
@@ -277,11 +279,10 @@ def export_html(
     >>> Path("tree.html").write_text(page, encoding="utf-8")  # doctest: +SKIP
     """
     check_tree(estimator)
-    with estimator._lock:
-        tree = write_tree(
-            estimator,
-            feature_names=feature_names,
-            class_names=class_names,
-            audit=audit,
-        )
+    tree = write_tree(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        audit=audit,
+    )
     return write_page(title, tree)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...tables._dates import write_date
 from ...tables._features import MISSING
+from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ..nodes._derived import DEAD
 from ..nodes._node_state import MOST_RIVALS
@@ -159,6 +160,7 @@ def write_ties(names, n_more=0):
     return f"tie with {', '.join(others)}{' and ' if others else ''}{last}"
 
 
+@reads_argument
 def node_table(
     estimator: Estimator,
     *,
@@ -269,15 +271,14 @@ def node_table(
     petal width (cm) > 0.8 versi 100.0
     """
     check_tree(estimator)
-    with estimator._lock:
-        check_rivals(estimator, rivals, stacklevel=3)
-        return read_nodes(
-            estimator,
-            feature_names=feature_names,
-            class_names=class_names,
-            decimals=decimals,
-            rivals=rivals,
-        )
+    check_rivals(estimator, rivals, stacklevel=3)
+    return read_nodes(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        decimals=decimals,
+        rivals=rivals,
+    )
 
 
 def check_rivals(estimator, rivals, stacklevel):

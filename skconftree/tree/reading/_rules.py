@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...tables._features import MISSING
+from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ._meant import check_tree
 from ._node_table import read_nodes
@@ -22,6 +23,7 @@ LANGUAGES = ("python", "sql")
 DIALECTS = ("ansi",)
 
 
+@reads_argument
 def export_rules(
     estimator: Estimator,
     language: Literal["python", "sql"] = "python",
@@ -112,8 +114,7 @@ def export_rules(
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name must be an identifier, got {name!r}")
     named = feature_names is not None or hasattr(estimator, "feature_names_in_")
-    with estimator._lock:
-        table = read_nodes(estimator, feature_names=feature_names)
+    table = read_nodes(estimator, feature_names=feature_names)
     if language == "sql":
         return _Sql().write(table)
     return _Python(name, named).write(table)
