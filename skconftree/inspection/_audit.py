@@ -22,11 +22,11 @@ from ..utils import (
     completed,
     is_array,
     is_count,
+    reads_argument,
     refuse_damage,
     with_version,
     written_by,
 )
-from ..utils._lock import reads_argument
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ._audit_levels import countable, holm, top_down
 from ._audit_rows import MOST, TreeShape, count_rows, kept_counts, warn_of_training_rows

@@ -22,6 +22,7 @@ from ._codec import (
     written_by,
 )
 from ._files import replacing, temporary_name, write_text
+from ._lock import reads_argument
 from ._markup import escape
 from ._unchanged import unchanged_on_error
 
@@ -40,6 +41,7 @@ __all__ = [
     "is_array",
     "is_count",
     "own_version",
+    "reads_argument",
     "refuse_damage",
     "replacing",
     "temporary_name",

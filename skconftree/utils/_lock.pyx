@@ -4,8 +4,6 @@ import os
 from functools import wraps
 from inspect import signature
 
-from sklearn.pipeline import Pipeline
-
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memset
@@ -420,9 +418,12 @@ def reads_argument(function):
 
 cdef ModelLock lock_of(estimator):
     # None if it has none.
-    while isinstance(estimator, Pipeline) and estimator.steps:
-        estimator = estimator.steps[len(estimator.steps) - 1][1]
-    return (<Lockable> estimator)._lock if isinstance(estimator, Lockable) else None
+    while not isinstance(estimator, Lockable):
+        steps = getattr(estimator, "steps", None)   # of a pipeline
+        if not (isinstance(steps, list) and steps):
+            return None
+        estimator = steps[len(steps) - 1][1]
+    return (<Lockable> estimator)._lock
 
 
 cdef class paused:
