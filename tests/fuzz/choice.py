@@ -7,6 +7,7 @@ from . import (
     forests,
     functions,
     generators,
+    in_parts,
     indexes,
     interrupts,
     mistakes,
@@ -72,6 +73,7 @@ ACTIONS = {
     "states": states.damage_states,
     "shared index": indexes.share_index,
     "interrupted index": indexes.interrupt_index,
+    "parts": in_parts.fit_in_parts,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
@@ -87,7 +89,7 @@ OFTEN = {
     **{"sampling": 0.02, "select": 0.02},
     **{"mistakes": 0.03, "interrupts": 0.0, "teams": 0.0, "shared": 0.0},
     **{"states": 0.03},
-    **{"shared index": 0.0, "interrupted index": 0.0},
+    **{"shared index": 0.0, "interrupted index": 0.0, "parts": 0.0},
 }
 BY_THEME = {
     "batch": {
@@ -118,6 +120,7 @@ BY_THEME = {
     "teams": {"teams": 1, "fit": 0.2, "learn": 0.5},
     "shared": {"shared": 3},
     "states": {"states": 3},
+    "large": {"parts": 20, "learn": 1},
     "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},
     "rooms": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
