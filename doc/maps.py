@@ -40,7 +40,7 @@ ROADS = {
             ),
             (
                 "Encode each column once, for all trees and threads",
-                "tables._growth_data.py, tables/_encoded_table.pyx",
+                "tables/_growth_data.py, tables/_encoded_table.pyx",
                 "rank codes or a place in a presorted column: EncodedTable",
             ),
             (

@@ -1,4 +1,4 @@
-"""Print which lines of .pyx files gcov has counted: `python pyx_lines.py BUILD_FOLDER`."""
+"""Print which lines of .pyx files gcov counted: `python pyx_lines.py BUILD_FOLDER`."""
 
 import json
 import subprocess
