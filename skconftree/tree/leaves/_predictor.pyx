@@ -243,7 +243,10 @@ cdef class LeafPredictor:
         cdef intp_t best = 0
         cdef intp_t c
         if tree.shrinkage > 0.0:
-            fill_shrunk(tree, node, self.class_weight, proba)
+            fill_shrunk(
+                tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
+                self.class_weight, node, proba,
+            )
             for c in range(1, K):
                 if proba[c] > proba[best]:
                     best = c
@@ -354,7 +357,10 @@ cdef class LeafPredictor:
         cdef float64_t total = 0.0
         cdef intp_t c
         if tree.shrinkage > 0.0 and trusted != RECENT:
-            fill_shrunk(tree, node, self.class_weight, out)
+            fill_shrunk(
+                tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
+                self.class_weight, node, out,
+            )
             return
         if trusted == RECENT:
             counts = leaf.recent

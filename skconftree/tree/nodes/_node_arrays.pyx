@@ -388,7 +388,10 @@ cdef class NodeArrays:
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t c
         if self.shrinkage > 0.0:
-            fill_shrunk(self, node, &class_weight[0], out)
+            fill_shrunk(
+                self.counts, self.n_classes, self.parent, self.depth, self.shrinkage,
+                &class_weight[0], node, out,
+            )
             return 0
         value = self._look(self._last_shown()).of_counts(proportions)
         for c in range(self.n_classes):
@@ -439,7 +442,10 @@ cdef class NodeArrays:
         value = np.empty((nodes.shape[0], self.n_classes))
         cdef float64_t[:, ::1] out = value
         for i in range(nodes.shape[0]):
-            fill_shrunk(self, self._checked_node(nodes[i]), &class_weight[0], &out[i, 0])
+            fill_shrunk(
+                self.counts, self.n_classes, self.parent, self.depth, self.shrinkage,
+                &class_weight[0], self._checked_node(nodes[i]), &out[i, 0],
+            )
         return value
 
     def path(self, leaves):

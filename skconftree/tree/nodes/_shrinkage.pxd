@@ -4,7 +4,6 @@
 # A tree with shrinkage keeps the counts of its inner nodes up to date row by row: they
 # are on the path of every prediction.
 
-from skconftree.tree.nodes._node_arrays cimport NodeArrays
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
@@ -72,40 +71,41 @@ cdef inline float64_t share_of(
 
 
 cdef inline void fill_shrunk(
-    NodeArrays tree, intp_t node, const float64_t* class_weight, float64_t* out
+    const float64_t* counts, intp_t K, const int32_t* parent, const int32_t* depths,
+    double shrinkage, const float64_t* class_weight, intp_t node, float64_t* out
 ) noexcept nogil:
-    # A row of `value` of a tree with shrinkage; `class_weight` is NULL if all are 1.
-    cdef intp_t K = tree.n_classes
-    cdef intp_t depth = tree.depth[node]
+    # A row of `value` of a tree with shrinkage, from the arrays of its nodes;
+    # `class_weight` is NULL if all are 1.
+    cdef intp_t depth = depths[node]
     cdef int32_t[LEVELS] path
     cdef Proportions above = Proportions(NULL, 0.0)
     cdef Proportions here
     cdef float64_t n, believed, total
     cdef intp_t level, at, top, c
-    here = proportions_at(tree.counts, class_weight, K, above)
+    here = proportions_at(counts, class_weight, K, above)
     for c in range(K):
         out[c] = share_of(here, class_weight, K, c)
-    n = sum_of(tree.counts, K)
+    n = sum_of(counts, K)
     for level in range(1, depth + 1):
         if (level - 1) % LEVELS == 0:
             # up from the node to the levels that come next
             at = node
             top = min(level + LEVELS - 1, depth)
-            while tree.depth[at] > top:
-                at = tree.parent[at]
+            while depths[at] > top:
+                at = parent[at]
             while top >= level:
                 path[top - level] = <int32_t> at
-                at = tree.parent[at]
+                at = parent[at]
                 top -= 1
         at = path[(level - 1) % LEVELS]
         above = here
-        here = proportions_at(tree.counts + at * K, class_weight, K, above)
-        believed = n / (n + tree.shrinkage)
+        here = proportions_at(counts + at * K, class_weight, K, above)
+        believed = n / (n + shrinkage)
         for c in range(K):
             out[c] += (
                 share_of(here, class_weight, K, c) - share_of(above, class_weight, K, c)
             ) * believed
-        n = sum_of(tree.counts + at * K, K)
+        n = sum_of(counts + at * K, K)
     if depth == 0:
         return
     for c in range(K):
@@ -117,10 +117,11 @@ cdef inline void fill_shrunk(
 
 
 cdef inline void count_above(
-    NodeArrays tree, intp_t node, intp_t y, float64_t weight
+    float64_t* counts, intp_t K, const int32_t* parent, intp_t node, intp_t y,
+    float64_t weight
 ) noexcept nogil:
     # A row that a leaf has learned, at the nodes above it.
-    node = tree.parent[node]
+    node = parent[node]
     while node >= 0:
-        tree.counts[node * tree.n_classes + y] += weight
-        node = tree.parent[node]
+        counts[node * K + y] += weight
+        node = parent[node]

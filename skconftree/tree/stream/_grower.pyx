@@ -327,7 +327,10 @@ cdef class Grower(GrowingTree):
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
         if self.tree.shrinkage > 0.0:
-            count_above(self.tree, node, y, weight)
+            count_above(
+                self.tree.counts, self.policy.n_classes, self.tree.parent, node, y,
+                weight,
+            )
         self.tree.version += 1
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1

@@ -97,7 +97,10 @@ cdef class GrowingTree:
         cdef intp_t c
         cdef float64_t total = 0.0
         if self.tree.shrinkage > 0.0:
-            fill_shrunk(self.tree, node, self.class_weight, out)
+            fill_shrunk(
+                self.tree.counts, self.policy.n_classes, self.tree.parent,
+                self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
+            )
             return
         memset(out, 0, self.policy.n_classes * sizeof(float64_t))
         self.tree.add_counts(node, out)
