@@ -100,7 +100,7 @@ def freethreaded(session):
     session.install("--no-deps", "--no-build-isolation", ".")
     names = ("free_threads", "threads", "forks", "shared_index", "learner_threads")
     paths = [f"tests/contracts/test_{name}.py" for name in (*names, "interrupt")]
-    session.run("python", "-P", "-m", "pytest", *paths)
+    session.run("python", "-P", "-m", "pytest", "-m", "", *paths)
     n_sequences = session.posargs[0] if session.posargs else "200"
     for theme in ("threads", "shared"):
         session.run(

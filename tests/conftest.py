@@ -11,18 +11,27 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from reference.effort import examples
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # scikit-learn's threads wait for each other by spinning: beside another process on the
 # same cores, clusters of 150 rows then take a second instead of six milliseconds.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The same examples on every run, and no clock: a busy machine is not a bug. With
-# SKCONFTREE_HYPOTHESIS=nightly every run draws others, and a failure says how to repeat
-# it.
-settings.register_profile("skconftree", derandomize=True, deadline=None)
-settings.register_profile("emulated", derandomize=True, deadline=None)
-settings.register_profile("nightly", derandomize=False, deadline=None, print_blob=True)
+# The same few examples on every run, and no clock: a busy machine is not a bug. With
+# SKCONFTREE_HYPOTHESIS=nightly every run draws others, more of them, and a failure says
+# how to repeat it.
+settings.register_profile(
+    "skconftree", max_examples=examples(100), derandomize=True, deadline=None
+)
+settings.register_profile("emulated", settings.get_profile("skconftree"))
+settings.register_profile(
+    "nightly",
+    max_examples=examples(100),
+    derandomize=False,
+    deadline=None,
+    print_blob=True,
+)
 settings.load_profile(os.environ.get("SKCONFTREE_HYPOTHESIS", "skconftree"))
 
 CORPUS = Path(__file__).parent / "corpus"

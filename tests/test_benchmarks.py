@@ -208,6 +208,7 @@ def test_what_changes_a_figure_makes_a_commit_uncommitted(monkeypatch, tmp_path)
         clean = commit(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_where_it_is_told(tmp_path):
     command = [sys.executable, "-P", str(BENCHMARKS), "nominal_sets", "--tables", "1"]
     subprocess.run([*command, "--results", str(tmp_path)], check=True)
@@ -307,6 +308,7 @@ def test_builds_take_turns(monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_a_build_times_its_calls_in_a_process(monkeypatch, tmp_path):
     with benchmarks_on_path(monkeypatch):
         from common.builds import Build

@@ -11,7 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skconftree
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, StreamActiveLearner
+from skconftree.active import (
+    ActiveLearner,
+    LearningToSampleClassifier,
+    StreamActiveLearner,
+)
 
 
 def public_estimators():
@@ -38,10 +42,13 @@ def made(cls):
 
 
 PUBLIC = public_estimators()
+# As it comes it makes many trees in many rounds: among the slow tests.
+QUICK = {LearningToSampleClassifier: {"n_rounds": 2, "trees_per_round": 2}}
 
 
 def estimators():
-    yield from map(made, PUBLIC)
+    for cls in PUBLIC:
+        yield made(cls).set_params(**QUICK.get(cls, {}))
     yield ActiveLearner(LogisticRegression(), strategy="margin")
     yield StreamActiveLearner(GaussianNB(), strategy="random")
     # A tree as it comes is the first of six that grow differently: its bound is a test,
@@ -61,6 +68,13 @@ def estimators():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(list(estimators()))
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([LearningToSampleClassifier()])
+def test_slow_estimator_checks(estimator, check):
     check(estimator)
 
 

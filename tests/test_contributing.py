@@ -159,6 +159,7 @@ def test_files_hold_learners_with_the_printed_detector(plugins_of_the_text):
     assert pickle.dumps(other) == pickle.dumps(learner)
 
 
+@pytest.mark.slow
 def test_a_detector_that_no_file_of_skops_holds_says_so(plugins_of_the_text, tmp_path):
     """A kernel whose __reduce__ is another one; a parameter that has changed."""
     io = pytest.importorskip("skops.io")
@@ -289,6 +290,7 @@ class Incomplete(BaseBound):
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_that_lacks_something_is_refused_with_its_name(tmp_path):
     module = compiled(tmp_path, INCOMPLETE, "incomplete_bounds")
     X, y = table(60)

@@ -55,7 +55,7 @@ def text_of(path):
 
 def defines(text, name):
     """Whether a source defines a function, class, constant or attribute."""
-    return any(
+    return name in text and any(
         re.search(form.format(re.escape(name)), text, re.MULTILINE)
         for form in DEFINITIONS
     )

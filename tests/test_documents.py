@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from reference.effort import cases
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceTreeClassifier
@@ -21,6 +22,7 @@ GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
 PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
+SLOW = {"active", "imitate", "lookahead"}  # half of the time of all pages
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 
@@ -120,7 +122,14 @@ def test_the_second_command_compiles_only_if_the_first_has_not_run():
     assert "pip install ." not in blocks("sh")[1][before + len("pip install .;") :]
 
 
-@pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    cases(
+        PAGES_WITH_EXAMPLES,
+        [page for page in PAGES_WITH_EXAMPLES if page.stem not in SLOW],
+    ),
+    ids=lambda page: page.stem,
+)
 def test_examples_of_the_documentation_run(page):
     result = doctest.testfile(
         str(page), module_relative=False, optionflags=doctest.ELLIPSIS

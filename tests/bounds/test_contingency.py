@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from scipy import stats
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -95,7 +96,7 @@ def tables_of(r, k, largest):
     )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(
     table=st.one_of(
         tables_of(2, 2, 12), tables_of(2, 3, 6), tables_of(3, 2, 5), tables_of(3, 3, 3)
@@ -105,7 +106,7 @@ def test_small_tables_equal_brute_force(table):
     assert chi2_pvalue(table) == pytest.approx(slow_chi2(table), rel=1e-9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(table=tables_of(2, 2, 40))
 def test_two_by_two_equals_scipy(table):
     expected = (
@@ -121,14 +122,14 @@ def test_two_by_two_equals_scipy(table):
         assert chi2_pvalue(table) == pytest.approx(slow_chi2(table), rel=1e-9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(table=st.one_of(tables_of(2, 2, 300), tables_of(3, 4, 90), tables_of(2, 6, 50)))
 def test_likelihood_ratio_equals_scipy(table):
     assert gtest_pvalue(table) == pytest.approx(slow_gtest(table), rel=1e-7, abs=1e-300)
 
 
 @pytest.mark.parametrize("function", [chi2_pvalue, gtest_pvalue])
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     lead=st.lists(st.integers(0, 3), min_size=0, max_size=3),
     r=st.integers(1, 4),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.effort import examples
+from reference.effort import crossed, examples
 from scipy import optimize, special, stats
 
 from skconftree._compat import InvalidParameterError
@@ -155,7 +155,7 @@ def test_pure_node_in_closed_form(n):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_against_slow_root_search(delta):
     rng = np.random.default_rng(int(1 / delta) % 1000)
-    for _ in range(examples(25)):
+    for _ in range(examples(25, by_day=4)):
         n = 10 ** rng.uniform(-0.5, 8)
         share = rng.choice([0.5, rng.random(), 0, 0.5 + 2 / np.sqrt(n + 9), 1e-3])
         n1 = n * min(share, 1)
@@ -269,7 +269,7 @@ def test_limits_are_monotone(criterion):
     assert np.all(np.diff(low) > 0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         st.lists(st.floats(0, 1e9), min_size=3, max_size=3), min_size=1, max_size=4
@@ -294,9 +294,12 @@ def test_broadcasting_is_the_scalar_function(rows, delta, criterion, prior, k):
             assert 0 <= want[0] <= want[1] <= largest * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("prior", ["uniform", "perks"])
-@pytest.mark.parametrize("delta", [1e-12, 1e-7, 0.01, 0.05, 0.2, 0.3, 0.301, 0.49])
+@pytest.mark.parametrize(
+    ("criterion", "prior", "delta"),
+    crossed(
+        CRITERIA, ["uniform", "perks"], [1e-12, 1e-7, 0.01, 0.05, 0.2, 0.3, 0.301, 0.49]
+    ),
+)
 def test_two_class_floors_lie_below_the_cost(criterion, prior, delta):
     kernel = CredibleBound(delta, prior=prior).kernel(criterion, 2)
     counts = pairs()
@@ -335,8 +338,10 @@ def test_two_class_mean_floor_is_certain_up_to_its_limit():
             assert np.all(floors(kernel, counts) < cost)
 
 
-@pytest.mark.parametrize("k", [3, 4, 7, 26, 100])
-@pytest.mark.parametrize("delta", [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.49])
+@pytest.mark.parametrize(
+    ("k", "delta"),
+    crossed([3, 4, 7, 26, 100], [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.49]),
+)
 def test_many_class_floors_lie_below_the_cost(k, delta):
     counts = many_class_counts(k)
     for prior in ("uniform", "perks"):
@@ -360,9 +365,10 @@ def test_many_class_floors_lie_below_the_cost(k, delta):
                 assert np.all(sums <= cost)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("prior", ["uniform", "perks"])
-@pytest.mark.parametrize("delta", [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.45])
+@pytest.mark.parametrize(
+    ("criterion", "prior", "delta"),
+    crossed(CRITERIA, ["uniform", "perks"], [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.45]),
+)
 def test_no_gap_between_the_regions_of_the_close_floor(criterion, prior, delta):
     # Both tails matter at balance and one far from it; `t` goes through both.
     kernel = CredibleBound(delta, prior=prior).kernel(criterion, 2)
@@ -380,8 +386,7 @@ def test_no_gap_between_the_regions_of_the_close_floor(criterion, prior, delta):
     assert np.all(((cost - sharp) * n)[large] < 0.25) or delta < 0.01
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("delta", [0.05, 0.1, 0.3])
+@pytest.mark.parametrize(("criterion", "delta"), crossed(CRITERIA, [0.05, 0.1, 0.3]))
 def test_floors_leave_few_tests_for_the_exact_limit(criterion, delta):
     # A node of noise, where posterior means alone pass one test in five.
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from sklearn.utils._param_validation import InvalidParameterError
 
 from skconftree.bounds import (
@@ -160,7 +161,7 @@ def test_practical_radius_by_its_formula():
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     n=st.floats(8, 1e9),
     more=st.floats(1.001, 100),
@@ -186,7 +187,7 @@ def test_radii_fall_with_rows_and_rise_with_certainty(
         assert radius < mcdiarmid_radius(n, delta / 2, **mcdiarmid)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     lead=st.lists(st.integers(0, 3), min_size=0, max_size=2), seed=st.integers(0, 999)
 )

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.bounds import ec2_confidence_over_chance
+from reference.effort import examples
 from sklearn.utils._param_validation import InvalidParameterError
 
 from skconftree.bounds import EC2Bound, ec2_confidence, ec2_score, noise_beta
@@ -25,7 +26,7 @@ def edges_of(labels, alive):
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     table=st.integers(2, 4).flatmap(
         lambda k: st.lists(
@@ -101,7 +102,7 @@ def slow_prior_beta(alpha, p):
     return total / weight
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     prior=st.lists(st.integers(0, 9), min_size=2, max_size=6).filter(
         lambda p: np.count_nonzero(p) >= 2
@@ -159,7 +160,7 @@ def slow_confidence(table, depth, beta, margin=0.0):
     return 1 - math.exp(-2 * surplus**2 / all_edges)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     table=st.integers(2, 4).flatmap(
         lambda k: st.lists(
@@ -243,7 +244,7 @@ def test_edges_of_label_noise_are_no_reason_to_split(n_classes):
     assert ec2_confidence(half, 0, alpha - 0.01, against="chance") > 0.99
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     table=st.integers(2, 4).flatmap(
         lambda k: st.lists(
@@ -280,7 +281,7 @@ def test_nothing_is_sure_of_less_than_two_rows():
     assert ec2_confidence(np.zeros((2, 2)), 0, 0.1, against="chance") == 0.0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     table=st.lists(
         st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=2, max_size=2

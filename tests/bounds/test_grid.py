@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
@@ -32,8 +33,7 @@ def test_no_fit_fails(n):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-@pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("name", "n_classes"), crossed(BOUNDS, [2, 3]))
 def test_levels_go_from_strict_to_lax(name, n_classes):
     """Each splits on what a stricter one splits on, and on more."""
     bound = BOUNDS[name]()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import crossed, examples
 from scipy import stats
 
 from skconftree._compat import InvalidParameterError
@@ -96,7 +97,7 @@ def test_agresti_coull_is_above_and_falls():
     np.testing.assert_allclose(limits[-1], p, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         st.lists(st.floats(0, 1e6), min_size=4, max_size=4), min_size=1, max_size=3
@@ -185,10 +186,15 @@ def plain_cost(counts):
     return n[:, 0] * h.sum(axis=1) / counts.shape[1] / np.log(2)
 
 
-@pytest.mark.parametrize("k", [2, 3, 8])
-@pytest.mark.parametrize("delta", [1e-20, 0.05, 0.999999])
-@pytest.mark.parametrize("correction", ["branches", "all_tests"])
-@pytest.mark.parametrize("classes", ["all", "present"])
+@pytest.mark.parametrize(
+    ("k", "delta", "correction", "classes"),
+    crossed(
+        [2, 3, 8],
+        [1e-20, 0.05, 0.999999],
+        ["branches", "all_tests"],
+        ["all", "present"],
+    ),
+)
 def test_floor_lies_below_the_cost(k, delta, correction, classes):
     rng = np.random.default_rng(k)
     bound = PossibilisticBound(delta, correction=correction, classes=classes)

@@ -48,6 +48,7 @@ def edited(path, line, text):
     return path
 
 
+@pytest.mark.slow  # it is the first command of the README
 def test_console_script_without_a_table_runs_on_a_real_set():
     run = subprocess.run([SCRIPT, "fit"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -116,6 +116,7 @@ def row_of(shown):
     return int(re.findall(r"Row (\d+)\r?\n", shown)[-1])
 
 
+@pytest.mark.slow
 def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
     path, labels = pool
     argv = ["label", path, "--labels", "ham,spam", "--text", "message"]
@@ -246,6 +247,7 @@ def page_state(url):
         return json.load(reply)
 
 
+@pytest.mark.slow
 def test_a_page_asks_what_a_terminal_would(pool, terminal):
     path, labels = pool
     (path.parent / "pictures").mkdir()

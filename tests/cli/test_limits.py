@@ -257,6 +257,7 @@ def test_closed_standard_streams_are_named(table, monkeypatch, capsys):
     assert "cannot read standard input: it is closed" in error
 
 
+@pytest.mark.slow
 @needs_full
 def test_nothing_is_said_after_the_error(table):
     """At its end the interpreter would write what is left, and complain."""

@@ -133,6 +133,7 @@ def test_a_second_run_is_told_who_has_the_model(table, folder, tmp_path, capsys)
         assert stream(table, folder / "other") == 0
 
 
+@pytest.mark.slow
 def test_a_killed_run_blocks_nobody_and_its_scratch_goes(table, folder):
     model = folder / "model"
     with holder(model) as run:

@@ -62,8 +62,13 @@ def on_a_terminal(argv):
     ("name", "lines"),
     [
         ("fit", ["reading", "growing a tree on 400 rows", "fold 2 of 2"]),
-        ("predict", ["reading", "predicting 400 rows"]),
-        ("stream", ["looking at columns and classes", "400 rows, accuracy"]),
+        pytest.param(
+            *("predict", ["reading", "predicting 400 rows"]), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            *("stream", ["looking at columns and classes", "400 rows, accuracy"]),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_terminal_shows_each_step_and_is_left_empty(commands, name, lines):

@@ -124,6 +124,7 @@ def test_classes_may_be_given(table, tmp_path, left_alone):
     assert model.read_bytes() == left_alone
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(table, tmp_path, left_alone, killed_at):
     model = tmp_path / "model"
     again = command(table, model, "--resume")

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference.effort import cases
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _checkpoint, main
@@ -100,6 +101,7 @@ def test_the_size_of_pieces_leaves_no_trace(table, tmp_path, left_alone, size):
     assert model.read_bytes() == left_alone
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(table, tmp_path, left_alone, killed_at):
     model = tmp_path / "model"
     again = command(table, model, "--resume")
@@ -180,7 +182,7 @@ def parquet(path, rows, **changed):
     return path
 
 
-@pytest.mark.parametrize("size", ["1", "100", "9999"])
+@pytest.mark.parametrize("size", cases(["1", "100", "9999"], []))
 def test_parquet_gives_the_same_tree(
     tmp_path, rows, left_alone, same_model, killed_at, size
 ):

@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from reference.effort import examples
+from reference.effort import crossed, examples
 from reference.registries import BOUNDS, DETECTORS, MEMORIES, PREDICTIONS
 from reference.streams import (
     grown,
@@ -26,7 +26,7 @@ from reference.streams import (
 from skconftree import ConfidenceTreeClassifier
 
 few = settings(
-    max_examples=examples(1000, by_day=200),
+    max_examples=examples(1000, by_day=60),
     suppress_health_check=[HealthCheck.too_slow],
 )
 
@@ -107,9 +107,10 @@ def test_a_copy_goes_on_like_the_original(make_copy, problem):
     )
 
 
-@pytest.mark.parametrize("max_bytes", [None, 65536])
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("prediction", PREDICTIONS)
+@pytest.mark.parametrize(
+    ("max_bytes", "memory", "prediction"),
+    crossed([None, 65536], MEMORIES, PREDICTIONS),
+)
 def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
     """What happens to the whole tree happens at row counts, not at ends of calls."""
     stream = make_stream(
@@ -127,8 +128,9 @@ def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
         assert state_of(grown(model, stream, ends)) == expected
 
 
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
-@pytest.mark.parametrize("drift", [None, *DETECTORS])
+@pytest.mark.parametrize(
+    ("bound", "drift"), crossed([None, *BOUNDS], [None, *DETECTORS])
+)
 def test_boundaries_with_drift(bound, drift):
     """The concept turns round after 1,200 rows."""
     stream = make_stream(seed=2, n_rows=2400, kinds=["continuous"] * 2, signal=2.0)

@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.effort import cases
 from reference.registries import DETECTORS, MEMORIES, eager_detector
 from sklearn.base import clone
 
@@ -74,7 +75,11 @@ def test_tree_of_the_rows_since_the_warning(options):
 
 @pytest.mark.parametrize(
     ("drift", "options"),
-    [("ddm", one) for one in models()] + [(name, {}) for name in DETECTORS],
+    cases(
+        [("ddm", one) for one in models()] + [(name, {}) for name in DETECTORS],
+        [("ddm", one) for one in list(models())[::3]]
+        + [(name, {}) for name in ("adwin", "local")],
+    ),
     ids=str,
 )
 def test_chunks_and_copies(drift, options):

@@ -167,7 +167,7 @@ def test_one_learns_and_four_read(name):
         lambda: pickle.dumps(model),
     ]
     with at_once(learn, *readers) as threads:
-        end.wait(2.0)
+        end.wait(0.5)
     n_rows = 100 + len(threads[0].results)
     assert model.n_rows_seen_ == min(n_rows, 5900)
     alone = MODELS[name](0).partial_fit(*STREAM.part(0, model.n_rows_seen_))

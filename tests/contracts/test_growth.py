@@ -9,7 +9,7 @@ import copy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from reference.effort import examples
+from reference.effort import crossed, examples
 from reference.leaf_state import read_leaves
 from reference.registries import BOUNDS, MEMORIES
 from reference.streams import (
@@ -168,15 +168,15 @@ def test_weight_one_is_none(problem):
     assert state_of(grown(model, stream)) == expected
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.parametrize(("bound", "memory"), crossed([None, *BOUNDS], MEMORIES))
 def test_a_row_is_atomic(memory, bound):
     """Its weight enters at once, followed by at most one attempt."""
     stream = make_stream(9, 60, kinds=["continuous", "ties"], signal=0.3)
     stream.weight = np.random.default_rng(0).integers(1, 40, 60).astype(float)
     model = ConfidenceTreeClassifier(bound=bound, grace_period=1, leaf_memory=memory)
+    after = {}
     for row in range(len(stream)):
-        before = read_leaves(model) if row else {}
+        before = after
         leaf = int(model.apply(stream.X[row : row + 1])[0]) if row else 0
         counts = model.tree_.counts[0].copy() if row else np.zeros(2)
         learn(model, stream, [row + 1], row)
@@ -265,8 +265,7 @@ def test_leaves_predict_by_majority_after_fit(memory):
     np.testing.assert_array_equal(genuine.predict(stream.X), model.predict(stream.X))
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *BOUNDS]))
 def test_partial_fit_goes_on_from_the_fitted_leaves(memory, bound):
     stream = make_stream(2, 900, n_classes=3, kinds=["continuous", "ties"], signal=1.5)
     stream.y[:3] = [0, 1, 2]  # fit meets every class

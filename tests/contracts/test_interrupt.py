@@ -148,7 +148,7 @@ def test_a_signal_from_outside():
         from skconftree import ConfidenceTreeClassifier
         # a process that is started in the background inherits that it is ignored
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        X = np.random.default_rng(0).random((3_000_000, 4), dtype=np.float32)
+        X = np.random.default_rng(0).random((300_000, 4), dtype=np.float32)
         y = (X[:, 0] > 0.5).astype(int)
         model = ConfidenceTreeClassifier(bound="evalue", grace_period=1)
         model.partial_fit(X[:1], y[:1], [0, 1])

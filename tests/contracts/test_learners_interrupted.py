@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.effort import examples
+from reference.effort import crossed, examples
 from sklearn.naive_bayes import GaussianNB
 
 import skconftree.active
@@ -128,9 +128,11 @@ def state_of(one):
 ERRORS = [(None, KeyboardInterrupt), (1, KeyboardInterrupt), (6, KeyboardInterrupt)]
 
 
-@pytest.mark.parametrize(("again", "error"), [*ERRORS, (None, TimeoutError)])
-@pytest.mark.parametrize("name", CALLS)
-def test_a_step_is_made_or_is_not(name, again, error):
+@pytest.mark.parametrize(
+    ("name", "interrupt"), crossed(CALLS, [*ERRORS, (None, TimeoutError)])
+)
+def test_a_step_is_made_or_is_not(name, interrupt):
+    again, error = interrupt
     make, call = CALLS[name]
     one = make()
     saved = pickle.dumps(one)

@@ -10,6 +10,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 from reference.leaf_state import COUNTED_ROWS, read_leaves
 from reference.registries import MEMORIES
 from scipy.sparse import csr_matrix
@@ -75,8 +76,9 @@ def is_dead(tree):
     return tree.parent == DEAD
 
 
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("options", list(models()), ids=str)
+@pytest.mark.parametrize(
+    ("options", "missing"), crossed(models(), [False, True]), ids=str
+)
 def test_chunks_and_copies(options, missing):
     X, y = turned(1, missing=missing)
     whole = make(options).partial_fit(X, y, CLASSES)

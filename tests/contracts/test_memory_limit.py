@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 from reference.registries import MEMORIES
 from reference.streams import Stream, learn, make_stream
 from sklearn.base import clone
@@ -32,9 +33,9 @@ def largest_at_boundaries(model, stream):
     return most
 
 
-@pytest.mark.parametrize("grace_period", [1, 40])
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize(
+    ("grace_period", "memory", "bound"), crossed([1, 40], MEMORIES, BOUNDS)
+)
 def test_limit_is_kept(bound, memory, grace_period):
     stream = make_stream(
         1, 6 * 1024, n_classes=6, kinds=["continuous"] * 6 + ["ties"], signal=0.5

@@ -6,6 +6,7 @@ plug-ins outside the package.
 """
 
 import pytest
+from reference.effort import cases
 from reference.registries import (
     BOUNDS,
     CRITERIA,
@@ -77,7 +78,10 @@ def test_strategy(strategy):
     check_strategy(STRATEGIES[strategy]() if strategy in STRATEGIES else strategy)
 
 
-@pytest.mark.parametrize("name", STREAM_STRATEGIES)
+# "gbs" and "uc" differ from "oasis" in the score alone.
+@pytest.mark.parametrize(
+    "name", cases(STREAM_STRATEGIES, set(STREAM_STRATEGIES) - {"gbs", "uc"})
+)
 def test_strategy_of_a_stream(name):
     check_strategy(STREAM_STRATEGIES[name]())
 

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import cases, examples
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -96,7 +97,7 @@ def in_one_call(parameters):
     return pickle.dumps(model)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20, by_day=3), deadline=None)
 @given(
     cuts=st.lists(st.integers(1, N_ROWS - 1), max_size=4, unique=True).map(sorted),
     way=st.sampled_from(sorted(WAYS)),
@@ -115,7 +116,7 @@ def test_a_stream_leaves_no_trace_of_its_way(parameters, in_one_call, cuts, way,
     assert pickle.dumps(model) == in_one_call
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", cases(WAYS, ["loaded", "copied deeply"]))
 def test_a_fit_leaves_no_trace_of_what_was_before(parameters, way):
     want = pickle.dumps(ConfidenceTreeClassifier(**parameters).fit(X, Y))
     before = [

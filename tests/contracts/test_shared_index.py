@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.effort import NIGHT
 from sklearn.base import clone
 
 import skconftree
@@ -108,5 +109,5 @@ def test_an_interrupted_index_goes_on(name):
         fresh = model.index_rows(pool)
         assert np.array_equal(index.apply(), fresh.apply())
         assert getattr(index, ask)().tobytes() == getattr(fresh, ask)().tobytes()
-        place += 1
+        place += 1 if NIGHT else 4
     assert place > 10

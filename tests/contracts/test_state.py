@@ -56,7 +56,7 @@ MODELS = {
 }
 HALF = 300
 some = settings(
-    max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(120, by_day=10), suppress_health_check=[HealthCheck.too_slow]
 )
 _grown = {}
 

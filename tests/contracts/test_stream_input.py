@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from reference.registries import MEMORIES
 from reference.streams import make_stream, state_of
 from sklearn import config_context
@@ -64,9 +65,10 @@ def bad_calls():
     }
 
 
-@pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("name", bad_calls())
+@pytest.mark.parametrize(
+    ("method", "memory", "name"),
+    crossed(["partial_fit", "partial_fit_predict"], MEMORIES, bad_calls()),
+)
 def test_bad_rows_change_nothing(name, memory, method):
     arguments, keywords, message = bad_calls()[name]
     model = make_model(memory).partial_fit(*make_rows(), LABELS)

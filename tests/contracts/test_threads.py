@@ -98,7 +98,7 @@ def test_looking_changes_nothing():
 
 # --- reading while another thread learns ------------------------------------
 
-STEP, LAST = 400, 8000
+STEP, LAST = 400, 4000
 READERS = {
     "proba": lambda model: model.predict_proba(STREAM.X[:200]).tobytes(),
     "predict": lambda model: model.predict(STREAM.X[:200]).tobytes(),

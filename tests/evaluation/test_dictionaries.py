@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier
@@ -32,8 +33,7 @@ def alone(rows, y, *more):
         yield {k: v for k, v in row.items() if v == v}, *told
 
 
-@pytest.mark.parametrize("chunk_size", [1, 7, 1000])
-@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize(("chunk_size", "delay"), crossed([1, 7, 1000], [0, 3]))
 def test_dictionaries_give_what_a_frame_gives(chunk_size, delay):
     rows, y = frame()
     settings = {"classes": ["no", "yes"], "report_every": 250, "delay": delay}

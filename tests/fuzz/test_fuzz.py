@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 from fuzz.sequence import THEMES
-from reference.effort import examples
+from reference.effort import cases
 
 TESTS = Path(__file__).parents[1]
-PARTS = 4
+# Sequences of each theme, and a part of the themes: to start a process takes longer
+# than a sequence of most of them.
+BY_DAY = [(1, slice(None))]
+SLOW = [(8, slice(part, None, 4)) for part in range(4)]
 
 
 def fuzz(*arguments):
@@ -29,13 +32,13 @@ def fuzz(*arguments):
     )
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_sequences(part):
-    themes = list(THEMES)[part::PARTS]  # to start a process takes longer than a theme
-    done = fuzz(examples(8), "--first", 1_000_000, "--theme", *themes)
+@pytest.mark.parametrize(("n", "part"), cases([*BY_DAY, *SLOW], BY_DAY))
+def test_sequences(n, part):
+    done = fuzz(n, "--first", 1_000_000, "--theme", *list(THEMES)[part])
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_crash_is_found():
     """The end of a child process is a finding, and the others go on."""
     done = fuzz(3, "--crash", 1)
@@ -44,6 +47,7 @@ def test_a_crash_is_found():
     assert "signal 11\n         seeds 1\n" in done.stdout
 
 
+@pytest.mark.slow
 def test_sequences_in_one_process():
     done = fuzz(2, "--theme", "shared", "--here")
     assert done.returncode == 0, done.stdout + done.stderr

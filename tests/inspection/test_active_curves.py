@@ -72,6 +72,7 @@ def test_unknown_strategies():
             ActiveCurveDisplay.from_simulation(result(), strategies=strategies)
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_when_it_is_used():
     code = (
         "import sys; from skconftree.inspection import ActiveCurveDisplay; "

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -96,7 +97,7 @@ def test_one_split_by_hand(table, p, least, verdict):
     table=st.lists(st.lists(st.integers(0, 30), min_size=2, max_size=2), min_size=2),
     alpha=st.sampled_from([0.2, 0.05, 1e-4]),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_an_evalue_is_the_bet_of_the_bound(table, alpha):
     table = table[:2]
     if not np.sum(table):
@@ -271,6 +272,7 @@ def test_noise_is_rarely_confirmed():
     assert each > most  # so the simulation can tell
 
 
+@pytest.mark.slow
 def test_looking_often_does_not_confirm_noise():
     # The worst habit: after every few rows, until a split is confirmed. P-values that
     # are treated in that way are wrong far more often than the level says.

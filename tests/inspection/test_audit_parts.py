@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from scipy import stats
 
 from skconftree.bounds import fisher_pvalue, log_evalue
@@ -66,7 +67,7 @@ SMALL = st.integers(2, 3).flatmap(
 
 
 @given(table=SMALL)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_exact_tests_and_their_smallest_values(table):
     p, least = pvalues(table)
     assert fisher_pvalue(table) == pytest.approx(p)

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.backend_bases import MouseEvent
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import FancyBboxPatch
+from reference.effort import crossed
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -248,8 +249,10 @@ def asked_at(display, x, y, kind="motion_notify_event"):
     return " ".join(shown).replace("\n", " ")
 
 
-@pytest.mark.parametrize("compact", [False, True])
-@pytest.mark.parametrize("kind", ["motion_notify_event", "button_press_event"])
+@pytest.mark.parametrize(
+    ("compact", "kind"),
+    crossed([False, True], ["motion_notify_event", "button_press_event"]),
+)
 def test_a_box_that_is_asked_answers(compact, kind):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     tree = ConfidenceTreeClassifier().fit(X, y)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reference.effort import crossed
 from skconftree.large._coded_part import CodedPart, Members
 
 from skconftree.large._engine import in_table
@@ -10,8 +11,10 @@ from skconftree.large._engine import in_table
 N_LEVELS, N_CLASSES = (200, 300), 3
 
 
-@pytest.mark.parametrize("n", [0, 1, 65_535, 65_536, 65_537, 140_000])
-@pytest.mark.parametrize("share", [None, 0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("n", "share"),
+    crossed([0, 1, 65_535, 65_536, 65_537, 140_000], [None, 0.0, 0.3, 1.0]),
+)
 def test_a_node_is_counted_and_divided(n, share):
     rng = np.random.default_rng(n)
     columns = [

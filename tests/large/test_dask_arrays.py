@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
@@ -36,9 +37,10 @@ def make_arrays(n=900, dtype=np.float64):
     return X[order], y[order]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_rows", [900, 211, (1, 0, 899)])
+@pytest.mark.parametrize(
+    ("model", "dtype", "n_rows"),
+    crossed(MODELS, [np.float32, np.float64], [900, 211, (1, 0, 899)]),
+)
 def test_any_chunks_give_the_same_bytes(model, dtype, n_rows):
     X, y = make_arrays(dtype=dtype)
     found = large.fit(

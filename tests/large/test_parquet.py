@@ -31,7 +31,7 @@ def assert_same_bytes(model, other):
     assert pickle.dumps(model) == pickle.dumps(other)
 
 
-@settings(max_examples=examples(24), deadline=None)
+@settings(max_examples=examples(24, by_day=3), deadline=None)
 @given(st.integers(0, 10**6), st.data())
 def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
     model = data.draw(st.sampled_from(TREES))

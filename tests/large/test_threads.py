@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from reference.effort import crossed
 from reference.large_tables import make_table
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
@@ -56,9 +57,14 @@ def numbers(seed):
     return table.select(["normal", "whole", "heavy", "near", "label"])
 
 
-@pytest.mark.parametrize("fit", [fit_memory, fit_file, fit_mapped_file, fit_partitions])
-@pytest.mark.parametrize("max_features", [None, 2, 0.8])
-@pytest.mark.parametrize("bound", [None, "gtest"])
+@pytest.mark.parametrize(
+    ("fit", "max_features", "bound"),
+    crossed(
+        [fit_memory, fit_file, fit_mapped_file, fit_partitions],
+        [None, 2, 0.8],
+        [None, "gtest"],
+    ),
+)
 def test_trees_of_threads_in_every_engine(
     fit, max_features, bound, tmp_path, monkeypatch
 ):

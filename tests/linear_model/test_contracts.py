@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from reference.threads import interrupted_after, needs_signals
 from skconftree.linear_model._particle_filter import ParticleFilter
 
@@ -58,7 +59,7 @@ cuts = st.lists(st.integers(1, N - 1), max_size=6, unique=True).map(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(settings=parameters, ends=cuts, weighted=st.booleans())
 def test_chunks_do_not_matter(settings, ends, weighted):
     whole = learnt(make(**settings), [N], weighted)
@@ -71,7 +72,7 @@ def test_rows_one_by_one(weighted):
     assert state_of(single) == state_of(learnt(make(), [N], weighted))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(settings=parameters, ends=cuts, weighted=st.booleans())
 def test_foreseeing_and_looking_do_not_matter(settings, ends, weighted):
     seen, plain = make(**settings), learnt(make(**settings), [N], weighted)
@@ -85,7 +86,7 @@ def test_foreseeing_and_looking_do_not_matter(settings, ends, weighted):
         assert seen.predict(X[end : end + 1]) == told[end]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(settings=parameters, ends=cuts)
 def test_a_pickle_goes_on(settings, ends):
     model, begin = make(**settings), 0

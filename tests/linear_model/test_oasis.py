@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from reference.effort import crossed, examples
 from reference.oasis import SlowFilter, likelihood, systematic_resample
 
 from skconftree import OASISClassifier
@@ -52,9 +53,12 @@ def test_likelihood_of_the_published_shape():
     assert_allclose(likelihood(0, np.float64(0.0), 0.5, 0.2), 0.565685, rtol=1e-5)
 
 
-@pytest.mark.parametrize("margin", [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0])
-@pytest.mark.parametrize("label", [0, 1, None])
-@pytest.mark.parametrize("shape", [*SHAPES, (0.9, 0.4)])
+@pytest.mark.parametrize(
+    ("margin", "label", "shape"),
+    crossed(
+        [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0], [0, 1, None], [*SHAPES, (0.9, 0.4)]
+    ),
+)
 def test_one_row_multiplies_weights_by_the_likelihood(margin, label, shape):
     """Two planes: the ratio of their weights is that of their likelihoods."""
     oasis = model(n_particles=2, standardize=False, resample=False, likelihood=shape)
@@ -109,7 +113,7 @@ def test_systematic_resampling():
 # -- the whole filter -------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     seed=st.integers(0, 10**6),
     d=st.integers(1, 9),

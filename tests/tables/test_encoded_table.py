@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.effort import crossed
 from reference.samples import grow_sample
 from skconftree.tree._settings import GrowthSettings
 
@@ -106,9 +107,9 @@ def assert_same(tree, other, *, rows=True):
         assert_array_equal(tree.branches(node), other.branches(node))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    ("kind", "bound", "n_classes"), crossed(KINDS, [None, *BOUNDS], [2, 4])
+)
 def test_counts_are_repeated_rows(kind, bound, n_classes):
     table = Table(kind, n_classes)
     settings = settings_of(bound)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 
 from skconftree.tables._munge import _neighbours, _places, can_make_up, make_up
 from skconftree.tables._schema import Schema
@@ -28,7 +29,7 @@ def made_of(X, n_rows, seed, weight=None):
     return made, codes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([0.0, 0.3]))
 def test_values_are_of_the_column(seed, n, missing):
     X = table(np.random.default_rng(seed), n, missing)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.effort import crossed, examples
 from reference.registries import BOUNDS, MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
@@ -82,8 +83,9 @@ def parameters():
     yield {"bound": "mcdiarmid", "delta": 0.9, "tie_threshold": 2.0}
 
 
-@pytest.mark.parametrize("options", list(parameters()), ids=str)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("options", "weighted"), crossed(parameters(), [False, True]), ids=str
+)
 def test_fit(options, weighted):
     rng = np.random.default_rng(3)
     weight = rng.integers(0, 4, len(Y)).astype(float) if weighted else None
@@ -102,7 +104,7 @@ def test_fit(options, weighted):
     n_values=st.sampled_from([1, 3, 255, 256, 257, 10**6]),
     format=st.sampled_from(FORMATS),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_table(seed, n, n_classes, density, n_values, format):
     """Around 256 values, where columns change their form, and negative zeros."""
     rng = np.random.default_rng(seed)
@@ -115,9 +117,14 @@ def test_any_table(seed, n, n_classes, density, n_values, format):
     assert_array_equal(tree.apply(format(table)), dense.apply(table))
 
 
-@pytest.mark.parametrize("pool_weight", ["pool", "labelled", "volume"])
-@pytest.mark.parametrize("rows", [np.asarray, sp.csr_matrix, sp.csc_array])
-@pytest.mark.parametrize("pool", [np.asarray, sp.csc_matrix, sp.csr_array])
+@pytest.mark.parametrize(
+    ("pool_weight", "rows", "pool"),
+    crossed(
+        ["pool", "labelled", "volume"],
+        [np.asarray, sp.csr_matrix, sp.csc_array],
+        [np.asarray, sp.csc_matrix, sp.csr_array],
+    ),
+)
 def test_pool(pool_weight, rows, pool):
     bound = CredibleBound(delta=0.1, pool_weight=pool_weight)
     dense = ConfidenceTreeClassifier(bound).fit(X, Y, X_pool=POOL)
@@ -165,8 +172,7 @@ def test_pool_may_be_sparse_where_rows_have_holes():
     assert state(tree) == state(dense)
 
 
-@pytest.mark.parametrize("name", [None, *BOUNDS])
-@pytest.mark.parametrize("leaf_memory", MEMORIES)
+@pytest.mark.parametrize(("name", "leaf_memory"), crossed([None, *BOUNDS], MEMORIES))
 def test_partial_fit(name, leaf_memory):
     options = {"grace_period": 20, "leaf_memory": leaf_memory}
     weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)

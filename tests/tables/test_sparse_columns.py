@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.effort import examples
 from reference.registries import BOUNDS, lax
 
 from skconftree import ConfidenceTreeClassifier
@@ -81,7 +82,7 @@ densities = st.sampled_from([0.01, 0.05, 0.15, 0.3, 0.6, 0.95])
     ),
 )
 @pytest.mark.filterwarnings("ignore:The tree is a single leaf")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_growth(seed, n, columns, n_classes, weights, options):
     rng = np.random.default_rng(seed)
     kinds, shares = zip(*columns, strict=True)
@@ -112,7 +113,7 @@ def test_any_growth(seed, n, columns, n_classes, weights, options):
     pool_weight=st.sampled_from(["pool", "volume"]),
     splitter=st.sampled_from(["best", "random"]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_any_pool(seed, columns, n_classes, weighted, pool_weight, splitter):
     """Rows without label lie on one side of each cut, and zeros are among them."""
     rng = np.random.default_rng(seed)

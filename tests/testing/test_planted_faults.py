@@ -142,6 +142,7 @@ class Untabulated(CRITERIA["entropy"]):
         return super().evaluate(*given, **more) + self.off
 
 
+@pytest.mark.slow
 def test_criterion(tmp_path):
     broken = compiled(tmp_path, BROKEN_CRITERIA, "broken_criteria")
     for name, words in {

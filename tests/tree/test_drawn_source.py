@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.effort import cases
 from reference.samples import grow_sample
 from skconftree.tables._row_codes import RowCodes
 from skconftree.tree._settings import GrowthSettings
@@ -110,7 +111,7 @@ def compared(tree, name):
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: type(bound).__name__)
-@pytest.mark.parametrize("n_rows", [6, 60, 700, 3000])
+@pytest.mark.parametrize("n_rows", cases([6, 60, 700, 3000], [60, 700]))
 def test_both_sources_grow_one_tree(monkeypatch, bound, n_rows):
     rng = np.random.default_rng([n_rows, BOUNDS.index(bound)])
     for seed in range(12 if n_rows < 3000 else 4):

@@ -7,6 +7,7 @@ of .6 and .4.
 
 import numpy as np
 import pytest
+from reference.effort import crossed, examples
 from scipy import stats
 
 from skconftree import ConfidenceTreeClassifier
@@ -34,13 +35,16 @@ def learn_until_split(bound, X, y, n_classes, memory, chunk=None):
     return None
 
 
-@pytest.mark.parametrize("memory", ["auto", "gaussian"])
 @pytest.mark.parametrize(
-    "shares", [[0.5, 0.5], [0.9, 0.1], [0.2] * 5, [0.9] + [0.01] * 10]
+    ("memory", "shares"),
+    crossed(
+        ["auto", "gaussian"], [[0.5, 0.5], [0.9, 0.1], [0.2] * 5, [0.9] + [0.01] * 10]
+    ),
 )
 def test_noise_is_left_alone(shares, memory):
     """At most delta of the streams of noise ever split, up to chance."""
-    n_streams, n_rows = 300 if memory == "auto" and len(shares) == 2 else 60, 1000
+    many = memory == "auto" and len(shares) == 2
+    n_streams, n_rows = examples(300 if many else 60, by_day=30), 1000
     shares = np.array(shares) / np.sum(shares)
     false_splits = 0
     for seed in range(n_streams):
@@ -57,7 +61,7 @@ def test_noise_is_left_alone(shares, memory):
 @pytest.mark.parametrize("memory", ["auto", "rows"])
 def test_noise_below_a_true_split_is_left_alone(memory):
     """What children took over is no evidence: they are judged by their own rows."""
-    n_streams = 100
+    n_streams = examples(100, by_day=30)
     false_splits = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)

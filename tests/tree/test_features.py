@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.effort import examples
 from reference.mixed import FRAME, Y, make_frame
 from reference.registries import PRUNINGS
 from sklearn.datasets import load_iris
@@ -97,7 +98,7 @@ def test_missing_number_unheard_of_goes_to_the_larger_child():
 
 
 @given(seed=st.integers(0, 2**16), holes=st.sampled_from([0.05, 0.5]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_holes_as_in_scikit_learn(seed, holes):
     """One feature: no ties between features, and the same candidates."""
     rng = np.random.default_rng(seed)

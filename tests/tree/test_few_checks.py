@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -80,10 +81,13 @@ def test_defaults_that_are_valid_need_no_check(made, parameters, name):
 
 
 @pytest.mark.parametrize(
-    "dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, ">i4", np.float64, "U3"]
+    ("dtype", "n_rows", "labels"),
+    crossed(
+        [bool, np.int8, np.uint8, np.int64, np.uint64, ">i4", np.float64, "U3"],
+        [1, 30, 2000],
+        [[0, 1], [3, 5, 9], [-100, 0, 100], [0, 2**40]],
+    ),
 )
-@pytest.mark.parametrize("n_rows", [1, 30, 2000])
-@pytest.mark.parametrize("labels", [[0, 1], [3, 5, 9], [-100, 0, 100], [0, 2**40]])
 def test_labels_are_encoded_as_by_sorting(labels, n_rows, dtype):
     y = np.random.default_rng(0).choice(labels, n_rows)
     if np.dtype(dtype).kind in "iu":
@@ -105,9 +109,12 @@ def test_labels_at_the_end_of_their_type_are_encoded(largest):
     np.testing.assert_array_equal(classes[index], y)
 
 
-@pytest.mark.parametrize("kind", [int, bool, float, str, object])
-@pytest.mark.parametrize("n_classes", [1, 2, 10, 11, 12, 30, 60])
-@pytest.mark.parametrize("n_rows", [1, 20, 21, 22, 60])
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "n_rows"),
+    crossed(
+        [int, bool, float, str, object], [1, 2, 10, 11, 12, 30, 60], [1, 20, 21, 22, 60]
+    ),
+)
 def test_labels_that_are_not_looked_at_are_classes(n_rows, n_classes, kind):
     def verdict(check, *given):
         with warnings.catch_warnings(record=True) as caught:

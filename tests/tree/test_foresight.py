@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from reference.compiling import compiled
+from reference.effort import crossed
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
@@ -63,8 +64,7 @@ def grown(bound, X, y, classes, **settings):
     return tree.partial_fit(X, y, classes)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize(("name", "settings"), crossed(NAMES, SETTINGS), ids=str)
 def test_trees_are_those_of_every_look(name, settings):
     X, y, classes = rows(name)
     for parameters in ({"delta": 0.2}, {"delta": 0.05, "against": "no_split"}):
@@ -111,6 +111,7 @@ def normal_below(z):
 """
 
 
+@pytest.mark.slow
 def test_rough_functions_are_within_their_limits(tmp_path):
     special = pytest.importorskip("scipy.special")
     rough = compiled(tmp_path, ROUGH, "rough")

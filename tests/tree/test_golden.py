@@ -28,6 +28,7 @@ def test_trees_are_what_they_were():
     assert found.keys() == expected.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"),
     reason="the hashes are of x86-64: elsewhere the library is another one anyhow",

@@ -278,6 +278,7 @@ def test_a_sequence_with_class_weights(n_classes):
         )
 
 
+@pytest.mark.slow
 def test_a_sequence_holds_at_every_look():
     share = 0.3  # of the second class everywhere
     missed = looked = 0

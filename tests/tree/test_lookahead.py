@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from reference.cases import settings_of
 from reference.contingency import UndecidedError
-from reference.effort import examples
+from reference.effort import crossed, examples
 from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
@@ -135,9 +135,10 @@ def several(n, seed=0, n_classes=3):
     return X, y
 
 
-@pytest.mark.parametrize("weights", [None, "whole", "any"])
-@pytest.mark.parametrize("multiway", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("weights", "multiway", "seed"),
+    crossed([None, "whole", "any"], [False, True], range(4)),
+)
 def test_same_larger_tree(weights, multiway, seed):
     X, y = several(160, seed)
     rng = np.random.default_rng(seed)

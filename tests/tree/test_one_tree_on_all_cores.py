@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed, parallel_config
-from reference.effort import examples
+from reference.effort import cases, examples
 from reference.registries import BOUNDS
 from reference.threads import no_thread_is_left
 from scipy.sparse import csr_array
@@ -91,7 +91,7 @@ def settings_of(draw):
 
 
 @pytest.mark.filterwarnings("ignore:max_bins")
-@settings(max_examples=examples(200, 40))
+@settings(max_examples=examples(200, by_day=10))
 @given(st.data())
 def test_the_tree_is_the_same_for_every_number_of_threads(data):
     parameters = settings_of(data.draw)
@@ -278,7 +278,7 @@ def test_a_forest_grows_each_tree_in_one_thread(monkeypatch):
     assert all(one.n_jobs is None for one in forest.estimators_)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", cases(["threading", "loky"], ["threading"]))
 def test_in_a_search_side_by_side(backend):
     X, y = table(11)
     grid = {"bound": ["gtest", None], "max_depth": [3, None]}
@@ -356,7 +356,7 @@ BEGINNING = """
     import numpy as np
     from skconftree import ConfidenceTreeClassifier
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(100_000, 20)).astype(np.float32)
+    X = rng.normal(size=(40_000, 20)).astype(np.float32)
     y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
     tree = ConfidenceTreeClassifier(None, n_jobs=2).fit(X[:500], y[:500])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime

@@ -18,7 +18,7 @@ from reference.beside import (
     in_order_of_appearance,
 )
 from reference.cases import CASES, PAIRS
-from reference.effort import examples
+from reference.effort import cases, examples
 from reference.streams import KINDS, make_stream, streams
 
 from skconftree import ConfidenceTreeClassifier
@@ -104,7 +104,7 @@ def test_same_tree_with_categories(case, data):
 def test_trees_with_categories_grow(case, multiway):
     """With rows without label, and with fewer leaves than a test has branches."""
     sizes = []
-    for seed in range(12):
+    for seed in range(examples(12, by_day=4)):
         stream = make_stream(
             seed, 60, kinds=["nominal", "nominal"], signal=4.0, n_pool=20
         )
@@ -187,7 +187,8 @@ GROWING = [
 
 
 @pytest.mark.parametrize(
-    ("case", "criterion", "n_rows", "kinds", "weight", "n_leaves"), GROWING
+    ("case", "criterion", "n_rows", "kinds", "weight", "n_leaves"),
+    cases(GROWING, GROWING[::3]),
 )
 def test_published_trees_grow(case, criterion, n_rows, kinds, weight, n_leaves):
     """Otherwise the test above might compare leaves with leaves."""

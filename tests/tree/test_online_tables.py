@@ -10,6 +10,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from reference.registries import BOUNDS, MEMORIES, lax
 from sklearn.base import clone
 
@@ -46,8 +47,7 @@ def grown(model, X, y, ends, **options):
     return tree
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *BOUNDS]))
 def test_chunks_and_pickles_do_not_matter(bound, memory):
     X, y = make_table(1500 if memory == "rows" else 3000)
     if bound is not None and BOUNDS[bound].cautious:

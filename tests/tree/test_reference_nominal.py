@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reference.cases import CRITERIA, settings_of
 from reference.cases import PAIRS as BOUND_PAIRS
 from reference.contingency import UndecidedError
-from reference.effort import examples
+from reference.effort import crossed, examples
 from reference.tables import assert_same, grow_both, problems
 
 PAIRS = [("none", criterion) for criterion in CRITERIA] + BOUND_PAIRS
@@ -100,8 +100,10 @@ def test_attributes_with_very_different_numbers_of_tests(
     assert_same(estimator.tree_, root)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("case", ["none", "gtest", "possibilistic", "evalue"])
+@pytest.mark.parametrize(
+    ("criterion", "case"),
+    crossed(CRITERIA, ["none", "gtest", "possibilistic", "evalue"]),
+)
 @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**16), K=st.sampled_from([2, 3, 5]))
 def test_more_categories_than_are_enumerated(case, criterion, seed, K):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -73,7 +74,7 @@ def check(index, tree, pool, taken):
 
 @pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
 @pytest.mark.parametrize("options", [{}, {"nominal_splits": "multiway"}])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_index_equals_apply(kind, options, data):
     """Splits, categories learnt late, a refit, rows taken and put back."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.effort import examples
 from scipy.sparse import csr_array
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -87,7 +88,7 @@ def assert_as_reference(model, X, y, weight, criterion):
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(12, 120),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 
 from skconftree import ConfidenceTreeClassifier
 
@@ -21,9 +22,9 @@ CLUSTERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [26, 200, 1_400, 1_700])
-@pytest.mark.parametrize("kind", CLUSTERS)
-@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize(
+    ("n", "kind", "grows"), crossed([26, 200, 1_400, 1_700], CLUSTERS, [False, True])
+)
 def test_values_part_rows_as_their_ranks_do(kind, n, grows):
     rng = np.random.default_rng(n)
     x = CLUSTERS[kind](rng, n).astype(np.float32)

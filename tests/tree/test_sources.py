@@ -35,6 +35,7 @@ REQUIRED = (
     "divide",
 )
 N_ROWS, N_FEATURES = 1500, 6
+pytestmark = pytest.mark.slow  # twelve sources are compiled
 
 
 def without(text, method):

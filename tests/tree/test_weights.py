@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import crossed, examples
 from scipy.sparse import csc_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -346,8 +347,7 @@ def assert_sane(tree):
     np.testing.assert_array_equal(again.predict_proba(X), probabilities)
 
 
-@pytest.mark.parametrize("weight", EXTREMES)
-@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.parametrize(("weight", "bound"), crossed(EXTREMES, [None, *BOUNDS]))
 @pytest.mark.filterwarnings("ignore:The sample weights sum to")
 def test_extreme_weights_are_exact_or_an_error(bound, weight):
     calls = {
@@ -377,8 +377,10 @@ def test_the_largest_sum_of_a_stream():
     assert_sane(tree)
 
 
-@pytest.mark.parametrize("low", [0.0, 1e-320, 1e-300, 1e-50, 1e-9])
-@pytest.mark.parametrize("high", [1.0, 1e15, 1e50, 1e100, 1e308])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    crossed([0.0, 1e-320, 1e-300, 1e-50, 1e-9], [1.0, 1e15, 1e50, 1e100, 1e308]),
+)
 def test_extreme_class_weights_are_exact_or_an_error(low, high):
     """Alone and with the extremes of sample_weight."""
     calls = {
@@ -519,7 +521,7 @@ def categories(rng, n, present):
     return X
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seed=st.integers(0, 10**6), by_class=st.booleans(), pool=st.booleans())
 def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
     """With or without them, the model is the same to the last bit.
@@ -550,7 +552,7 @@ def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     seed=st.integers(0, 10**6),
     by_class=st.booleans(),

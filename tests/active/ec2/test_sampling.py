@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.ec2 import score
+from reference.effort import crossed
 from reference.oasis import likelihood
 from reference.planes import X, Y, cloud, learner_of
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -94,9 +95,10 @@ def cases():
     yield lambda s: forest_learner(s, tie_break="density"), KIND, {"k": 3}
 
 
-@pytest.mark.parametrize("case", list(cases()))
-@pytest.mark.parametrize("clustered", [False, True])
-@pytest.mark.parametrize("on_exhausted", ["random", "resample"])
+@pytest.mark.parametrize(
+    ("case", "clustered", "on_exhausted"),
+    crossed(cases(), [False, True], ["random", "resample"]),
+)
 def test_lazy_and_pure_is_exact(case, clustered, on_exhausted):
     make, y, more = case
     given = {"pure": True, "clustered": clustered, "on_exhausted": on_exhausted}
@@ -133,8 +135,7 @@ def test_weights_of_any_size(grouped, seed):
     assert_array_equal(found[0][1], found[1][1])
 
 
-@pytest.mark.parametrize("clustered", [False, True])
-@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize(("clustered", "copies"), crossed([False, True], [False, True]))
 def test_a_large_pool_is_scored_lazily(copies, clustered):
     """After five rounds less than a tenth of 10,000 rows are scored at a query."""
     rng = np.random.default_rng(1)

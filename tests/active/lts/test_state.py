@@ -11,6 +11,14 @@ from sklearn.tree import DecisionTreeRegressor
 from skconftree.active import LearningToSampleClassifier
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """A fitted model as its bytes, of which each test damages a copy."""
+    X, y = make_blobs(100, random_state=0)
+    model = LearningToSampleClassifier(30, random_state=0).fit(X, y)
+    return pickle.dumps(model)
+
+
 def test_equal_models_have_equal_bytes():
     X, y = make_blobs(100, random_state=0)
     sampler = DecisionTreeRegressor(max_depth=2)
@@ -37,9 +45,8 @@ def test_equal_models_have_equal_bytes():
         ("values", slice(None), "float32"),
     ],
 )
-def test_damaged_trees_are_refused(name, place, value):
-    X, y = make_blobs(100, random_state=0)
-    model = LearningToSampleClassifier(30, random_state=0).fit(X, y)
+def test_damaged_trees_are_refused(fitted, name, place, value):
+    model = pickle.loads(fitted)
     array = getattr(model._trees, name).copy()
     assert model._trees.features[0] >= 0
     if value is None:
@@ -66,9 +73,8 @@ def test_damaged_trees_are_refused(name, place, value):
         ("_trees", None),
     ],
 )
-def test_damaged_parts_are_refused(name, value):
-    X, y = make_blobs(100, random_state=0)
-    model = LearningToSampleClassifier(30, random_state=0).fit(X, y)
+def test_damaged_parts_are_refused(fitted, name, value):
+    model = pickle.loads(fitted)
     setattr(model, name, value)
     with pytest.raises(ValueError, match="does not fit"):
         pickle.loads(pickle.dumps(model))

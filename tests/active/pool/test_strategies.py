@@ -201,6 +201,7 @@ def test_distances():
     assert (np.diff(context.density[order]) <= 0).all()
 
 
+@pytest.mark.slow  # the pool has to be larger than the sample
 def test_density_of_a_large_pool_is_about_that_of_all_rows():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(REFERENCE + 1000, 3)).astype(np.float32)

@@ -51,6 +51,7 @@ def path(tmp_path):
     return tmp_path / "answers.jsonl"
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost(tmp_path):
     """The next question is that of a session that nobody killed, bit for bit."""
     script = Path(__file__).with_name("killing.py")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.effort import cases
+from reference.effort import cases, examples
 from scipy.special import ndtri
 from skconftree.active.stream._decisions import draws
 from sklearn.linear_model import SGDClassifier
@@ -275,7 +275,7 @@ def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
 
 
 @pytest.mark.parametrize("name", SPLITS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(share=st.floats(0.001, 1.0), nu=st.floats(0.01, 0.99), strict=st.booleans())
 def test_accounts_keep_to_the_budget_of_the_whole(name, share, nu, strict):
     strategy = learner(strategy=name).strategy

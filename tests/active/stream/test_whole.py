@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from reference.effort import cases
+from reference.effort import crossed
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
@@ -123,9 +123,10 @@ LABEL_FAULTS = ["label", "missing label", "label of another kind", "fewer labels
 WEIGHT_FAULTS = ["nan", "inf", "-1", "fewer weights"]
 
 
-@pytest.mark.parametrize("place", cases([0, 5, -1], [5]))
-@pytest.mark.parametrize("kind", ROW_FAULTS + LABEL_FAULTS + WEIGHT_FAULTS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    ("name", "kind", "place"),
+    crossed(LEARNERS, ROW_FAULTS + LABEL_FAULTS + WEIGHT_FAULTS, [5, 0, -1]),
+)
 def test_a_bad_row_among_good_ones_changes_nothing(name, kind, place):
     if kind in WEIGHT_FAULTS and name not in WEIGHTED:
         pytest.skip("it takes no weights")
@@ -146,8 +147,9 @@ def test_a_bad_row_among_good_ones_changes_nothing(name, kind, place):
     assert learner.n_taught_ == n + len(labels)
 
 
-@pytest.mark.parametrize("kind", [*ROW_FAULTS, "label", "fewer labels"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    ("kind", "name"), crossed([*ROW_FAULTS, "label", "fewer labels"], LEARNERS)
+)
 def test_a_run_that_fails_charges_and_learns_nothing(name, kind):
     learner = begun(name)
     before = pickle.dumps(learner)

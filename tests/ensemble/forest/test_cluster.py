@@ -12,6 +12,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skconftree import ConfidenceForestClassifier
 from skconftree.bounds import GTestBound
 
+pytestmark = pytest.mark.slow  # other processes import everything anew
+
 
 def forest_of(**parameters):
     return ConfidenceForestClassifier(6, **{"random_state": 0, **parameters})

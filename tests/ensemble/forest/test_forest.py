@@ -109,6 +109,7 @@ def test_the_number_of_jobs_does_not_matter(kind):
     assert (forest.predict_proba(rows) == other.predict_proba(rows)).all()
 
 
+@pytest.mark.slow
 def test_processes_grow_the_same_trees():
     import joblib
 

@@ -88,6 +88,7 @@ def test_weights_are_repeats_and_the_order_does_not_matter():
     )
 
 
+@pytest.mark.slow
 def test_it_is_the_variance_over_training_sets():
     X_new = np.random.default_rng(9).normal(size=(40, 3)).astype(np.float32)
     answers, variances = [], []

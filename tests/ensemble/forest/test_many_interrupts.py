@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from reference.threads import PATIENCE, needs_signals
 
 from skconftree import ConfidenceForestClassifier
@@ -48,6 +49,7 @@ def learn_among_interrupts():
     print(forest.n_rows_seen_, *seen)
 
 
+@pytest.mark.slow
 @needs_signals
 def test_no_interrupt_leaves_a_thread_waiting():
     ran = subprocess.run(

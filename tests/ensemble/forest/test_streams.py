@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from reference.forest import stream_counts
 from reference.threads import PATIENCE, alarms, interrupted_after, needs_signals
 from skconftree.tables._table_rows import Rows
@@ -63,7 +64,7 @@ def learn(forest, X, y, cuts, weight=None, *, predict=False):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 def test_chunks_never_matter(kind, data):
     seed = data.draw(st.integers(0, 10**6))

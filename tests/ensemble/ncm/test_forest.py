@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ncm
+from reference.effort import crossed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -224,9 +225,10 @@ def test_unreached_leaves_say_what_the_node_above_does():
         assert tree.value.sum(axis=1) == pytest.approx(np.ones(tree.node_count))
 
 
-@pytest.mark.parametrize("kind", ["normal", "grid", "far", "zeros"])
-@pytest.mark.parametrize("d", [1, 3, 16, 70])
-@pytest.mark.parametrize("n_classes", [2, 6, 23])
+@pytest.mark.parametrize(
+    ("kind", "d", "n_classes"),
+    crossed(["normal", "grid", "far", "zeros"], [1, 3, 16, 70], [2, 6, 23]),
+)
 def test_rounded_distances_change_nothing(monkeypatch, kind, d, n_classes):
     # Many rows are routed by rounded distances, unless these leave a doubt: on a grid
     # rows have two nearest means, one value far out leaves no digits to the others.
