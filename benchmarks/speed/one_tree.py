@@ -20,10 +20,10 @@ from unittest import mock
 import numpy as np
 from common import options as command
 from common.generators import continuous
+from skconftree.utils._team import Team
 from threadpoolctl import threadpool_limits
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.utils._team import Team
 
 RUN = Team.run
 TREES = {

@@ -21,6 +21,7 @@ def test_every_bound_is_public_and_registered():
     assert public == {BaseBound, bounds.TreeDefaults, *BOUNDS.values()}
 
 
+@pytest.mark.slow
 def test_a_bound_answers_where_nothing_else_was_imported():
     """As the first lines of a program; a bound knows no tree, and loads none."""
     program = """

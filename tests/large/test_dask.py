@@ -128,7 +128,7 @@ def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
 
 @pytest.mark.parametrize("lookahead", cases([0, 1], [0]))
 def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead):
-    frame, threads = make_frame(40_000), set()
+    frame, threads = make_frame(70_000), set()
     side_by_side = _engine._side_by_side
 
     def told(team, function, *lists):
