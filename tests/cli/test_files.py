@@ -331,6 +331,7 @@ main(sys.argv[2:])
 """
 
 
+@pytest.mark.slow
 @posix
 def test_a_terminated_command_leaves_no_temporary_file(folder):
     Path("x.csv").write_text("old")

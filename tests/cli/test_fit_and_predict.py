@@ -430,6 +430,7 @@ def test_help_loads_nothing_that_takes_time():
     assert run.stderr == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_package_that_loads_late_has_all_its_names():
     program = (
         "import skconftree\n"

@@ -278,6 +278,7 @@ def test_a_box_that_is_asked_answers(compact, kind):
     assert asked_at(display, -0.49, 0.4, kind) == ""
 
 
+@pytest.mark.slow
 def test_an_answer_lies_in_the_picture_and_goes_again(large):
     display = ConfidenceTreeDisplay.from_estimator(large, compact=True)
     display.figure_.canvas.draw()

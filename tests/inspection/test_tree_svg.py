@@ -171,6 +171,7 @@ def test_places_are_tight_and_parents_centred(large):
     assert width_of(arrange(nodes, depth)) <= 6.0 < width_of(arrange(nodes, depth + 1))
 
 
+@pytest.mark.slow
 def test_needs_no_matplotlib_and_gives_the_same_bytes(cancer):
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
