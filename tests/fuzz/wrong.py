@@ -39,23 +39,28 @@ def parameter(sequence):
             model = fitted.set_params(**{name: value})
     kept, sequence.model = sequence.model, model
     try:
-        if batch:
-            call, arguments = model.fit, (X, y)
-        else:
-            call, arguments = model.partial_fit, (X, y, table.classes)
-        told = f"{call.__name__} with {name}={value!r}"
-        sequence.refused(told, call, *arguments, errors=(ValueError, TypeError))
+        arguments = (X, y) if batch else (X, y, table.classes)
+        method = "fit" if batch else "partial_fit"
+        _refuse(sequence, method, *arguments, told=f" with {name}={value!r}")
     finally:
         sequence.model = kept
 
 
 def _learn(sequence, X, y, **options):
-    draw, model = sequence.draw, sequence.model
-    if draw.chance(0.5):
-        name, function = "partial_fit", model.partial_fit
-    else:
-        name, function = "partial_fit_predict", model.partial_fit_predict
-    sequence.refused(name, function, X, y, errors=(ValueError, TypeError), **options)
+    partial = sequence.draw.chance(0.5)
+    method = "partial_fit" if partial else "partial_fit_predict"
+    _refuse(sequence, method, X, y, **options)
+
+
+def _refuse(sequence, method, *arguments, told="", **options):
+    """A wrong call of a method, which some parameters leave out altogether."""
+    model = sequence.model
+    there = hasattr(model, method)
+    sequence.refused(
+        method + told,
+        lambda: getattr(model, method)(*arguments, **options),
+        errors=(ValueError, TypeError) if there else AttributeError,
+    )
 
 
 def _rows(sequence, n=5):
