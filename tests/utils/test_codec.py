@@ -121,7 +121,7 @@ def test_arrays_become_lists_or_are_kept_apart():
         np.array(["2026-01-01"], dtype="datetime64[D]"),
         type("CredibleBound", (CredibleBound,), {})(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_restored_is_refused_or_named(value):
     with pytest.raises(TypeError, match="cannot be written without a pickle"):
