@@ -69,6 +69,7 @@ DAMAGES = {
     "stream, too many": (stream, put(_pending=np.ones(999, bool)), "_pending"),
     "stream, budget": (stream, put(_budget=None), "_budget"),
     "stream, state": (stream, put(_state=np.full(1, np.nan)), "_state"),
+    "stream, accounts": (stream, lambda one: one._state.put(-1, np.inf), "_state"),
     "stream, leaves": (stream, sub("_leaves", seen=np.zeros(1)), "_leaves"),
     "stream, counts": (stream, sub("_leaves", counts=-np.ones((1, 2))), "_leaves"),
     "stream, held": (stream, put(_held_back=[(X[:, :1], Y, None)]), "_held_back"),

@@ -114,9 +114,8 @@ def _n_labels(held):
 
 
 def _is_state(state, strategy):
-    return (
-        is_array(state, np.float64, np.shape(strategy.start()))
-        and not np.isnan(state).any()
+    return is_array(state, np.float64, np.shape(strategy.start())) and bool(
+        np.isfinite(state).all()
     )
 
 
