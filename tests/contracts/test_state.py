@@ -16,6 +16,7 @@ from reference.effort import examples
 from reference.leaf_state import bytes_of_leaves
 from reference.registries import MEMORIES
 from reference.streams import grown, learn, make_stream
+from skconftree.tree._settings import GrowthSettings, read_settings
 from skconftree.tree.nodes._tree import Tree
 from sklearn.base import clone
 
@@ -24,6 +25,7 @@ from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
 from skconftree.tree.nodes._plain import write_nodes
 from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE
+from skconftree.tree.stream._recipe import Recipe, read_recipe
 
 STREAM = make_stream(
     seed=6,
@@ -373,7 +375,7 @@ def test_rows_of_the_pool_that_are_missing():
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [(*one, "recipe of this growing tree") for one in FITTING]
-    + [(*one, "settings of a growth") for one in SETTINGS],
+    + [(*one, "(settings|state) of a growth") for one in SETTINGS],
 )
 def test_settings_of_another_tree(name, change, words):
     make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
@@ -382,18 +384,23 @@ def test_settings_of_another_tree(name, change, words):
         make(copy.deepcopy(tree), recipe, state)
 
 
-def test_settings_that_are_missing():
+def test_settings_that_are_missing_have_their_defaults():
+    """A setting or a part of a recipe that was added later is absent in old states."""
     make, (tree, recipe, state) = half_grown(
         "none-auto-auto"
     )._model.grower.__reduce__()
+    defaults = GrowthSettings().values()
     for name in recipe["settings"]:
         settings = {key: one for key, one in recipe["settings"].items() if key != name}
-        with pytest.raises(ValueError, match="settings of a growth"):
-            make(copy.deepcopy(tree), {**recipe, "settings": settings}, state)
-    for name in recipe:
+        expected = recipe["settings"] | {name: defaults[name]}
+        assert read_settings(settings).values() == expected
+    for name in recipe.keys() - {"settings"}:
         other = {key: one for key, one in recipe.items() if key != name}
-        with pytest.raises(ValueError, match="recipe of this growing tree"):
-            make(copy.deepcopy(tree), other, state)
+        expected = recipe | {name: Recipe._field_defaults[name]}
+        assert read_recipe(other).values() == expected
+    del recipe["settings"]
+    with pytest.raises(ValueError, match="recipe of this growing tree"):
+        make(copy.deepcopy(tree), recipe, state)
 
 
 def test_growers_of_another_kind():

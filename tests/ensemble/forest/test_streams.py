@@ -365,9 +365,6 @@ def test_a_file_is_of_one_moment(vote):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"class_weight": "balanced"}, "balanced"),
-        ({"class_weight": "balanced_subsample"}, "balanced_subsample"),
-        ({"pruning": "pessimistic"}, "pruning"),
         ({"max_bytes": 100_000}, "max_bytes"),
         ({"online_rate": 0.0}, "online_rate"),
         ({"vote": "loud"}, "vote"),
@@ -380,6 +377,20 @@ def test_wrong_parameters_are_named(parameters, words):
     with pytest.raises(ValueError, match=words):
         forest.partial_fit(X, y, CLASSES)
     assert not hasattr(forest, "estimators_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"class_weight": "balanced"}, "balanced"),
+        ({"class_weight": "balanced_subsample"}, "balanced_subsample"),
+        ({"pruning": "pessimistic"}, "pruning"),
+    ],
+)
+def test_settings_that_need_all_rows_have_no_partial_fit(parameters, words):
+    forest = forest_of().set_params(**parameters)
+    with pytest.raises(AttributeError, match=words):
+        forest.partial_fit  # noqa: B018
 
 
 def test_wrong_rows_change_nothing():
