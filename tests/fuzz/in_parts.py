@@ -71,10 +71,8 @@ def _draw_model(draw):
         "nominal_splits": draw.one(["auto", "binary", "multiway"]),
         "random_state": draw.whole(0, 100),
         "bound": draw.one([None, "gtest", "chi2", "evalue", "credible"]),
+        "max_leaf_nodes": draw.one([None, None, None, 5]),
     }
-    if parameters["bound"] is None:
-        # with a bound, best-first growth from parts gives other last bits of z
-        parameters["max_leaf_nodes"] = draw.one([None, None, None, 5])
     if draw.chance(0.6):
         return ConfidenceTreeClassifier(**parameters)
     if draw.chance(0.3):

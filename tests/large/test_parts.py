@@ -129,6 +129,20 @@ def test_nodes_are_divided_in_rounds_if_nothing_is_drawn(tmp_path, max_features)
     assert sum(rounds) <= n_divided
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(max_bins=255, max_leaf_nodes=5),
+        ConfidenceForestClassifier(2, max_bins=255, max_leaf_nodes=9, random_state=0),
+    ],
+)
+def test_best_first_growth_counts_small_nodes_too(tmp_path, model):
+    # sums over sorted rows would round otherwise
+    table = make_table(0).select(["normal", "heavy", "near", "label"])
+    found = fit_in_parts(model, table, tmp_path / "rows.parquet", 2)
+    assert pickle.dumps(found) == pickle.dumps(in_memory(model, table))
+
+
 def test_look_ahead_has_the_rows_of_all_parts(tmp_path):
     table = make_table(1, 3_000)
     model = ConfidenceTreeClassifier(max_bins=20, lookahead=1, pruning="pessimistic")

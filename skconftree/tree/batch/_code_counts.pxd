@@ -1,5 +1,7 @@
 # Codes of a node's rows, counted by class or brought into order.
 
+from skconftree.tree._settings cimport NO_LIMIT
+from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.utils._typedefs cimport (
     float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
 )
@@ -11,6 +13,19 @@ cdef enum:
 ctypedef fused code_t:
     uint8_t
     label_t
+
+
+cdef inline bint counts_codes(
+    ExaminedNode node, float64_t n_walked, intp_t n_levels
+) noexcept nogil:
+    # Whether the codes of a node are counted. Else its rows, of which `n_walked` would be
+    # visited, are sorted; sums of phi then depend on the order of rows of one code.
+    # Best-first growth from parts has no rows of any node, so best-first growth in memory
+    # counts in every node, too: the trees are the same to the last bit.
+    return (
+        2 * n_walked >= n_levels * node.n_classes or n_walked >= SORT_LIMIT
+        or node.has_pool or node.settings.max_leaves != NO_LIMIT
+    )
 
 
 # Class weights of each code in out [n_codes, width]. Rows have a count, or a weight, or

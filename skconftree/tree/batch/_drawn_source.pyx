@@ -7,7 +7,7 @@ from skconftree.tables._encoded_table cimport Column
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._row_codes cimport CodeColumn
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._code_counts cimport SORT_LIMIT
+from skconftree.tree.batch._code_counts cimport counts_codes
 from skconftree.tree.batch._code_tally cimport MOST_COLUMNS, CodeTally
 from skconftree.tree.batch._drawn_columns cimport (
     NO_CODE, describe_column, smallest_of, value_of,
@@ -180,9 +180,8 @@ cdef class DrawnSource(RowSource):
             self.n_seen = self.node.record.end - self.node.record.start
         if not column.coded:
             return self._walk_order(feature, scan)
-        counts = (
-            2 * self.n_walked >= column.n_levels * K or self.n_walked >= SORT_LIMIT
-            or column.has_missing
+        counts = column.has_missing or counts_codes(
+            self.node, self.n_walked, column.n_levels
         )
         exact = scan.squares or not scan.additive
         if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
@@ -231,7 +230,7 @@ cdef class DrawnSource(RowSource):
 
     cdef inline bint _counts_all(self, Scan scan) noexcept nogil:
         # Whether walk() counts, however many levels a column has.
-        if 2 * self.n_walked >= MAX_LEVELS * self.node.n_classes:
+        if counts_codes(self.node, self.n_walked, MAX_LEVELS):
             return True
         return (scan.squares or not scan.additive) and (
             self.node.n_classes > 2 or self.node.n_repeated <= BLOCK

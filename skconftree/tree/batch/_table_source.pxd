@@ -40,7 +40,6 @@ cdef class TableSource(RowSource):
     cdef Column* _column(self, intp_t feature) noexcept nogil
     cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
     cdef bint _is_exact(self, Scan scan) noexcept nogil
-    cdef bint _counts_codes(self, intp_t n_levels) noexcept nogil
     cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil
     cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil

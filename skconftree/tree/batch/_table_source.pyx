@@ -8,7 +8,7 @@ from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport (
-    SORT_LIMIT, code_neighbours, count_codes, sort_codes,
+    SORT_LIMIT, code_neighbours, count_codes, counts_codes, sort_codes,
 )
 from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
@@ -132,7 +132,7 @@ cdef class TableSource(RowSource):
         cdef intp_t n = self.node.record.end - start
         cdef const int32_t* count = self.rows.node_count
         cdef const float64_t* weight = self.rows.node_weight
-        cdef bint counts = self._counts_codes(column.n_levels)
+        cdef bint counts = counts_codes(self.node, self.n_walked, column.n_levels)
         if self.packed.bits > 0 and (counts or self._is_exact(scan)):
             self.packed.add(
                 column.codes + start, self.rows.node_y + start,
@@ -184,13 +184,6 @@ cdef class TableSource(RowSource):
             self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )
 
-    cdef inline bint _counts_codes(self, intp_t n_levels) noexcept nogil:
-        # Whether codes are counted, not sorted.
-        return (
-            2 * self.n_walked >= n_levels * self.node.n_classes
-            or self.n_walked >= SORT_LIMIT or self.node.has_pool
-        )
-
     cdef void _count_codes(
         self, const Column* column, intp_t width, float64_t* out
     ) noexcept nogil:
@@ -228,7 +221,7 @@ cdef class TableSource(RowSource):
             return False
         if n_levels == 0:
             return not additive and not self.node.has_pool
-        return self._counts_codes(n_levels)
+        return counts_codes(self.node, self.n_walked, n_levels)
 
     cdef inline intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil:
         cdef SparseColumn* column = &self.rows.sparse_columns[feature]
