@@ -3,24 +3,19 @@
 A detector watches the errors of a model, a stream of 0 and 1. It knows no model and
 keeps a handful of numbers. `LocalRepair` is none: a tree that has it watches each of
 its nodes, and replaces the part that broke.
+
+`drift=` also takes the detectors of river, and any object with their protocol.
 """
 
 from ._adwin import ADWIN
 from ._base import BaseDetector, DriftState
 from ._ddm import DDM
-from ._hddm import HDDMA, HDDMW
-from ._kswin import KSWIN
 from ._local import LocalRepair
-from ._page_hinkley import PageHinkley
 
 __all__ = [
     "ADWIN",
     "DDM",
-    "HDDMA",
-    "HDDMW",
-    "KSWIN",
     "BaseDetector",
     "DriftState",
     "LocalRepair",
-    "PageHinkley",
 ]

@@ -135,7 +135,7 @@ class BaseDetector(Lockable, BaseEstimator):
         Parameters
         ----------
         error : bool
-            Or 0 or 1; ADWIN, KSWIN and PageHinkley take any number.
+            Or 0 or 1; ADWIN takes any number.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class BaseDetector(Lockable, BaseEstimator):
         Parameters
         ----------
         errors : array-like of shape (n_rows,), bool
-            Or of 0 and 1; ADWIN, KSWIN and PageHinkley take any numbers.
+            Or of 0 and 1; ADWIN takes any numbers.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from skconftree.utils._typedefs cimport int8_t, intp_t
 
 cdef enum:
     BOUNDARY = 1024     # rows: signal handlers and other threads come at multiples
+    ATTEMPTS = 10       # of updates in a row that fail: later rows get one each
 
 
 def damaged(what):
@@ -43,6 +44,10 @@ class OnlyPickled:
         pass
 
 
+IN_PYTHON = (
+    "it runs a detector that is not of skconftree. Save the model with pickle, or use "
+    "a detector of skconftree.drift."
+)
 REDUCE = (
     "its __reduce__ has to give its class, what that is called with, and a state of "
     "plain values, as CONTRIBUTING shows under \"Add a detector\"."
@@ -51,6 +56,8 @@ REDUCE = (
 
 def write_detector(Detector detector not None):
     """A detector as plain values; a copy of one that does not know how."""
+    if isinstance(detector, PythonKernel):
+        return OnlyPickled(detector, IN_PYTHON)
     reduced = detector.__reduce_ex__(2)
     if len(reduced) == 3 and reduced[0] is type(detector):
         return reduced[1:]
@@ -86,6 +93,10 @@ cdef class Detector:
             self._forget()
         return self.state
 
+    cdef object release(self):
+        held, self.held = self.held, None
+        return held
+
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
         return STABLE
 
@@ -105,10 +116,18 @@ cdef class Detector:
         for i in range(n):
             out[i] = <int8_t> self.update(losses[i], 1.0)
             if self.n_seen % BOUNDARY == 0:
+                self._raise_held()
                 PyErr_CheckSignals()
                 with nogil:
                     pass        # others, if they wait
+        self._raise_held()
         return states
+
+    cdef int _raise_held(self) except -1:
+        held = self.release()
+        if held is not None:
+            raise held
+        return 0
 
     def totals(self, version=1):
         """Plain values that the state of every detector holds, as of a version."""
@@ -136,3 +155,70 @@ cdef class Detector:
         ):
             raise damaged(state)
         self.n, self.n_seen, self.n_drifts, self.state = values
+
+
+cdef class PythonKernel(Detector):
+    """Runs a detector with river's protocol, a private one, between rows.
+
+    An update may raise, in its own code or in a signal handler that Python runs
+    meanwhile, and leave the detector in the midst of a row. It is then restored from a
+    copy and updated again; the exception is held until the rows are at a boundary.
+    An error that comes again and again is not an interrupt: the detector has not seen
+    the row, which counts as stable, and goes on with the next one.
+    """
+
+    def __init__(self, detector):
+        self.running, self.saved, self.since = detector, deepcopy(detector), []
+
+    cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
+        # A row is one outcome, whatever its weight.
+        with gil:
+            while True:
+                try:
+                    if self.running is None:
+                        self._restore()
+                    elif len(self.since) >= BOUNDARY:
+                        self.saved, self.since = deepcopy(self.running), []
+                    state = updated(self.running, loss)
+                    self.since.append(int(loss))
+                    self.n_failed = 0
+                    return state
+                except BaseException as error:
+                    self.running = None
+                    if self.held is None:
+                        self.held = error
+                    if self.n_failed < ATTEMPTS:
+                        self.n_failed += 1
+                        continue
+                    return STABLE
+
+    cdef int _restore(self) except -1:
+        # As after the last row. Whatever fails here has changed nothing.
+        detector = deepcopy(self.saved)
+        for error in self.since:
+            updated(detector, error)
+        if self.since:
+            self.saved, self.since = deepcopy(detector), []
+        self.running = detector
+        return 0
+
+    def __reduce__(self):
+        if self.running is None:
+            self._restore()
+        return read_python_kernel, (self.running, self.totals())
+
+
+def read_python_kernel(detector, totals):
+    """Make a kernel from what was in a pickle."""
+    kernel = PythonKernel(detector)
+    kernel.take_totals(totals)
+    return kernel
+
+
+cdef int updated(detector, error) except -1:
+    # The state of a detector after one more error, 0 or 1.
+    detector.update(int(error))
+    if detector.drift_detected:
+        return DRIFT
+    # not every detector has warnings
+    return WARNING if getattr(detector, "warning_detected", False) else STABLE

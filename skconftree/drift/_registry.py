@@ -5,18 +5,12 @@ from sklearn.base import clone
 from ._adwin import ADWIN
 from ._base import BaseDetector
 from ._ddm import DDM
-from ._hddm import HDDMA, HDDMW
-from ._kswin import KSWIN
 from ._local import LocalRepair
-from ._page_hinkley import PageHinkley
+from ._river import DetectorAdapter, check_protocol, fresh
 
 DETECTORS: dict[str, type[BaseDetector]] = {
     "ddm": DDM,
     "adwin": ADWIN,
-    "hddm_a": HDDMA,
-    "hddm_w": HDDMW,
-    "kswin": KSWIN,
-    "page_hinkley": PageHinkley,
 }
 
 
@@ -27,7 +21,8 @@ def name_of_detector(drift):
     for name, kind in DETECTORS.items():
         if type(drift) is kind:
             return name
-    return type(drift).__name__
+    adapted = isinstance(drift, DetectorAdapter)
+    return type(drift.detector if adapted else drift).__name__
 
 
 def resolve_detector(drift):
@@ -35,6 +30,12 @@ def resolve_detector(drift):
     if drift is None:
         return None
     kinds = DETECTORS | {"local": LocalRepair}
-    detector = kinds[drift]() if isinstance(drift, str) else clone(drift)
+    if isinstance(drift, str):
+        detector = kinds[drift]()
+    elif isinstance(drift, BaseDetector | LocalRepair):
+        detector = clone(drift)
+    else:
+        check_protocol(drift, "drift")
+        detector = DetectorAdapter(fresh(drift))
     detector.check_parameters()
     return detector

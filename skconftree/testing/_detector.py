@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,17 +17,21 @@ from ._require import going_well, require, require_equal
 from ._tables import errors_that_rise, turning
 
 
-def check_detector(detector: BaseDetector) -> None:
+def check_detector(detector: BaseDetector | Any) -> None:
     """Check that a change detector keeps the contract of detectors.
 
     It finds errors that rise from one in ten to six in ten within 1,000 rows, and
     counts what it finds; cuts into calls and pickles do not matter; each parameter has
     a check; and a growing tree takes it.
 
+    A detector of river, or another one with its protocol, has no calls of many rows and
+    no parameters that are known here: its updates, clones, copies and pickles are
+    checked instead.
+
     Parameters
     ----------
-    detector : BaseDetector
-        Sensitive enough for that.
+    detector : BaseDetector, or object with river's protocol
+        Sensitive enough for that, and deterministic.
 
     Raises
     ------
@@ -42,10 +48,42 @@ def check_detector(detector: BaseDetector) -> None:
     >>> from skconftree.testing import check_detector
     >>> check_detector(DDM())
     """
-    check_object(detector, BaseDetector)
-    check_nonsense(detector, lambda strange: strange.kernel())
-    _check_rows(detector)
+    if hasattr(detector, "drift_detected") and not isinstance(detector, BaseDetector):
+        _check_updates(detector)
+    else:
+        check_object(detector, BaseDetector)
+        check_nonsense(detector, lambda strange: strange.kernel())
+        _check_rows(detector)
     _check_in_a_tree(detector)
+
+
+def _check_updates(detector):
+    """It finds a jump; clones begin anew; copies and pickles go on as it does."""
+    name, errors = type(detector).__name__, errors_that_rise().astype(int).tolist()
+    with going_well(f"{name} must be cloned, and learn errors"):
+        whole = detector.clone()
+        alarms = _alarms(whole, errors)
+        again = _alarms(whole.clone(), errors)
+        copies = detector.clone()
+        found = _alarms(copies, errors[:999])
+        found += _alarms(copy.deepcopy(copies), errors[999:])
+        pickled = _alarms(pickle.loads(pickle.dumps(copies)), errors[999:])
+    require(
+        any(alarms[1000:2000]),
+        f"{name} must find a drift where errors rise from one in ten to six in ten.",
+    )
+    require_equal(again, alarms, f"A clone of {name} must have learned no row.")
+    require_equal(found, alarms, f"A copy of {name} must go on as it would.")
+    require_equal(pickled, alarms[999:], f"A pickle of {name} must go on as it would.")
+
+
+def _alarms(detector, errors):
+    # Whether there is a drift after each row.
+    found = []
+    for error in errors:
+        detector.update(error)
+        found.append(bool(detector.drift_detected))
+    return found
 
 
 def _check_rows(detector):

@@ -159,8 +159,6 @@ def plugins():
     for pruning in _made(tree, tree.BasePruning):
         check_pruning(pruning)
     for detector in _made(drift, drift.BaseDetector):
-        if isinstance(detector, drift.PageHinkley):
-            detector = drift.PageHinkley(threshold=10.0, warning_threshold=5.0)
         check_detector(detector)
     for room in (active, active.pool, active.stream):
         for strategy in _made(room, *STRATEGIES):

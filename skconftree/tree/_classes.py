@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..bounds._base import BaseBound
     from ..drift._base import BaseDetector
     from ..drift._local import LocalRepair
+    from ..drift._river import RiverDetector
     from .pruning._base import BasePruning
 
 
@@ -212,8 +213,8 @@ class ConfidenceTreeClassifier(
         their late rows correctly (``"nba"``). The probabilities of the latter are
         calibrated by the log loss of late rows. ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
-    drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
-            detector object, LocalRepair or None, default=None
+    drift : {"local", "ddm", "adwin"}, detector object, LocalRepair or None, \
+            default=None
         `partial_fit` only. What is done when the concept changes. None: a split is
         never removed. ``"local"`` watches the errors at every node, and replaces what
         lies below one by a tree that grew on the rows there since a warning, once that
@@ -221,6 +222,9 @@ class ConfidenceTreeClassifier(
         probability .05 at most (:class:`~skconftree.drift.LocalRepair` takes another).
         A detector watches the errors of the tree; from its warning on a second tree
         learns beside the first and takes its place when the detector reports a drift.
+        Detectors of river, and objects with their protocol (``update(x)``,
+        ``drift_detected``, ``clone()``), may be given as well; they are called in
+        Python after each row, and a tree that has one can be saved by pickle only.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -378,7 +382,7 @@ class ConfidenceTreeClassifier(
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | LocalRepair | None = None,
+        drift: str | BaseDetector | RiverDetector | LocalRepair | None = None,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto",
         random_state: Seed = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
-from .._compat import Interval, RealNotInt, StrOptions
+from .._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..bounds._base import BaseBound
 from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
@@ -278,7 +278,13 @@ PARAMETERS = {
         },
     ),
     "drift": Parameter(
-        [StrOptions({"local", *DETECTORS}), BaseDetector, LocalRepair, None],
+        [
+            StrOptions({"local", *DETECTORS}),
+            BaseDetector,
+            LocalRepair,
+            HasMethods(["update"]),
+            None,
+        ],
         {"drift": _drift},  # checks the detector, in `fit` too
     ),
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),

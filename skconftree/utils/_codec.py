@@ -44,10 +44,7 @@ CLASSES = {
         ],
         "skconftree.bounds",
     ),
-    **dict.fromkeys(
-        ["ADWIN", "DDM", "HDDMA", "HDDMW", "KSWIN", "LocalRepair", "PageHinkley"],
-        "skconftree.drift",
-    ),
+    **dict.fromkeys(["ADWIN", "DDM", "LocalRepair"], "skconftree.drift"),
     **dict.fromkeys(
         [
             "C45Pruning",

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 from reference.effort import cases
-from reference.registries import DETECTORS, MEMORIES, eager_detector
+from reference.registries import DETECTORS, MEMORIES
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -85,7 +85,7 @@ def test_tree_of_the_rows_since_the_warning(options):
 def test_chunks_and_copies(drift, options):
     """Categories come later, by calls and by pickles, also after a warning."""
     X, y = drifting_stream(seed=2, n_categories=12)
-    model = make(options).set_params(drift=eager_detector(drift))
+    model = make(options).set_params(drift=DETECTORS[drift]())
     whole = copy.deepcopy(model).partial_fit(X, y, CLASSES)
     assert whole.n_drifts_ > 0
     expected = pickle.dumps(whole)

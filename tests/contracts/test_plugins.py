@@ -13,7 +13,6 @@ from reference.registries import (
     DETECTORS,
     MEMORIES,
     PRUNINGS,
-    eager_detector,
     lax,
 )
 
@@ -67,7 +66,7 @@ def test_pruning(name):
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_detector(name):
-    check_detector(eager_detector(name))
+    check_detector(DETECTORS[name]())
 
 
 WEIGHTED = WeightedSampling([("a", "margin", 1.0), ("b", DensitySampling(), 1.0)])

@@ -46,9 +46,6 @@ def test_the_users_detector_is_left_alone():
     assert detector.n_rows_seen_ == 3
 
 
-OF_NUMBERS = {"adwin", "kswin", "page_hinkley"}
-
-
 @pytest.mark.parametrize("name", DETECTORS)
 def test_what_the_last_row_gave_reads_as_in_river(name):
     detector = DETECTORS[name]()
@@ -62,16 +59,14 @@ def test_what_the_last_row_gave_reads_as_in_river(name):
     assert any(drift for drift, _ in told)
 
 
-@pytest.mark.parametrize("name", sorted(OF_NUMBERS))
-def test_any_numbers_can_be_watched(name):
+def test_adwin_watches_any_numbers():
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=2000) + np.repeat([0.0, 3.0], 1000)
-    strict = {"drift_delta": 1e-6} if name == "kswin" else {}
-    parts = DETECTORS[name](**strict)
+    parts = DETECTORS["adwin"]()
     states = parts.update_many(numbers)
     assert (np.flatnonzero(states == 2) >= 1000).all()
     assert 1000 <= np.flatnonzero(states == 2)[0] < 1150
-    again, found = DETECTORS[name](**strict), []
+    again, found = DETECTORS["adwin"](), []
     for part in np.array_split(numbers, 5):
         again = pickle.loads(pickle.dumps(again))
         found.append(again.update_many(part))
@@ -89,10 +84,9 @@ def test_any_numbers_can_be_watched(name):
     parts.update_many([1e100, -1e100] * 50)
 
 
-@pytest.mark.parametrize("name", sorted(set(DETECTORS) - OF_NUMBERS))
-def test_others_watch_errors_alone(name):
+def test_ddm_watches_errors_alone():
     with pytest.raises(ValueError, match="booleans or 0 and 1. Got 0.5"):
-        DETECTORS[name]().update(0.5)
+        DETECTORS["ddm"]().update(0.5)
 
 
 def test_adwin_sees_small_steps_of_large_numbers():

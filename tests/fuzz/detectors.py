@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 
-from skconftree.drift import ADWIN, DDM, HDDMA, HDDMW, KSWIN, DriftState, PageHinkley
+from skconftree.drift import ADWIN, DDM, DriftState
 
 from . import invariants
 from .damage import damage_and_use
@@ -20,29 +20,9 @@ PARAMETERS = {
         "drift_level": [1e-9, 1.0, 1e300],
         "min_errors": [2, 2**40],
     },
-    HDDMA: {"warning_delta": [0.5, 0.99], "drift_delta": [1e-300, 0.4]},
-    HDDMW: {
-        "warning_delta": [0.5, 0.99],
-        "drift_delta": [1e-300, 0.4],
-        "smoothing": [1e-9, 0.5, 1.0],
-    },
-    KSWIN: {
-        "warning_delta": [0.3],
-        "drift_delta": [1e-12, 0.3],
-        "window_size": [20, 400],
-        "stat_size": [1, 7],
-        "random_state": [5],
-    },
-    PageHinkley: {
-        "min_samples": [1, 2**40],
-        "delta": [0.0, 1.0, 1e300],
-        "threshold": [1e-9, 3.0, 1e300],
-        "warning_threshold": [1e-9, 2.0],
-        "alpha": [0.5, 1.0, 1e-9],
-    },
 }
 FACTS = ("state_", "n_rows_seen_", "n_drifts_", "n_rows_")
-OF_SOME = ("error_rate_", "width_", "drift_limit_", "warning_limit_", "excess_")
+OF_SOME = ("error_rate_", "width_", "drift_limit_", "warning_limit_")
 WRONG = ([np.nan], ["error"], [[0, 1]], None)
 WRONG_ERRORS = ([2], [-1], [0.5])  # to detectors that take no numbers
 

@@ -29,9 +29,3 @@ def lax(bound):
     if bound is None or not bound.levels:
         return bound
     return bound.set_params(**{bound.level_parameter: bound.levels[-1]})
-
-
-def eager_detector(name):
-    """Return the detector, made so sensitive that short streams drift."""
-    eager = {"page_hinkley": {"threshold": 10.0, "warning_threshold": 5.0}}
-    return DETECTORS[name](**eager.get(name, {}))

@@ -41,6 +41,7 @@ from ._steps import NOTHING, Begun, StreamSteps
 from ._strategies import RandomStream, StreamStrategy
 
 if TYPE_CHECKING:
+    from ...drift._river import RiverDetector
     from ._run import StreamRun
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
@@ -80,10 +81,11 @@ class StreamActiveLearner(
     budget_estimate : {"exact", "windowed"}, default="exact"
         Count all rows, or estimate the share of the latest 100, so that labels saved
         long ago cannot be spent now. The budget is kept on average then.
-    drift : str, BaseDetector or None, default=None
+    drift : {"ddm", "adwin"}, detector object or None, default=None
         Watches the errors on labels requested at random, and replaces the model when
         they have risen; only for strategies that buy labels at random, ``"split"`` and
         ``"split_conf_tree"``. ``"ddm"`` is the published one.
+        Detectors of river may be given as well.
     classes : array-like, default=None
         All labels of the stream. None: labels are held back until there are two
         classes, and a label that comes later is an error.
@@ -144,7 +146,12 @@ class StreamActiveLearner(
         "budget": [Interval(Real, 0, 1, closed="right")],
         "strict_budget": ["boolean"],
         "budget_estimate": [StrOptions({"exact", "windowed"})],
-        "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
+        "drift": [
+            StrOptions(set(DETECTORS)),
+            BaseDetector,
+            HasMethods(["update"]),
+            None,
+        ],
         "classes": ["array-like", None],
         "random_state": ["random_state"],
     }
@@ -157,7 +164,7 @@ class StreamActiveLearner(
         budget: float = 0.1,
         strict_budget: bool = True,
         budget_estimate: Literal["exact", "windowed"] = "exact",
-        drift: str | BaseDetector | None = None,
+        drift: str | BaseDetector | RiverDetector | None = None,
         classes: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:

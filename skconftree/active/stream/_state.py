@@ -32,9 +32,9 @@ def write_parts(state):
     running = state.get("_detector")
     if running is not None:
         kind = type(running).__name__
-        written = OnlyPickled(running, DRIFT)
-        if _kernel(kind, state) is type(running):
-            written = write_detector(running)
+        written = write_detector(running)
+        if type(written) is tuple and _kernel(kind, state) is not type(running):
+            written = OnlyPickled(running, DRIFT)
         state["_detector"] = (kind, written)
     return state
 

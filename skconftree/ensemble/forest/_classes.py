@@ -35,6 +35,7 @@ from ._prediction import ForestPrediction
 if TYPE_CHECKING:
     from ...drift._base import BaseDetector
     from ...drift._local import LocalRepair
+    from ...drift._river import RiverDetector
     from ...tree.pruning._base import BasePruning
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
@@ -96,9 +97,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         at least 65536 for each.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
-    drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
-            detector object, LocalRepair, None or "auto", default="auto"
-        What watches the errors of each tree in `partial_fit`. A drift replaces a
+    drift : {"local", "ddm", "adwin"}, detector object, LocalRepair, None or "auto", \
+            default="auto"
+        What watches the errors of each tree in `partial_fit`; each has its own clone
+        of a detector object, which may be one of river. A drift replaces a
         single tree, or with ``"local"`` a part of one. ``"auto"`` is ``"local"``, but
         None with `max_bytes`, as trees that grow beside others need memory, and with a
         bound that weighs the branches of a test by other rows than those of the node.
@@ -266,7 +268,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | LocalRepair | None = "auto",
+        drift: str | BaseDetector | RiverDetector | LocalRepair | None = "auto",
         class_weight: dict[Any, Any]
         | Literal["balanced"]
         | Literal["balanced_subsample"]

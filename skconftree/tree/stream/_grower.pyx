@@ -185,8 +185,8 @@ cdef class Grower(GrowingTree):
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
-        No line of Python runs between two rows, but at a boundary: what could fail
-        there, or be interrupted, would end the call in between.
+        Nothing is raised between two rows, but at a boundary: it would end the call in
+        between. What fails, or is interrupted, in Python meanwhile is `held` till then.
 
         X is float32, an array or CSR; a row of weight 0 is not learnt, only its
         categories may be unknown. `predicted` and `proba`, unless None, are filled with

@@ -15,5 +15,6 @@ cdef class ReplacingGrower(WatchingGrower):
     cdef Grower background              # learns since a warning, or None
     cdef object successor               # what it was made from, but for what it watches
 
+    cdef int _hold_error(self) except -1
     cdef Grower _successor(self, Tree tree)
     cdef int _become(self, Grower other) except -1

@@ -31,6 +31,9 @@ cdef class ReplacingGrower(WatchingGrower):
     ) except -1 nogil:
         cdef int state = self.detector.update(wrong, weight)
         cdef bint lasting = self.detector.lasting
+        if self.detector.held is not None:
+            with gil:
+                self._hold_error()
         if state == STABLE and not lasting:
             if self.background is not None:
                 with gil:
@@ -53,6 +56,13 @@ cdef class ReplacingGrower(WatchingGrower):
                 self.found.append((self.time_of_row(), 0))
                 self._become(self.background)
                 self.background = None
+        return 0
+
+    cdef int _hold_error(self) except -1:
+        # What the detector has raised is raised at the next boundary.
+        error = self.detector.release()
+        if self.held is None:
+            self.held = error
         return 0
 
     cdef list others(self):
