@@ -25,7 +25,7 @@ from skconftree.datasets import (
     make_sea,
 )
 
-from .detectors import DETECTORS, drifts
+from .detectors import detectors, drifts
 
 N, CHANGE, WIDTH = 20_000, 10_000, 2_000
 STREAMS = {
@@ -77,16 +77,17 @@ def main(argv=None):
     options = parser.parse_args(argv)
     runs = 2 if options.quick else options.runs
     tables = command.tables("drift_delay", options, f"{runs} runs")
+    watching = detectors(options.quick)
     delays, alarms = [], []
     for name, (make, concepts) in STREAMS.items():
         quiet = None
         for width in (0, WIDTH):
             errors = [errors_of_a_tree(make, concepts, width, s) for s in range(runs)]
             row = [name, "slowly" if width else "at once", rates(errors)]
-            answers = [told(detector, errors) for detector in DETECTORS.values()]
+            answers = [told(detector, errors) for detector in watching.values()]
             delays.append([*row, *(delay for delay, _ in answers)])
             quiet = quiet or [name, *(alarm for _, alarm in answers)]
         alarms.append(quiet)
-    header = ["stream", "change", "errors", *DETECTORS]
+    header = ["stream", "change", "errors", *watching]
     tables.show("drift-delay", header, delays)
-    tables.show("drift-alarms", ["stream", *DETECTORS], alarms)
+    tables.show("drift-alarms", ["stream", *watching], alarms)

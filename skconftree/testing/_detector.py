@@ -48,7 +48,7 @@ def check_detector(detector: BaseDetector | Any) -> None:
     >>> from skconftree.testing import check_detector
     >>> check_detector(DDM())
     """
-    if hasattr(detector, "drift_detected") and not isinstance(detector, BaseDetector):
+    if hasattr(detector, "clone") and not isinstance(detector, BaseDetector):
         _check_updates(detector)
     else:
         check_object(detector, BaseDetector)
