@@ -40,10 +40,11 @@ class Run:
 
     def __init__(self, most=4):
         self.most = most
-        self.n_updates = self.n_errors = 0
+        self.n_begun = self.n_updates = self.n_errors = 0
         self.drift_detected = self.warning_detected = False
 
     def update(self, x):
+        self.n_begun += 1
         if self.drift_detected:
             self.n_errors = 0
         self.n_errors = self.n_errors + 1 if x else 0
