@@ -12,7 +12,6 @@ from .pruning._pessimistic import PessimisticPruning
 from .pruning._possibilistic import PossibilisticPruning
 from .reading._colors import class_colors
 from .reading._export import export_text
-from .reading._graphviz import export_graphviz
 from .reading._html import export_html
 from .reading._node_table import node_table
 from .reading._rules import export_rules
@@ -28,7 +27,6 @@ __all__ = [
     "PossibilisticPruning",
     "RowIndex",
     "class_colors",
-    "export_graphviz",
     "export_html",
     "export_rules",
     "export_text",

@@ -12,7 +12,6 @@ from skconftree._cli import _checkpoint, main
 from skconftree._cli._names import with_dates
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import (
-    export_graphviz,
     export_html,
     export_rules,
     export_text,
@@ -50,7 +49,6 @@ def test_every_view_writes_dates(tree):
     views = [
         export_text(tree, verbose=True),
         export_html(tree),
-        export_graphviz(tree),
         export_rules(tree),
         tree._repr_html_(),
         known.to_svg(max_depth=None),

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.drift import LocalRepair
-from skconftree.tree import _parameters, export_graphviz, export_text, node_table
+from skconftree.tree import _parameters, export_text, node_table
 
 CLASSES = [0, 1]
 CHANGE, ROWS = 1500, 2600
@@ -161,7 +161,6 @@ def test_a_dead_row_is_no_node(options):
     assert path[:, 0].all()
     assert [row.node for row in node_table(model)] == nodes.tolist()
     assert len(export_text(model).splitlines()) > 1
-    assert "->" in export_graphviz(model)
     importances = model.feature_importances_
     assert np.isclose(importances.sum(), 1.0)
     assert (importances >= 0.0).all()

@@ -23,7 +23,6 @@ from sklearn.preprocessing import FunctionTransformer
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
 from skconftree.tree import (
-    export_graphviz,
     export_html,
     export_rules,
     export_text,
@@ -110,7 +109,6 @@ READERS = {
     "words": lambda model: model.explain_text(STREAM.X[:5]),
     "summary": lambda model: model.summary(),
     "page": export_html,
-    "graphviz": export_graphviz,
     "pickle": pickle.dumps,
     "copy": lambda model: state_of(copy.copy(model)),
     "deepcopy": lambda model: state_of(copy.deepcopy(model)),
@@ -235,7 +233,6 @@ FUNCTIONS = {
         make_pipeline(FunctionTransformer(), model), STREAM.X[-200:], STREAM.y[-200:]
     ),
     "display": lambda model: ConfidenceTreeDisplay.from_estimator(model),
-    "export_graphviz": export_graphviz,
     "export_html": export_html,
     "export_rules": export_rules,
     "export_text": lambda model: export_text(model, max_depth=2),

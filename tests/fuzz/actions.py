@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 
-from skconftree.tree import export_graphviz, export_rules, export_text, node_table
+from skconftree.tree import export_rules, export_text, node_table
 
 from . import invariants
 from .damage import damaged_pickle, mixed_pickle
@@ -244,7 +244,6 @@ def read_tree(sequence):
         require(text.startswith("|---"), "export_text")
     elif which == "words":
         sequence.call("summary", model.summary)
-        sequence.call("export_graphviz", export_graphviz, model)
         if not model._model.predicts_by_bayes:
             language = draw.one(["python", "sql"])
             sequence.attempt("export_rules", export_rules, model, language)

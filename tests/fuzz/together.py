@@ -18,7 +18,6 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
 from skconftree.tree import (
-    export_graphviz,
     export_html,
     export_rules,
     export_text,
@@ -97,7 +96,6 @@ def functions_of(model, X):
         ).to_svg(),
         "explain": lambda: model.explain(X),
         "explain_text": lambda: model.explain_text(X),
-        "export_graphviz": lambda: export_graphviz(model),
         "export_html": lambda: export_html(model),
         "export_text": lambda: export_text(model, verbose=True),
         "importances": lambda: model.feature_importances_,

@@ -30,7 +30,6 @@ from skconftree.bounds import GTestBound, binomial_upper
 from skconftree.tree import (
     PessimisticPruning,
     _lookahead,
-    export_graphviz,
     export_text,
     node_table,
 )
@@ -353,7 +352,7 @@ def test_only_the_verbose_are_told_what_a_test_was_chosen_over():
     chosen = np.isfinite(costs["cost"]).sum()
     assert chosen > 1
     assert export_text(model, verbose=True).count("chosen over ") == chosen
-    for text in (export_text(model), model.explain_text(X), export_graphviz(model)):
+    for text in (export_text(model), model.explain_text(X)):
         assert "chosen over" not in text
 
 

@@ -16,7 +16,6 @@ from skconftree import (
 )
 from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
 from skconftree.tree import (
-    export_graphviz,
     export_html,
     export_rules,
     export_text,
@@ -25,7 +24,6 @@ from skconftree.tree import (
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 FUNCTIONS = (
-    export_graphviz,
     export_html,
     export_rules,
     export_text,

@@ -18,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import (
-    export_graphviz,
     export_html,
     export_text,
     node_table,
@@ -438,23 +437,3 @@ def test_large_trees_stay_readable_pages():
     checked = Checked(export_html(deep))
     assert "deeper nodes are not shown" in checked.text
     assert "split further" in checked.text
-
-
-# --- other tools ---------------------------------------------------------------------
-
-
-def test_graphviz(tree):
-    text = export_graphviz(tree)
-    assert text.startswith("digraph tree {\n")
-    assert text.endswith("}")
-    table = node_table(tree)
-    for row in table:
-        assert f"\n{row.node} [label=" in text
-        for branch in row.branches:
-            assert f"\n{row.node} -> {branch.node} [" in text
-    lines = text.splitlines()
-    assert all(line[-1] in ";{}" for line in lines)  # no name has broken a line
-    upper = export_graphviz(tree, max_depth=1, rotate=True, filled=False)
-    assert 'label="..."' in upper
-    assert "rankdir=LR" in upper
-    assert upper.count(" -> ") < text.count(" -> ")

@@ -270,7 +270,7 @@ cdef class Tree(NodeTable):
         if name == "n_outputs":
             raise AttributeError(
                 "This is not a tree of scikit-learn, whose functions need what "
-                "to_sklearn() of the estimator returns. export_text, export_graphviz and "
+                "to_sklearn() of the estimator returns. export_text, export_html and "
                 "node_table of skconftree.tree read this one."
             )
         raise AttributeError(
