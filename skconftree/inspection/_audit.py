@@ -513,8 +513,7 @@ def audit_splits(
         ``Pipeline`` that ends in one.
     X_new : array-like, sparse or frame of shape (n_samples, n_features), default=None
         Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has seen.
-        None: the rows that the tree itself has kept back (`honest_share`), or counted
-        since (`recount_leaves`).
+        None: the rows that `recount_leaves` of the tree has counted.
     y_new : array-like of shape (n_samples,), default=None
         Their classes, out of `classes_` of the tree.
     alpha : float, default=0.05

@@ -148,13 +148,13 @@ def kept_counts(estimator):
     counts = getattr(final, "honest_counts_", None)
     if counts is None:
         raise ValueError(
-            "Without X_new and y_new an audit rests on rows that the tree itself has "
-            f"kept back, and this {type(final).__name__} has none: give new rows, or "
-            "set honest_share of a ConfidenceTreeClassifier before fit."
+            "Without X_new and y_new an audit rests on the rows that recount_leaves "
+            f"of a tree has counted, and this {type(final).__name__} has none: give "
+            "new rows, or call recount_leaves of a ConfidenceTreeClassifier first."
         )
     if (counts != np.floor(counts)).any():
         raise ValueError(
-            "The rows that the tree has kept back had weights that are no whole "
+            "The rows that recount_leaves has counted had weights that are not whole "
             "numbers. An audit needs frequencies."
         )
     return np.array(counts)

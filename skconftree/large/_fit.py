@@ -78,7 +78,7 @@ def fit(
 
     Notes
     -----
-    A parameter that asks for the rows themselves is an error: ``honest_share``,
+    A parameter that asks for the rows themselves is an error:
     ``leaf_memory="rows"``, naive Bayes in `leaf_prediction`, ``pruning="c45"``,
     `oob_score` and `warm_start`.
 
@@ -145,8 +145,6 @@ def _check_estimator(estimator):
         )
     given = estimator.get_params(deep=False)
     wrong = []
-    if given.get("honest_share"):
-        wrong.append("honest_share")
     if given["leaf_memory"] == "rows":
         wrong.append("leaf_memory")
     if given["leaf_prediction"] in ("nb", "nba"):

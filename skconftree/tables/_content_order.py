@@ -13,8 +13,7 @@ class ContentOrder:
     hashes. Along that order the weights (positive) add up, and a draw falls into the
     sum. So neither the order of the rows matters nor whether a row has weight k or
     comes k times. `places` are the rows in this order, `starts` where each group begins
-    in it, `ends` the sums of weights up to and with each group, `hashes` those of its
-    rows.
+    in it, `ends` the sums of weights up to and with each group.
     """
 
     def __init__(self, X, y, weight):
@@ -36,7 +35,6 @@ class ContentOrder:
         for key in (first[self.places], second[self.places]):
             new[1:] |= key[1:] != key[:-1]
         self.starts = np.flatnonzero(new)
-        self.hashes = first[self.places[self.starts]]
         if weight is None:
             sizes = np.diff(self.starts, append=len(first)).astype(np.float64)
         else:

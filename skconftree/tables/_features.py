@@ -333,17 +333,6 @@ class Features:
             return known
         return Features(dictionaries)
 
-    def recode(self, matrix, features):
-        """Give rows the codes that other features have for their categories."""
-        matrix = matrix.copy()
-        for j, dictionary in enumerate(self.dictionaries):
-            if dictionary is None or dictionary.given_up:
-                continue
-            codes = features.dictionaries[j].codes
-            table = [codes.get(value, UNKNOWN) for value in dictionary.codes]
-            matrix[:, j] = np.array(table, np.float32)[matrix[:, j].astype(np.intp)]
-        return matrix
-
     def _encode(self, table, **options):
         matrix = np.empty(table.shape, dtype=np.float32)
         dictionaries = list(self.dictionaries)

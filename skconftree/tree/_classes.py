@@ -157,14 +157,6 @@ class ConfidenceTreeClassifier(
         0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for
         tables of a weight up to 10,000, with the pruning that goes with the bound; none
         where look-ahead is not served.
-    honest_share : float, default=0.0
-        `fit` only. Share of the rows that are kept back, in [0, 1). They have no say in
-        the tree, which is that of the other rows, and are counted in its leaves for
-        ``predict_proba_interval(method="honest")``. Each row is kept back with this
-        probability, by a hash of its values and label: neither the order of the rows
-        matters nor, unless weights are relative, whether a row has weight k or comes
-        k times. `classes_` and balanced class weights are those of all rows.
-        `partial_fit` discards those of `fit`, with a warning.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
@@ -289,10 +281,10 @@ class ConfidenceTreeClassifier(
     tree_ : Tree
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
-        Number of rows learnt; those kept back are not.
+        Number of rows learnt.
     honest_counts_ : ndarray of shape (n_nodes, n_classes) or None
-        Rows of each class in each node that had no say in the tree, kept back by
-        `honest_share` or counted by `recount_leaves`; None if there are none.
+        Rows of each class in each node that had no say in the tree, counted by
+        `recount_leaves`; None if there are none.
     n_drifts_ : int
         Number of drifts found by `drift`.
     drifts_ : list of NamedTuple
@@ -374,7 +366,6 @@ class ConfidenceTreeClassifier(
         pruning_confidence: float | None = None,
         shrinkage: float | Literal["auto"] = "auto",
         lookahead: int | Literal["auto"] = "auto",
-        honest_share: float = 0.0,
         categorical_features: ArrayLike | None = "from_dtype",
         nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
         grace_period: float | Literal["auto"] = "auto",
@@ -404,7 +395,6 @@ class ConfidenceTreeClassifier(
         self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage
         self.lookahead = lookahead
-        self.honest_share = honest_share
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period

@@ -8,7 +8,6 @@ from sklearn.utils import check_random_state
 from ..bounds import TreeDefaults
 from ..tables._schema import as_dense
 from ..tables._weights import UNEVEN, warn_of_no_split
-from ._limits import count_rows
 from ._lookahead import resolve_lookahead
 from ._model import TreeModel
 from ._plan import Plan
@@ -20,7 +19,7 @@ from ._resolve import (
     tree_defaults,
 )
 from ._team import team_for
-from ._training import TableRequest, divide, leave_out, number_of_bins
+from ._training import TableRequest, leave_out, number_of_bins
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
@@ -64,9 +63,6 @@ class TreeGrowth(NamedTuple):
         """Grow the model of a tree from a table; callbacks are `told`."""
         stacklevel += 1
         estimator, _, bound, criterion, defaults, pruning = self
-        held_out = None
-        if estimator.honest_share > 0.0:
-            table, held_out = divide(table, float(estimator.honest_share))
         schema, total, n_rows = table.schema, table.total, len(table.y)
         settings = resolve_settings(
             estimator, bound, criterion, schema, total, table.relative
@@ -90,9 +86,6 @@ class TreeGrowth(NamedTuple):
             spends=True,
             team=team,
         )
-        honest_counts = None
-        if held_out is not None:
-            honest_counts = count_rows(tree, *held_out, table.finite)
         grower = None
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
@@ -104,7 +97,6 @@ class TreeGrowth(NamedTuple):
             n_rows,
             grower=grower,
             waits=estimator.leaf_prediction == "auto",
-            honest_counts=honest_counts,
             owner=estimator,
         )
         if (

@@ -48,8 +48,8 @@ class LeafLimits:
             - ``"conditional"``: those that grew the tree. The limits are conditional
               on the tree, which was chosen with the same rows, and hence optimistic,
               most of all where rows are few.
-            - ``"honest"``: those that had no say in the tree, which `fit` has kept
-              back by `honest_share`, or `recount_leaves` has counted.
+            - ``"honest"``: those that had no say in the tree, which
+              `recount_leaves` has counted.
             - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
               made. They had no say in the tests above it either. In a stationary
               stream the limits of a leaf hold at all times at once, however often one
@@ -102,8 +102,7 @@ class LeafLimits:
         the tree was chosen for that. These rows are counted in an array of their own:
         tests, ``tree_.counts`` and predictions stay as they are, and
         ``predict_proba_interval(method="honest")`` rests on them. Each call starts
-        anew; `fit` and `partial_fit` discard what has been counted, and so does each
-        call what `fit` has kept back by `honest_share`.
+        anew; `fit` and `partial_fit` discard what has been counted.
 
         Parameters
         ----------
@@ -172,7 +171,7 @@ def limits_in_leaves(model, rows, confidence_level, method):
         raise ValueError(
             "Honest limits need rows that had no say in the tree, and there "
             "are none: call recount_leaves with such rows, after fit or "
-            "partial_fit, or set honest_share before fit."
+            "partial_fit."
         )
     counts = model.honest_counts[leaves]
     n = counts.sum(axis=1, keepdims=True)

@@ -244,9 +244,9 @@ class TreeModel(Lockable):
             _ = self.pool  # or there is none to learn from
         if self.honest_counts is not None:
             warnings.warn(
-                "partial_fit lets the tree grow: the rows that were counted for "
-                "honest limits, by recount_leaves or honest_share, are discarded. "
-                "Count rows again when it has grown.",
+                "partial_fit lets the tree grow: the rows that recount_leaves has "
+                "counted for honest limits are discarded. Count rows again when it "
+                "has grown.",
                 UserWarning,
                 stacklevel=stacklevel + 1,
             )

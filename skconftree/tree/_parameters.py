@@ -240,7 +240,6 @@ PARAMETERS = {
     "lookahead": Parameter(
         [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})]
     ),
-    "honest_share": Parameter([Interval(Real, 0.0, 1.0, closed="left")]),
     "categorical_features": Parameter(["array-like", StrOptions({"from_dtype"}), None]),
     "nominal_splits": Parameter(
         [StrOptions({"auto", "binary", "multiway"})], {"multiway": _is_multiway}

@@ -10,7 +10,6 @@ from ..tables._content_order import ContentOrder
 from ..tables._dates import DATES, look_like_dates
 from ..tables._features import identifying
 from ..tables._growth_data import MemoryData
-from ..tables._keeping_back import keep_back
 from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
 from ..tables._sparse import rows_at, take_rows
@@ -118,41 +117,6 @@ def number_of_bins(table, settings, max_bins, stacklevel):
         stacklevel=stacklevel + 1,
     )
     return 0
-
-
-class KeptRows(NamedTuple):
-    """Rows that have no say in a tree, with the codes of the table they are from."""
-
-    X: object
-    y: np.ndarray
-    weight: np.ndarray | None
-
-
-def divide(table, honest_share):
-    """Keep rows of a table back."""
-    weight = np.ones(len(table.y)) if table.weight is None else table.weight
-    kept_weight = keep_back(table.X, table.y, table.weight, honest_share)
-
-    def part(weight):
-        places = weight > 0.0
-        return (
-            take_rows(table.X, places),
-            table.y[places],
-            None if table.weight is None else weight[places],
-        )
-
-    X, y, rest = part(weight - kept_weight)
-    if not len(y):
-        raise ValueError(
-            f"honest_share={honest_share!r} keeps all rows back (n_samples="
-            f"{len(table.y)}), so that none is left to grow a tree from."
-        )
-    kept, schema = KeptRows(*part(kept_weight)), table.schema
-    if schema.features is not None:
-        schema = schema.settled(X, None, slice(None), rest)
-        recoded = table.schema.features.recode(kept.X, schema.features)
-        kept = kept._replace(X=recoded)
-    return table._replace(X=X, y=y, weight=rest, schema=schema), kept
 
 
 def read_training(X, y, sample_weight, X_pool, request, *, stacklevel):

@@ -64,7 +64,7 @@ def test_the_tree_is_that_of_the_whole_table_and_predicts(
         (["--target", "kind", "--drop", "idd"], "--drop 'idd' is not one of"),
         (["--target", "kind", "--drop", "id,size,fur"], "leaves no column"),
         (["--target", "kind", "--set", "max_bins=None"], "Set max_bins"),
-        (["--target", "kind", "--set", "honest_share=0.5"], "needs the rows"),
+        (["--target", "kind", "--set", "pruning='c45'"], "needs the rows"),
     ],
 )
 def test_what_cannot_be_is_said(path, capsys, argv, words):

@@ -60,7 +60,6 @@ PRESENT = {
         "pruning_confidence": [0.5],
         "shrinkage": [3.0],
         "lookahead": [2],
-        "honest_share": [0.3],
         "nominal_splits": ["multiway"],
         "leaf_memory": registries.MEMORIES,
         "leaf_prediction": registries.PREDICTIONS,

@@ -234,16 +234,15 @@ def test_a_tree_of_one_leaf_has_nothing_to_audit():
     assert audit.to_frame().empty
 
 
-def test_rows_kept_back_by_the_tree(halves):
+def test_rows_counted_by_the_tree(halves):
     X, X_new, y, y_new = halves
-    tree = ConfidenceTreeClassifier(honest_share=0.4, random_state=0).fit(X, y)
-    audit = audit_splits(tree)
-    assert 0.3 * len(X) < audit.n_rows_ < 0.5 * len(X)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    assert tree.honest_counts_ is None
+    audit = audit_splits(tree.recount_leaves(X_new, y_new))
+    assert audit.n_rows_ == len(X_new)
     assert audit.splits_[0].verdict == "confirmed"
     np.testing.assert_array_equal(audit.counts_, tree.honest_counts_)
-    tree.recount_leaves(X_new, y_new)
-    assert audit_splits(tree).splits_ == audit_splits(tree, X_new, y_new).splits_
-    assert ConfidenceTreeClassifier().fit(X, y).honest_counts_ is None
+    assert audit.splits_ == audit_splits(tree, X_new, y_new).splits_
 
 
 # -- promises -----------------------------------------------------------------------
@@ -547,15 +546,14 @@ def test_unfitted_several_outputs_and_no_rows_kept():
     with pytest.raises(ValueError, match="one output. Got one with 2"):
         audit_splits(two, [[0.0]], [0])
     for tree in (stump(), ConfidenceTreeClassifier().fit([[0.0], [1.0]], [0, 1])):
-        with pytest.raises(ValueError, match="give new rows, or set honest_share"):
+        with pytest.raises(ValueError, match="give new rows, or call recount_leaves"):
             audit_splits(tree)
-    kept = ConfidenceTreeClassifier(honest_share=0.5).fit(
-        [[0.0], [1.0]] * 9, [0, 1] * 9
-    )
+    kept = ConfidenceTreeClassifier().fit([[0.0], [1.0]] * 9, [0, 1] * 9)
+    kept.recount_leaves([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="sample_weight needs X_new"):
         audit_splits(kept, sample_weight=[1])
     kept.recount_leaves([[0.0]], [0], sample_weight=[0.5])
-    with pytest.raises(ValueError, match="no whole numbers"):
+    with pytest.raises(ValueError, match="not whole numbers"):
         audit_splits(kept)
 
 

@@ -90,7 +90,6 @@ def test_values_without_bins(path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"honest_share": 0.2},
         {"leaf_memory": "rows"},
         {"leaf_prediction": "nb"},
         {"pruning": "c45"},

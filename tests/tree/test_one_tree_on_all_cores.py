@@ -62,7 +62,7 @@ def table(seed, n=300, n_classes=3, nominal=False, missing=False):
 
 
 def state(tree):
-    return pickle.dumps((tree.tree_, tree.honest_counts_, tree._model.resolved))
+    return pickle.dumps((tree.tree_, tree._model.resolved))
 
 
 def assert_same_for_all(tree, X, y, weight=None, jobs=JOBS):
@@ -85,7 +85,6 @@ def settings_of(draw):
         "max_features": draw(st.sampled_from([None, None, None, 2])),
         "splitter": draw(st.sampled_from(["best", "best", "best", "random"])),
         "nominal_splits": draw(st.sampled_from(["auto", "binary", "multiway"])),
-        "honest_share": draw(st.sampled_from([0.0, 0.0, 0.3])),
         "random_state": 0,
     }
 

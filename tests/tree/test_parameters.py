@@ -16,7 +16,6 @@ OTHER = {
         "pruning_confidence": 0.4,
         "shrinkage": 50.0,
         "lookahead": 3,
-        "honest_share": 0.3,
         "max_bins": 4,
         "sample_weight_kind": "relative",
     },

@@ -8,9 +8,8 @@ from ...bounds._base import BaseBound
 from ...tree import ConfidenceTreeClassifier
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
-# no row is kept back from all of them, as limits of a forest are its own; threads grow
-# other trees instead of sharing one.
-OFF = {"lookahead": 0, "honest_share": 0.0, "n_jobs": None}
+# threads grow other trees instead of sharing one.
+OFF = {"lookahead": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
     name for name in signature(ConfidenceTreeClassifier).parameters if name not in OFF
 )
