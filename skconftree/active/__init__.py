@@ -15,7 +15,6 @@ from ._uncertainty import (
     MarginSampling,
     RandomSampling,
 )
-from .ec2._done import EC2Done
 from .ec2._sampling import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
 from .lts._strategy import LTSSampling
@@ -45,7 +44,6 @@ __all__ = [
     "ConfTreeSampling",
     "ConsoleOracle",
     "DensitySampling",
-    "EC2Done",
     "EC2Sampling",
     "EntropySampling",
     "FixedUncertainty",

@@ -62,7 +62,6 @@ CLASSES = {
             "Budget",
             "ConfTreeSampling",
             "DensitySampling",
-            "EC2Done",
             "EC2Sampling",
             "EntropySampling",
             "FixedUncertainty",

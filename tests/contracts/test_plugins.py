@@ -20,7 +20,6 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.active import (
     Budget,
     DensitySampling,
-    EC2Done,
     RiskBelow,
     Split,
     SplitConfTree,
@@ -92,7 +91,7 @@ def test_strategy_of_a_stream_with_one_account(strategy):
 
 @pytest.mark.parametrize(
     "rule",
-    [Budget(20), EC2Done(), RiskBelow(0.1), RiskBelow(0.3, method="audit"), Stable()],
+    [Budget(20), RiskBelow(0.1), RiskBelow(0.3, method="audit"), Stable()],
 )
 def test_stopping_rule(rule):
     check_stopping_rule(rule)

@@ -71,7 +71,6 @@ class EC2Sampling(SamplingStrategy):
     See Also
     --------
     GBSSampling : Halves the weight of hypotheses, whatever their groups.
-    EC2Done : The stopping rule of EC2 trees, for labels.
     skconftree.bounds.ec2_score : The same score of tables of counts.
 
     Notes
