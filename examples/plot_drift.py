@@ -9,12 +9,18 @@ with a detector grows a second tree from a warning on, and swaps at the drift.
 import matplotlib.pyplot as plt
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal
+from skconftree.datasets import make_random_tree_stream
 from skconftree.inspection import PrequentialDisplay
 
 CHANGES = (10_000, 20_000)
-X, y = make_agrawal(
-    30_000, concept=[1, 4, 7], drift_at=CHANGES, perturbation=0.05, random_state=0
+X, y = make_random_tree_stream(
+    30_000,
+    n_leaves=10,
+    p_left=0.98,
+    p_right=0.02,
+    concept=[0, 1, 2],
+    drift_at=CHANGES,
+    random_state=0,
 )
 
 # %%

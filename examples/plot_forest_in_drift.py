@@ -12,9 +12,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal
+from skconftree.datasets import make_random_tree_stream
 
-X, y = make_agrawal(20_000, concept=[1, 4, 7, 10], perturbation=0.05, random_state=1)
+X, y = make_random_tree_stream(
+    20_000,
+    n_leaves=20,
+    p_left=0.95,
+    p_right=0.05,
+    concept=[0, 1, 2, 3],
+    random_state=1,
+)
 
 # %%
 # The adaptive forest trains each tree on every row about six times, watches each with

@@ -26,8 +26,7 @@ ROOMS = {"": skconftree} | {
 # What these give has no types: objects of libraries without, and a compiled kernel.
 OF_OTHERS = {
     *("cost_complexity_pruning_path", "decision_path", "to_frame", "to_sklearn"),
-    *("fetch_a9a", "fetch_airlines", "fetch_cod_rna", "fetch_covertype"),
-    *("fetch_electricity", "kernel", "model_after", "predict_one", "prune", "to_tree"),
+    *("kernel", "model_after", "predict_one", "prune", "to_tree"),
 }
 
 

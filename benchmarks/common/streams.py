@@ -4,15 +4,12 @@ import time
 
 import numpy as np
 
-from skconftree.datasets import (
-    make_agrawal,
-    make_random_rbf,
-    make_random_tree_stream,
-    make_sea,
-)
+from skconftree.datasets import make_random_tree_stream, make_sea
 
+from .agrawal import make_agrawal
 from .data import encoded
 from .peers import timed
+from .rbf import make_random_rbf
 
 REAL = {"electricity": "elec", "a9a": "a9a", "adult": "adult", "letter": "letter"}
 GENERATED = (

@@ -13,8 +13,8 @@ The parts:
   the pool. The other half is the test, with all rows of the class that the pool does
   not have, weighted so that they too are one in 1,001.
 
-Pools are made by `make_record_pairs`, 1,000,000 pairs of 50,000 people, 1,000 for each
-match; the paper's NCVoter has 10 million pairs, 420 for each match. Every model is
+Pools are made by `common.record_pairs`: 1,000,000 pairs of 50,000 people, 1,000 for
+each match; the paper's NCVoter has 10 million pairs, 420 for each match. Every model is
 judged by a second pool, of other people. CART and XG learn labels at random, all at
 once, XG+RS in rounds; XG+US is Learning To Sample with alpha = 0, XG+DS with infinity.
 While there are more groups than labels in a round, any alpha above 1.71 chooses as
@@ -30,6 +30,7 @@ from argparse import Namespace
 import numpy as np
 from common import options as command
 from common.data import encoded, folder_if_any, impute, load
+from common.record_pairs import make_record_pairs
 from common.runs import mean_and_error
 from common.timing import print_environment, write_json
 from sklearn.dummy import DummyRegressor
@@ -37,7 +38,6 @@ from sklearn.metrics import average_precision_score, f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree.active import LearningToSampleClassifier
-from skconftree.datasets import make_record_pairs
 
 ROUNDS, TREES = 10, 10
 PAPER = {  # NCVoter, Table II

@@ -14,11 +14,11 @@ made within the time; the large arrays and the slices are there beforehand.
 
 import pandas as pd
 from common import options as command
+from common.agrawal import make_agrawal
 from common.ratios import Results
 from common.timing import interleaved, median, print_environment
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal
 from skconftree.evaluation import OneByOne
 
 COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]

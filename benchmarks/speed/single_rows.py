@@ -16,6 +16,7 @@ from itertools import cycle
 import numpy as np
 import pandas as pd
 from common import options as command
+from common.agrawal import make_agrawal
 from common.ratios import Results
 from common.timing import interleaved, median, print_environment
 from sklearn.compose import make_column_transformer
@@ -26,7 +27,6 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal
 
 COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]
 COLUMNS += ["hvalue", "hyears", "loan"]

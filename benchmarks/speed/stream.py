@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from common import options as command
+from common.agrawal import make_agrawal
 from common.data import folder_if_any
 from common.peers import DEFAULTS, LOOSENED, Run, moa_tree, river_tree
 from common.ratios import Results
@@ -40,7 +41,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
-from skconftree.datasets import make_agrawal, make_random_tree_stream
+from skconftree.datasets import make_random_tree_stream
 
 PARTS = ("river", "moa", "predict", "one-row", "accuracy", "gap", "waiting")
 NOISY = {"n_features": 10, "n_leaves": 200, "p_left": 0.8, "p_right": 0.2}

@@ -15,15 +15,12 @@ from functools import partial
 
 import numpy as np
 from common import options as command
+from common.agrawal import make_agrawal
+from common.led import make_led
+from common.rbf import make_random_rbf
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.datasets import (
-    make_agrawal,
-    make_led,
-    make_random_rbf,
-    make_random_tree_stream,
-    make_sea,
-)
+from skconftree.datasets import make_random_tree_stream, make_sea
 
 from .detectors import detectors, drifts
 

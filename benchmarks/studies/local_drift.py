@@ -19,11 +19,12 @@ from functools import partial
 
 import numpy as np
 from common import options as command
+from common.agrawal import make_agrawal
 from common.data import data_folder, encoded
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal, make_random_tree_stream, make_sea
+from skconftree.datasets import make_random_tree_stream, make_sea
 
 PARTS = ("trees", "forests", "replaced")
 MOST_ROWS = 20_000  # of a table

@@ -24,9 +24,10 @@ class LocalRepair(VersionedState, BaseEstimator):
     Examples
     --------
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.datasets import make_agrawal
+    >>> from skconftree.datasets import make_random_tree_stream
     >>> from skconftree.drift import LocalRepair
-    >>> X, y = make_agrawal(20_000, concept=[1, 4], drift_at=[0.5], random_state=0)
+    >>> X, y = make_random_tree_stream(
+    ...     20_000, n_leaves=10, concept=[0, 1], drift_at=[0.5], random_state=0)
     >>> tree = ConfidenceTreeClassifier(drift=LocalRepair(delta=0.001))
     >>> tree.partial_fit(X, y, classes=[0, 1]).n_drifts_ > 0
     True

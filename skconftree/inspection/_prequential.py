@@ -59,9 +59,10 @@ class PrequentialDisplay:
     Examples
     --------
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.datasets import make_agrawal
+    >>> from skconftree.datasets import make_random_tree_stream
     >>> from skconftree.inspection import PrequentialDisplay
-    >>> X, y = make_agrawal(6000, concept=[1, 4], drift_at=[3000], random_state=0)
+    >>> X, y = make_random_tree_stream(
+    ...     6000, n_leaves=10, concept=[0, 1], drift_at=[3000], random_state=0)
     >>> models = {
     ...     "grows": ConfidenceTreeClassifier(),
     ...     "forgets": ConfidenceTreeClassifier(drift="ddm"),

@@ -31,7 +31,7 @@ import skconftree
 rooms = [skconftree.__name__]
 for found in pkgutil.walk_packages(skconftree.__path__, "skconftree."):
     # what is left out are programs, and what other packages are needed for
-    if found.name.rpartition(".")[2] not in {"__main__", "_fetch", "cythonize"}:
+    if found.name.rpartition(".")[2] not in {"__main__", "cythonize"}:
         importlib.import_module(found.name)
 assert "skconftree.tree.stream._grower" in sys.modules
 assert not sys._is_gil_enabled(), "an import has switched the global lock on"

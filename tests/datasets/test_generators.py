@@ -15,22 +15,14 @@ from skconftree import datasets
 from skconftree.datasets import (
     grid_concept_proba,
     grid_concept_risk,
-    make_agrawal,
     make_diced,
     make_grid_concept,
-    make_led,
-    make_random_rbf,
     make_random_tree_stream,
     make_sea,
 )
 
-GENERATORS = [
-    getattr(datasets, name)
-    for name in datasets.__all__
-    if name.startswith("make_") and name != "make_record_pairs"  # has two sizes
-]
-DRIFTING = [make_agrawal, make_led, make_random_rbf, make_random_tree_stream, make_sea]
-WITH_LABEL_NOISE = [make_agrawal, make_random_rbf, make_random_tree_stream, make_sea]
+GENERATORS = [getattr(datasets, n) for n in datasets.__all__ if n.startswith("make_")]
+DRIFTING = [make_random_tree_stream, make_sea]
 
 
 @pytest.mark.parametrize("make", GENERATORS)
@@ -54,7 +46,7 @@ def test_common(make):
             make(wrong)
 
 
-@pytest.mark.parametrize("make", WITH_LABEL_NOISE)
+@pytest.mark.parametrize("make", DRIFTING)
 def test_label_noise(make):
     clean = make(20_000, noise=0, random_state=0)
     noisy = make(20_000, noise=0.2, random_state=0)
@@ -63,7 +55,7 @@ def test_label_noise(make):
     assert rate == pytest.approx(0.2, abs=4 * math.sqrt(0.16 / 20_000))
 
 
-@pytest.mark.parametrize("make", [*WITH_LABEL_NOISE, make_led])
+@pytest.mark.parametrize("make", DRIFTING)
 @pytest.mark.parametrize("noise", [-0.1, 1.1, math.nan, "0.1"])
 def test_bad_noise(make, noise):
     with pytest.raises((ValueError, TypeError), match="noise"):
@@ -72,14 +64,14 @@ def test_bad_noise(make, noise):
 
 @pytest.mark.parametrize("make", DRIFTING)
 def test_concepts_change_where_they_should(make):
-    first, second = (1, 9) if make is make_agrawal else (0, 3)
+    first, second = 0, 3
     rows = {"n_samples": 4000, "random_state": 0}
     drifting = make(**rows, concept=[first, second, first], drift_at=[1000, 0.75])
     parts = [make(**rows, concept=one) for one in (first, second)]
     if make is not make_sea:  # four thresholds that differ little
         assert any((a != b).mean() > 0.01 for a, b in zip(*parts, strict=True))
     old = np.r_[0:1000, 3000:4000]
-    if make in (make_random_rbf, make_random_tree_stream):
+    if make is make_random_tree_stream:
         # Rows are drawn concept by concept: compare how well a model transfers.
         tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
         X, y = drifting
@@ -104,140 +96,6 @@ def test_sea(concept):
     assert X.max() <= 10
     # P(x1 + x2 <= t) = t^2 / 200 below 10.
     assert 1 - y.mean() == pytest.approx(threshold**2 / 200, abs=0.03)
-
-
-# -- Agrawal --------------------------------------------------------------------------
-
-
-def in_group_a(rule, row):
-    """Write the ten predicates out, one applicant at a time."""
-    salary, commission, age, elevel, _, _, hvalue, hyears, loan = map(float, row)
-    total = salary + commission
-    k = 1000
-    if rule == 1:
-        return age < 40 or age >= 60
-    if rule == 7:
-        return 0.67 * total - 0.2 * loan - 20 * k > 0
-    if rule == 8:
-        return 0.67 * total - 5 * k * elevel - 20 * k > 0
-    if rule == 9:
-        return 0.67 * total - 5 * k * elevel - 0.2 * loan - 10 * k > 0
-    if rule == 10:
-        equity = 0 if hyears < 20 else 0.1 * hvalue * (hyears - 20)
-        return 0.67 * total - 5 * k * elevel + 0.2 * equity - 10 * k > 0
-    if age < 40:
-        return {
-            2: 50 * k <= salary <= 100 * k,
-            3: elevel in (0, 1),
-            4: 25 * k <= salary <= 75 * k
-            if elevel in (0, 1)
-            else 50 * k <= salary <= 100 * k,
-            5: 100 * k <= loan <= 300 * k
-            if 50 * k <= salary <= 100 * k
-            else 200 * k <= loan <= 400 * k,
-            6: 50 * k <= total <= 100 * k,
-        }[rule]
-    if age < 60:
-        return {
-            2: 75 * k <= salary <= 125 * k,
-            3: elevel in (1, 2, 3),
-            4: 50 * k <= salary <= 100 * k
-            if elevel in (1, 2, 3)
-            else 75 * k <= salary <= 125 * k,
-            5: 200 * k <= loan <= 400 * k
-            if 75 * k <= salary <= 125 * k
-            else 300 * k <= loan <= 500 * k,
-            6: 75 * k <= total <= 125 * k,
-        }[rule]
-    return {
-        2: 25 * k <= salary <= 75 * k,
-        3: elevel in (2, 3, 4),
-        4: 50 * k <= salary <= 100 * k
-        if elevel in (2, 3, 4)
-        else 25 * k <= salary <= 75 * k,
-        5: 300 * k <= loan <= 500 * k
-        if 25 * k <= salary <= 75 * k
-        else 100 * k <= loan <= 300 * k,
-        6: 25 * k <= total <= 75 * k,
-    }[rule]
-
-
-@pytest.mark.parametrize("rule", range(1, 11))
-def test_agrawal_rules(rule):
-    X, y = make_agrawal(2000, concept=rule, random_state=rule)
-    want = [0 if in_group_a(rule, row) else 1 for row in X]
-    np.testing.assert_array_equal(y, want)
-    assert 0 < y.mean() < 1
-
-
-def test_agrawal_features():
-    X, _ = make_agrawal(20_000, random_state=0)
-    salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan = X.T
-    np.testing.assert_array_equal(commission == 0, salary >= 75_000)
-    assert commission[commission > 0].min() >= 10_000
-    assert set(elevel) == set(range(5))
-    assert set(car) == set(range(1, 21))
-    assert set(zipcode) == set(range(9))
-    assert set(hyears) == set(range(1, 31))
-    assert set(age) == set(range(20, 81))
-    ratio = hvalue / (9 - zipcode) / 100_000
-    assert ratio.min() == pytest.approx(0.5, abs=0.01)
-    assert ratio.max() == pytest.approx(1.5, abs=0.01)
-    for values, low, high in ((salary, 20_000, 150_000), (loan, 0, 500_000)):
-        assert low <= values.min() < values.max() <= high
-
-
-def test_agrawal_perturbation():
-    clean, y = make_agrawal(5000, random_state=0)
-    moved, still = make_agrawal(5000, perturbation=0.2, random_state=0)
-    np.testing.assert_array_equal(y, still)
-    np.testing.assert_array_equal(moved[:, [3, 4, 5]], clean[:, [3, 4, 5]])
-    for j, low, high in ((0, 20_000, 150_000), (2, 20, 80), (8, 0, 500_000)):
-        shift = np.abs(moved[:, j] - clean[:, j])
-        assert 0.09 * (high - low) < shift.max() <= 0.1001 * (high - low)
-        assert moved[:, j].min() >= low
-        assert moved[:, j].max() <= high
-    np.testing.assert_array_equal(moved[:, 1] == 0, clean[:, 1] == 0)
-    with pytest.raises(ValueError, match="perturbation"):
-        make_agrawal(perturbation=2)
-
-
-# -- LED ------------------------------------------------------------------------------
-
-
-def test_led_digits():
-    X, y = make_led(3000, random_state=0)
-    assert X.shape == (3000, 24)
-    shown = {digit: {tuple(row) for row in X[y == digit, :7]} for digit in range(10)}
-    lit = {digit: int(sum(next(iter(rows)))) for digit, rows in shown.items()}
-    assert all(len(rows) == 1 for rows in shown.values())
-    assert len(set.union(*shown.values())) == 10
-    assert [lit[digit] for digit in range(10)] == [6, 2, 5, 5, 4, 5, 6, 3, 7, 6]
-    assert np.abs(X[:, 7:].mean(axis=0) - 0.5).max() < 0.05
-
-
-def test_led_best_accuracy():
-    # The published 26 % of errors at 10 % noise, from the 2^7 possible displays.
-    digits = make_led(2000, n_irrelevant=0, random_state=0)
-    digits = np.array([digits[0][digits[1] == d][0] for d in range(10)])
-    displays = np.array([[b >> j & 1 for j in range(7)] for b in range(128)])
-    off = np.abs(displays[:, np.newaxis] - digits).sum(axis=2)
-    likelihood = 0.1**off * 0.9 ** (7 - off)
-    assert likelihood.max(axis=1).sum() / 10 == pytest.approx(0.74, abs=0.005)
-    X, y = make_led(50_000, n_irrelevant=0, noise=0.1, random_state=1)
-    best = likelihood[(X @ 2 ** np.arange(7)).astype(int)].argmax(axis=1)
-    assert np.mean(best == y) == pytest.approx(0.74, abs=0.01)
-
-
-def test_led_segments_change_places():
-    still = make_led(500, random_state=0)[0]
-    moved = make_led(500, concept=2, random_state=0)[0]
-    np.testing.assert_array_equal(moved[:, [7, 8]], still[:, [0, 1]])
-    np.testing.assert_array_equal(moved[:, [0, 1]], still[:, [7, 8]])
-    rest = [*range(2, 7), *range(9, 24)]
-    np.testing.assert_array_equal(moved[:, rest], still[:, rest])
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        make_led(concept=2, n_irrelevant=1)
 
 
 # -- random trees (C10) ---------------------------------------------------------------
@@ -297,12 +155,7 @@ def test_random_tree_classes():
         (make_random_tree_stream, {"n_classes": 1}, "n_classes"),
         (make_random_tree_stream, {"p_left": 1.5}, "p_left"),
         (make_random_tree_stream, {"p_right": -1}, "p_right"),
-        (make_random_rbf, {"n_centroids": 2, "n_classes": 3}, "n_centroids.*3.*Got 2"),
-        (make_random_rbf, {"speed": -1}, "speed"),
-        (make_random_rbf, {"speed": math.inf}, "speed must be finite"),
-        (make_random_rbf, {"speed": 1.7e308}, r"speed must be .* at most 1e\+100"),
         (make_sea, {"drift_width": 1e308}, "drift_width must be .* at most"),
-        (make_led, {"n_irrelevant": -1}, "n_irrelevant"),
         (make_diced, {"n_samples": 10}, "n_samples == 10, must be >= 11"),
         (make_grid_concept, {"depth": -1}, "depth"),
         (make_grid_concept, {"box": [0, 1]}, r"box.*Got \[0, 1\]"),
@@ -313,30 +166,6 @@ def test_random_tree_classes():
 def test_bad_parameters(make, params, words):
     with pytest.raises(ValueError, match=words):
         make(**params)
-
-
-# -- radial basis functions -----------------------------------------------------------
-
-
-def test_rbf():
-    X, y = make_random_rbf(
-        4000, n_features=3, n_classes=4, n_centroids=4, random_state=1
-    )
-    assert set(y) == set(range(4))
-    # One ball a class: its rows lie around one point.
-    means = np.array([X[y == c].mean(axis=0) for c in range(4)])
-    assert ((means > -0.1) & (means < 1.1)).all()
-    still, _ = make_random_rbf(4000, n_features=3, n_centroids=4, random_state=1)
-    moving, _ = make_random_rbf(
-        4000, n_features=3, n_centroids=4, speed=1e-3, random_state=1
-    )
-    assert np.abs(still[0] - moving[0]).max() < 1e-6
-    # Centres stay in the unit cube however far they have come.
-    gap = np.abs(still - moving).max(axis=1)
-    assert gap.max() <= 1 + 1e-6
-    assert gap[:1000:100].max() <= 1.0
-    step = np.linalg.norm(still[:50] - moving[:50], axis=1)
-    assert (step <= 1e-3 * np.arange(50) + 1e-6).all()
 
 
 # -- DICED (D5) -----------------------------------------------------------------------

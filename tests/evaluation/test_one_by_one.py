@@ -20,7 +20,7 @@ from skconftree import (
     NCMTreeClassifier,
     OASISClassifier,
 )
-from skconftree.datasets import make_agrawal
+from skconftree.datasets import make_sea
 from skconftree.evaluation import OneByOne
 
 NUMERIC = [NCMForestClassifier, NCMTreeClassifier, OASISClassifier]
@@ -31,12 +31,14 @@ NOMINAL = ["elevel", "car", "zipcode"]
 
 def people(n, seed=0):
     """Rows as a frame with texts in it, as dictionaries, and their labels."""
-    X, y = make_agrawal(n, concept=2, random_state=seed)
-    frame = pd.DataFrame(X.astype(float), columns=COLUMNS)
-    for name in NOMINAL:
-        codes = frame[name].astype(int)
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, len(COLUMNS))), columns=COLUMNS)
+    frame["age"] = rng.integers(20, 81, n).astype(float)
+    for name, k in zip(NOMINAL, (5, 20, 9), strict=True):
+        codes = rng.integers(0, k, n)
         frame[name] = pd.Series([f"{name} {one}" for one in codes], dtype="str")
-    return frame, frame.to_dict("records"), y.tolist()
+    y = (frame["salary"] > 0) & (frame["age"] > 30) | (frame["elevel"] == "elevel 0")
+    return frame, frame.to_dict("records"), y.astype(int).tolist()
 
 
 PEOPLE = people(60)[1:]
@@ -81,8 +83,8 @@ def test_a_tree_is_that_of_a_frame_of_the_same_rows(make, numbers_only):
 
 @pytest.mark.parametrize("make", NUMERIC)
 def test_models_of_numbers_are_those_of_an_array(make):
-    X, y = make_agrawal(200, random_state=0)
-    X = X[:, :3].astype(float)
+    X, y = make_sea(200, random_state=0)
+    X = X.astype(float)
     few = {"n_estimators": 10} if make is NCMForestClassifier else {}
     model = make(**few, random_state=0)
     one = OneByOne(clone(model), classes=[0, 1])

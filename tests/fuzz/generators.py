@@ -1,8 +1,4 @@
-"""Rows that are made up, and tables in files, which may be anything."""
-
-import gzip
-import tempfile
-from pathlib import Path
+"""Rows that are made up."""
 
 import numpy as np
 
@@ -15,19 +11,10 @@ WRONG = (ValueError, TypeError)
 LABEL_NOISE = [0.0, 0.3, 1.0, 1]
 # One of the values of each parameter is drawn, or its default.
 PARAMETERS = {
-    "make_agrawal": {"perturbation": [0.0, 0.5, 1], "noise": LABEL_NOISE},
     "make_diced": {"n_features": [1, 2, 50, 1000]},
     "make_grid_concept": {
         "depth": [0, 1, 6, 7, 100],
         "box": [None, [[0, 1], [0.2, 0.3]], [[0, 1e-300], [0.999999, 1]]],
-    },
-    "make_led": {"n_irrelevant": [0, 1, 7, 30], "noise": LABEL_NOISE},
-    "make_random_rbf": {
-        "n_features": [1, 3, 30],
-        "n_classes": [2, 5],
-        "n_centroids": [5, 50],
-        "speed": [0.0, 1e-3, 1e9, 1e100],
-        "noise": LABEL_NOISE,
     },
     "make_random_tree_stream": {
         "n_features": [1, 3, 30],
@@ -37,40 +24,24 @@ PARAMETERS = {
         "p_right": [0.0, 1, 0.5],
         "noise": LABEL_NOISE,
     },
-    "make_record_pairs": {
-        "imbalance": [0, 1.0, 100, 1e100],
-        "typos": [0, 0.3, 1.0],
-        "return_records": [True, False],
-    },
     "make_sea": {"noise": LABEL_NOISE},
 }
 CONCEPTS = {  # first and last
-    "make_agrawal": (1, 10),
-    "make_led": (0, 0),
-    "make_random_rbf": (0, 2**31 - 1),
     "make_random_tree_stream": (0, 2**31 - 1),
     "make_sea": (0, 3),
 }
 WIDTHS = [0, 1, 50.0, 1e9, 1e100]
-N_FEATURES = {"make_agrawal": 9, "make_sea": 3, "make_grid_concept": 2}
-N_FEATURES |= {"make_record_pairs": 10, "make_diced": 2, "make_random_rbf": 10}
+N_FEATURES = {"make_sea": 3, "make_grid_concept": 2, "make_diced": 2}
 N_FEATURES |= {"make_random_tree_stream": 5}
 ILLEGAL = {
     "n_samples": [0, -1, 2.5, "ten", None, 2**31],
     "noise": [-0.1, 1.1, np.nan, "some", None],
     "n_features": [0, 1.5, "x"],
-    "perturbation": [-1e-9, 2, np.nan],
     "depth": [-1, 101, 1.5],
     "box": [[[0, 1]], [[1, 0], [0, 1]], [[0, np.nan], [0, 1]], "box", 3],
-    "n_irrelevant": [-1, 0.5],
     "n_classes": [1, 0, 2.0],
-    "n_centroids": [0, 1],
     "n_leaves": [1, 2.5],
     "p_left": [-1, 1.5, np.nan],
-    "speed": [-1, np.nan, np.inf, 1e101, 10**400, "fast"],
-    "imbalance": [-1, np.nan, np.inf, 10**400],
-    "typos": [-0.5, 2, np.nan],
-    "return_records": [None, "yes"],
     "concept": [-1, 2**70, 1.5, [], "none", [[0]], None],
     "drift_at": [0, 1, -0.5, 1.5, [0.2, 0.1], "now", [None], np.nan],
     "drift_width": [-1, np.nan, np.inf, 1.7e308, 10**400, "wide"],
@@ -86,21 +57,16 @@ def make_rows(sequence):
     if name == "make_diced":
         n = max(n, 11)
     parameters = {"n_samples": n}
-    if name == "make_record_pairs":
-        n = max(n, 2)
-        parameters = {"n_entities": draw.one([40, 300]), "n_pairs": n}
     for one, values in PARAMETERS[name].items():
         if draw.chance(0.4):
             parameters[one] = draw.one(values)
     if name in CONCEPTS and draw.chance(0.7):
-        parameters |= _drift(draw, n, *_concepts(name, parameters))
+        parameters |= _drift(draw, n, *CONCEPTS[name])
     seed = draw.whole(0, 2**31)
     make = getattr(datasets, name)
-    X, y, *more = sequence.call(name, make, **parameters, random_state=seed)
+    X, y = sequence.call(name, make, **parameters, random_state=seed)
     d = parameters.get("n_features", N_FEATURES.get(name))
-    if name == "make_led":
-        d = 7 + parameters.get("n_irrelevant", 17)
-    k = 10 if name == "make_led" else parameters.get("n_classes", 2)
+    k = parameters.get("n_classes", 2)
     require(
         X.shape == (n, d) and X.dtype == np.float32 and np.isfinite(X).all(),
         f"{name}: rows",
@@ -111,26 +77,13 @@ def make_rows(sequence):
         f"{name}: labels",
     )
     again = make(**parameters, random_state=np.random.RandomState(seed))
-    require(
-        all(map(np.array_equal, again, (X, y, *more))), f"{name}: other rows of a seed"
-    )
-    if more:
-        records, pairs = more
-        require(
-            pairs.shape == (n, 2) and ((pairs >= 0) & (pairs < len(records))).all(),
-            "pairs of records",
-        )
+    require(all(map(np.array_equal, again, (X, y))), f"{name}: other rows of a seed")
     _wrongly(sequence, name, parameters)
     _on_a_grid(sequence)
 
 
 def _none(X):
     return np.zeros(len(X))
-
-
-def _concepts(name, parameters):
-    first, last = CONCEPTS[name]
-    return first, min(7, parameters.get("n_irrelevant", 17)) if not last else last
 
 
 def _drift(draw, n, first, last):
@@ -151,8 +104,6 @@ def _wrongly(sequence, name, parameters):
     known = {"n_samples", "random_state", *PARAMETERS[name]}
     if name in CONCEPTS:
         known |= {"concept", "drift_at", "drift_width"}
-    if name == "make_record_pairs":
-        known.remove("n_samples")
     one = draw.one(sorted(known & set(ILLEGAL)))
     given = {**parameters, one: draw.one(ILLEGAL[one])}
     if one == "drift_at":
@@ -192,61 +143,3 @@ def _on_a_grid(sequence):
     }
     which = draw.one(sorted(wrong))
     sequence.refused(f"grid: {which}", wrong[which], errors=WRONG)
-
-
-# -- tables in files ---------------------------------------------------------------
-
-SOURCES = {
-    "fetch_electricity": ("electricity", 8, "day"),
-    "fetch_covertype": ("covertype", 54, None),
-    "fetch_airlines": ("airlines", 7, "Airline"),
-    "fetch_cod_rna": ("cod-rna", 8, None),
-}
-CELLS = ("", "x", "1e999", "nan", '"', "1,2", "\x00", "é", "0x10", "1_000")
-
-
-def read_table(sequence):
-    """A file that is sound is read whole; any other is refused by its own error."""
-    draw = sequence.draw
-    loader = draw.one(sorted(SOURCES))
-    stem, d, nominal = SOURCES[loader]
-    names = [f"x{j}" for j in range(d - bool(nominal))]
-    n = draw.one([1, 2, 30])
-    cells = draw.rng.normal(size=(n, len(names))).round(3).astype(str)
-    labels = draw.rng.choice(draw.one([["1", "2"], ["UP", "DOWN"], ["+1", "-1"]]), n)
-    if nominal:
-        names.append(nominal)
-        days = draw.rng.choice(["3", "10", "nan", "x y"], n)
-        cells = np.column_stack([cells, days])
-    cells = np.column_stack([cells, labels]).astype(object)
-    names.append("target")
-    damage = draw.one(["none", "none", "cell", "header", "row", "bytes", "end"])
-    if damage == "cell":
-        cells[draw.whole(0, n - 1), draw.whole(0, d)] = draw.one(CELLS)
-    elif damage == "header":
-        names[draw.whole(0, d)] = draw.one(["", "target", "day", '"'])
-    lines = [",".join(names), *(",".join(row) for row in cells)]
-    if damage == "row":
-        lines[draw.whole(0, n)] = draw.one(["", "1,2", ",".join("1" * 200), '"'])
-    data = "\n".join(lines).encode()
-    zipped = draw.chance(0.5)
-    data = gzip.compress(data) if zipped else data
-    if damage == "bytes":
-        place = draw.whole(0, len(data) - 1)
-        data = data[:place] + draw.rng.bytes(3) + data[place + 3 :]
-    elif damage == "end":
-        data = data[: draw.whole(0, len(data) - 1)]
-    options = {"as_frame": draw.chance(0.3), "return_X_y": draw.chance(0.5)}
-    with tempfile.TemporaryDirectory() as folder:
-        suffix = ".csv.gz" if zipped else ".csv"
-        (Path(folder) / (stem + suffix)).write_bytes(data)
-        load = getattr(datasets, loader)
-        try:
-            found = sequence.call(loader, load, folder=folder, **options)
-        except (ValueError, OSError) as error:
-            require(damage != "none", f"{loader}: a sound file is refused", str(error))
-            return
-    X, y = found if options["return_X_y"] else (found.data, found.target)
-    require(X.shape[1] == d and len(X) == len(y), f"{loader}: shape")
-    require(damage != "none" or len(X) == n, f"{loader}: rows")
-    require((np.asarray(y) >= 0).all(), f"{loader}: labels")

@@ -8,11 +8,13 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.datasets import make_agrawal
+from skconftree.datasets import make_random_tree_stream
 from skconftree.evaluation import iter_prequential
 from skconftree.inspection import PrequentialDisplay
 
-X, Y = make_agrawal(3000, concept=[1, 4], drift_at=[1500], random_state=0)
+X, Y = make_random_tree_stream(
+    3000, n_leaves=8, p_left=1.0, p_right=0.0, concept=[0, 1], random_state=0
+)
 
 
 @pytest.fixture(autouse=True)

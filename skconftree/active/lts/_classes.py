@@ -126,9 +126,11 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
 
     Examples
     --------
+    >>> from sklearn.datasets import make_classification
     >>> from skconftree.active import LearningToSampleClassifier
-    >>> from skconftree.datasets import make_record_pairs
-    >>> X, y = make_record_pairs(2000, 20_000, imbalance=100, random_state=0)
+    >>> X, y = make_classification(
+    ...     20_000, n_features=10, n_informative=4, n_clusters_per_class=1,
+    ...     weights=[0.99], flip_y=0.0, class_sep=2.5, random_state=0)
     >>> def ask(rows, places):      # a person, a laboratory; here, the known labels
     ...     return y[places]
     >>> model = LearningToSampleClassifier(200, random_state=0).fit(X, ask)

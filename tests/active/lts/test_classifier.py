@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.effort import cases
+from reference.rare import make_rare
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
@@ -17,12 +18,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from skconftree.active import ActiveLearner, LearningToSampleClassifier, LTSSampling
 from skconftree.active.lts._sampling import assign_folds, fit_sampler
-from skconftree.datasets import make_record_pairs
 
 
 @pytest.fixture(scope="module")
 def pairs():
-    return make_record_pairs(1000, 10_000, imbalance=100, random_state=0)
+    return make_rare(10_000, 100, seed=0)
 
 
 class Watched:
@@ -526,7 +526,7 @@ def test_strategy_checks_its_parameters(pairs):
 def test_chosen_labels_are_better_than_random_ones(seed):
     from sklearn.metrics import f1_score
 
-    X, y = make_record_pairs(3000, 60_000, imbalance=600, random_state=seed)
+    X, y = make_rare(60_000, 100, seed, class_sep=1.5)
     chosen = LearningToSampleClassifier(150, random_state=seed).fit(X, y)
     rows = np.random.default_rng(seed).choice(len(y), 150, replace=False)
     random = LearningToSampleClassifier(1.0, random_state=seed).fit(X[rows], y[rows])

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, LeafRiskSampling, WeightedSampling
 from skconftree.active.pool import LeafSampling, SamplingStrategy
-from skconftree.datasets import make_agrawal
 
 LEAF_STRATEGIES = [
     LeafRiskSampling(gap=False),
@@ -199,8 +198,12 @@ def test_rows_that_are_no_choice(rows):
 
 def test_categories_that_come_late():
     """Rows whose category a node does not know lie there, and are asked for."""
-    table, y = make_agrawal(300, random_state=0)
-    frame = pd.DataFrame(np.asarray(table)).astype({3: "category", 4: "category"})
+    rng = np.random.default_rng(0)
+    table = np.column_stack(
+        [rng.normal(size=(300, 3)), rng.integers(0, 5, 300), rng.integers(1, 21, 300)]
+    )
+    y = (table[:, 0] > 0) ^ (table[:, 3] == 2)
+    frame = pd.DataFrame(table).astype({3: "category", 4: "category"})
     frame[5] = pd.Series(list("abcdef" * 50)).astype("category")
     tree = ConfidenceTreeClassifier(
         "gtest", delta=0.9, grace_period=1, leaf_memory="rows", random_state=0

@@ -1,17 +1,9 @@
 """Digits of a seven-segment display."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..utils._types import Indices, Seed
-from ._checks import check_count, check_share
-from ._concepts import concept_of_rows
+from skconftree.datasets._concepts import concept_of_rows
 
 # Segments of each digit: top, upper left, upper right, middle, lower left,
 # lower right, bottom.
@@ -33,15 +25,15 @@ SEGMENTS = np.array(
 
 
 def make_led(
-    n_samples: int = 1000,
+    n_samples=1000,
     *,
-    n_irrelevant: int = 17,
-    concept: int | Sequence[int] = 0,
-    drift_at: float | Sequence[Any] | None = None,
-    drift_width: float = 0,
-    noise: float = 0.0,
-    random_state: Seed = None,
-) -> tuple[NDArray[np.float32], Indices]:
+    n_irrelevant=17,
+    concept=0,
+    drift_at=None,
+    drift_width=0,
+    noise=0.0,
+    random_state=None,
+):
     """Make a stream of digits shown on a display with broken segments.
 
     Ten classes, seven binary features that show the digit, and irrelevant ones that
@@ -82,14 +74,11 @@ def make_led(
 
     Examples
     --------
-    >>> from skconftree.datasets import make_led
+    >>> from common.led import make_led
     >>> X, y = make_led(1000, random_state=0)
     >>> X[y == 1][0, :7]
     array([0., 0., 1., 0., 0., 1., 0.], dtype=float32)
     """
-    check_count("n_samples", n_samples)
-    check_count("n_irrelevant", n_irrelevant, 0)
-    check_share("noise", noise)
     rng = check_random_state(random_state)
     moved = concept_of_rows(
         n_samples,

@@ -1,17 +1,9 @@
 """Loan applicants after Agrawal et al."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..utils._types import Indices, Seed
-from ._checks import check_count, check_share
-from ._concepts import concept_of_rows, flip_labels
+from skconftree.datasets._concepts import concept_of_rows, flip_labels
 
 FEATURES = (
     "salary",
@@ -36,15 +28,15 @@ RANGES = {
 
 
 def make_agrawal(
-    n_samples: int = 1000,
+    n_samples=1000,
     *,
-    concept: int | Sequence[int] = 1,
-    drift_at: float | Sequence[Any] | None = None,
-    drift_width: float = 0,
-    perturbation: float = 0.0,
-    noise: float = 0.0,
-    random_state: Seed = None,
-) -> tuple[NDArray[np.float32], Indices]:
+    concept=1,
+    drift_at=None,
+    drift_width=0,
+    perturbation=0.0,
+    noise=0.0,
+    random_state=None,
+):
     """Make a stream of loan applicants, judged by one of ten rules.
 
     Nine features, six numeric (`salary`, `commission`, `age`, `hvalue`, `hyears`,
@@ -88,7 +80,7 @@ def make_agrawal(
 
     Examples
     --------
-    >>> from skconftree.datasets import make_agrawal
+    >>> from common.agrawal import make_agrawal
     >>> X, y = make_agrawal(1000, concept=1, random_state=0)
     >>> age = X[:, 2]
     >>> bool((y == ((age >= 40) & (age < 60))).all())
@@ -98,9 +90,6 @@ def make_agrawal(
 
     >>> X, y = make_agrawal(9000, concept=[1, 7, 1], random_state=0)
     """
-    check_count("n_samples", n_samples)
-    check_share("perturbation", perturbation)
-    check_share("noise", noise)
     rng = check_random_state(random_state)
     concepts = concept_of_rows(
         n_samples, concept, drift_at, drift_width, rng, first=1, last=10
