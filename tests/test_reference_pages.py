@@ -40,8 +40,10 @@ def members(cls):
         if not ours and name not in FROM_SCIKIT_LEARN:
             continue
         # the fields of a tuple or a dataclass are described in its docstring
-        if callable(member) or isinstance(
-            member, property | classmethod | staticmethod
+        if (
+            callable(member)
+            or isinstance(member, property | classmethod | staticmethod)
+            or hasattr(member, "__wrapped__")  # exists with some parameters only
         ):
             yield name
 

@@ -23,68 +23,57 @@ def number_of_threads(n_jobs):
     return backend.effective_n_jobs(default if n_jobs is None else n_jobs)
 
 
-cdef class Team:
-    """The calling thread and others, which exist only while `run` does.
+@cython.final
+cdef class Threads:
+    """The other threads of a team. All objects that they need are made beforehand."""
 
-    Python can run a signal handler between any two instructions of its own, but not
-    here, except within a part and while a lock is acquired, which the exception then
-    leaves free. Locks of `threading` and `concurrent.futures` are written in Python:
-    a handler that raises at the wrong moment leaves them acquired for ever.
-    """
-
-    cdef readonly intp_t n_threads
+    cdef object do, parts, process
+    cdef list errors            # of each thread, or None
+    cdef list starts            # locks, each released when its thread may take parts
+    cdef list ends              # and when it has done its parts
+    cdef bint is_over
 
     def __init__(self, intp_t n_threads):
-        self.n_threads = n_threads
+        self.process = os.getpid()
+        self.parts = deque()
+        self.errors = [None] * max(n_threads, 1)
+        self.starts = [allocate_lock() for _ in range(1, n_threads)]
+        self.ends = [allocate_lock() for _ in range(1, n_threads)]
+        for lock in self.starts + self.ends:
+            lock.acquire()
 
-    def run(self, do, intp_t n_parts):
-        """Do each of so many parts by ``do(thread, part)``, in ascending order.
+    cdef int start(self) except -1:
+        # Those that can be started do all parts.
+        cdef intp_t n_started = 0
+        try:
+            for start, end in zip(self.starts, self.ends):
+                start_new_thread(do_parts_in_thread, (self, n_started + 1, start, end))
+                n_started += 1
+        except (RuntimeError, MemoryError):
+            del self.starts[n_started:], self.ends[n_started:]
+        return 0
 
-        Threads have numbers, the calling one 0. They take a part whenever they are
-        free. The first error ends it: parts that nobody has taken are left out. It is
-        raised when all threads have ended, as is the first exception of a signal
-        handler: parts work in memory of the caller.
-        """
-        cdef Work work = Work(do, n_parts, min(self.n_threads, n_parts))
-        cdef intp_t n_started = work.start()
+    cdef object run(self, do, intp_t n_parts):
         cdef intp_t thread
-        process = os.getpid()
-        work.do_parts(0)
-        for thread in range(1, n_started + 1):
-            work.wait(thread, process)
-        for error in work.errors:
+        self.do = do
+        for thread in range(len(self.errors)):
+            self.errors[thread] = None
+        self.parts.extend(range(n_parts))
+        for lock in self.starts:
+            lock.release()
+        self.do_parts(0)
+        for lock in self.ends:
+            self.wait(lock)
+        self.do = None
+        for error in self.errors:
             if error is not None:
                 raise error
 
-
-@cython.final
-cdef class Work:
-    """What the threads of one call of `run` share. All objects are made beforehand."""
-
-    cdef object do, parts
-    cdef list errors            # of each thread, or None
-    cdef list ends              # a lock of each thread but the first, until it has ended
-
-    def __cinit__(self, do, intp_t n_parts, intp_t n_threads):
-        self.do = do
-        self.parts = deque(range(n_parts))
-        self.errors = [None] * max(n_threads, 1)
-        self.ends = [allocate_lock() for _ in range(1, n_threads)]
-        for end in self.ends:
-            end.acquire()
-
-    cdef intp_t start(self):
-        # Number of threads that were started. The others' parts are left to these.
-        cdef intp_t thread
-        for thread in range(1, len(self.ends) + 1):
-            try:
-                start_new_thread(do_parts_in_thread, (self, thread))
-            except (RuntimeError, MemoryError):
-                return thread - 1
-            except BaseException as error:      # of an audit hook
-                self.stop(0, error)
-                return thread - 1
-        return len(self.ends)
+    cdef void end(self) noexcept:
+        self.is_over = True
+        for lock in self.starts:
+            lock.release()
+        self.starts = []
 
     cdef int do_parts(self, intp_t thread) noexcept:
         while True:
@@ -102,24 +91,80 @@ cdef class Work:
         if self.errors[thread] is None:
             self.errors[thread] = error
 
-    cdef int wait(self, intp_t thread, process) except -1:
-        # Until another thread has ended, whatever signal handlers raise meanwhile.
+    cdef int wait(self, lock) except -1:
+        # Until another thread has done its parts, whatever signal handlers raise.
         has_ended = False
         while not has_ended:
-            if os.getpid() != process:
+            if os.getpid() != self.process:
                 raise RuntimeError(
                     "This process was forked, in a signal handler, while threads of "
                     "its parent were at work on a model. They do not exist here: use "
                     "a model that was loaded or fitted in this process."
                 )
             try:
-                has_ended = self.ends[thread - 1].acquire(timeout=PATIENCE)
+                has_ended = lock.acquire(timeout=PATIENCE)
             except BaseException as error:
                 self.stop(0, error)
         return 0
 
 
-def do_parts_in_thread(Work work not None, intp_t thread):
-    """Do parts in a thread of its own."""
-    work.do_parts(thread)
-    work.ends[thread - 1].release()
+def do_parts_in_thread(Threads threads not None, intp_t thread, start, end):
+    """Do parts in a thread of its own, whenever there are some."""
+    while True:
+        start.acquire()
+        if threads.is_over:
+            return
+        threads.do_parts(thread)
+        end.release()
+
+
+cdef class Team:
+    """The calling thread and others, which exist only while `run` does.
+
+    In a `with` block the other threads exist until its end: what they allocate comes
+    from the same heap in each `run`.
+
+    Python can run a signal handler between any two instructions of its own, but not
+    here, except within a part and while a lock is acquired, which the exception then
+    leaves free. Locks of `threading` and `concurrent.futures` are written in Python:
+    a handler that raises at the wrong moment leaves them acquired for ever.
+    """
+
+    cdef readonly intp_t n_threads
+    cdef Threads threads        # of the `with` block, or None
+
+    def __init__(self, intp_t n_threads):
+        self.n_threads = n_threads
+
+    def __enter__(self):
+        self.threads = Threads(self.n_threads)
+        self.threads.start()
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self._end()
+
+    def __del__(self):
+        self._end()
+
+    cdef void _end(self) noexcept:
+        if self.threads is not None:
+            self.threads.end()
+            self.threads = None
+
+    def run(self, do, intp_t n_parts):
+        """Do each of so many parts by ``do(thread, part)``, in ascending order.
+
+        Threads have numbers, the calling one 0. They take a part whenever they are
+        free. The first error ends it: parts that nobody has taken are left out. It is
+        raised when all threads have done their parts, as is the first exception of a
+        signal handler: parts work in memory of the caller.
+        """
+        if self.threads is not None:
+            return self.threads.run(do, n_parts)
+        cdef Threads threads = Threads(min(self.n_threads, n_parts))
+        try:
+            threads.start()
+            threads.run(do, n_parts)
+        finally:
+            threads.end()

@@ -453,7 +453,7 @@ class Remembering(Plain):
         (Eager(), "before the first question, but raised AttributeError"),
         (Ticking(), "must stop equal learners after as many labels"),
         (Keeping(), "what it remembers belongs into context.memory"),
-        (Meddling(), "must leave the learner as it is when it is asked"),
+        (Meddling(), "assignment destination is read-only"),
         (Greedy(), "Greedy.random_share must be between 0 and 1. Got 1.5"),
         (Unread(), "must refuse an impossible value of its parameter 'most'"),
         (Plain(most="20"), "Plain must say whether to stop"),

@@ -100,6 +100,7 @@ def grow_both(problem, bound, expected, criterion):
             bound=bound,
             criterion=criterion,
             class_weight=problem["class_weight"],
+            sample_weight_kind="frequency",
             pruning=None,
             shrinkage=0.0,  # which has a reference of its own, in test_shrinkage
             **problem["growth"],

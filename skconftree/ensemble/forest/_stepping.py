@@ -30,14 +30,15 @@ class Steps:
 
     def learn(self, rows, labels, weight, predicted):
         """Let all trees learn rows."""
-        for part, block in blocks(rows.X):
-            self._learn_block(
-                block,
-                labels[part],
-                None if weight is None else weight[part],
-                rows.finite,
-                None if predicted is None else predicted[part],
-            )
+        with self._team:
+            for part, block in blocks(rows.X):
+                self._learn_block(
+                    block,
+                    labels[part],
+                    None if weight is None else weight[part],
+                    rows.finite,
+                    None if predicted is None else predicted[part],
+                )
 
     def _learn_block(self, X, labels, weight, finite, predicted):
         model = self.model
