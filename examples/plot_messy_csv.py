@@ -33,7 +33,7 @@ folder = Path(tempfile.mkdtemp())
 
 def skconftree(*words):
     """Run the command, as a terminal does, and print what it says."""
-    command = [sys.executable, "-P", "-m", "skconftree._cli", *words]
+    command = [sys.executable, "-P", "-m", "skconftree", *words]
     told = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     print(told.stderr + told.stdout)
 
