@@ -44,7 +44,8 @@ def skconftree(*words):
 skconftree("customers.csv", "--target", "stays", "--rivals", "none", "--folds", "5")
 
 # %%
-# Labels in two cases are mended in the file, and the dates are told to be dates:
+# Labels in two cases are corrected in the file; `--dates` states the order of day and
+# month:
 
 text = (folder / "customers.csv").read_text().replace(";Yes\n", ";yes\n")
 (folder / "mended.csv").write_text(text)

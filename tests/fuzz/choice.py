@@ -123,7 +123,7 @@ BY_THEME = {
     "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},
     "rooms": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
-        **{"loaders": 0.5, "simulate": 0.5, "sampling": 1, "select": 1},
+        **{"simulate": 0.5, "sampling": 1, "select": 1},
     },
 }
 

@@ -1,5 +1,6 @@
 """Fits by several threads end, and give the tree of one thread."""
 
+import importlib.util
 import pickle
 import threading
 
@@ -44,11 +45,17 @@ def fit_mapped_file(model, table, folder):
 
 
 def fit_partitions(model, table, folder):
-    dask = pytest.importorskip("dask", reason="Dask is not installed")
-    dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
+    import dask
+    import dask.dataframe as dd
+
     with dask.config.set(scheduler="synchronous"):
         parts = dd.from_pandas(table.to_pandas(), npartitions=3)
         return large.fit(model, parts, target="label")
+
+
+ENGINES = [fit_memory, fit_file, fit_mapped_file]
+if importlib.util.find_spec("dask") and importlib.util.find_spec("pandas"):
+    ENGINES.append(fit_partitions)
 
 
 def numbers(seed):
@@ -60,7 +67,7 @@ def numbers(seed):
 @pytest.mark.parametrize(
     ("fit", "max_features", "bound"),
     crossed(
-        [fit_memory, fit_file, fit_mapped_file, fit_partitions],
+        ENGINES,
         [None, 2, 0.8],
         [None, "gtest"],
     ),
@@ -81,7 +88,7 @@ def test_trees_of_threads_in_every_engine(
         assert pickle.dumps(fitted.tree_) == expected
 
 
-@pytest.mark.parametrize("fit", [fit_memory, fit_file, fit_mapped_file, fit_partitions])
+@pytest.mark.parametrize("fit", ENGINES)
 @pytest.mark.parametrize("class_weight", [None, "balanced_subsample"])
 def test_forests_of_threads_in_every_engine(fit, class_weight, tmp_path):
     table = numbers(4)

@@ -351,7 +351,7 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 BEGINNING = """
-    import _thread, resource, signal
+    import _thread, resource, signal, time
     import numpy as np
     from skconftree import ConfidenceTreeClassifier
     rng = np.random.default_rng(0)
@@ -387,6 +387,10 @@ def test_ctrl_c_ends_a_fit_and_its_threads():
             except KeyboardInterrupt:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
             assert tree.tree_.node_count == n
+            for _ in range(500):  # they end a moment later
+                if _thread._count() == 0:
+                    break
+                time.sleep(0.01)
             assert _thread._count() == 0
         assert tree.fit(X, y).tree_.node_count > n
         """

@@ -252,8 +252,8 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         if budget < n_rounds:
             raise ValueError(
                 f"budget must be at least n_rounds={n_rounds}: each round needs a "
-                f"label. Got {self.budget!r}, which is {budget} label(s) for a pool of "
-                f"n_samples = {n_rows}."
+                f"label. Got {self.budget!r}, which is {budget} of {n_rows} rows "
+                f"(n_samples = {n_rows})."
             )
         least, more = divmod(int(budget), int(n_rounds))
         return [least + (t < more) for t in range(n_rounds)]

@@ -30,7 +30,7 @@ def write_parts(state):
     if isinstance(state.get("_budget"), Account):
         state["_budget"] = state["_budget"].__reduce__()[1:]
     running = state.get("_detector")
-    if running is not None:
+    if isinstance(running, Detector):
         kind = type(running).__name__
         written = write_detector(running)
         if type(written) is tuple and _kernel(kind, state) is not type(running):
