@@ -343,7 +343,8 @@ def test_partial_fit_of_a_forest(name):
         n = forest.n_rows_seen_
         stopped.add(n)
         assert n in (first, BOUNDARY, last)
-        named = re.findall(r"\d+", str(raised).rpartition("Trees [")[2].split("]")[0])
+        notes = "".join(getattr(raised, "__notes__", []))
+        named = re.findall(r"\d+", notes.rpartition("Trees [")[2].split("]")[0])
         for t, tree in enumerate(forest.estimators_):
             rows = tree.n_rows_seen_
             assert rows == n or (str(t) in named and first <= rows < n)
