@@ -1,9 +1,9 @@
 """What classifiers have that strategies and stopping rules need."""
 
-import warnings
-
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+
+from ..utils._warnings import warn
 
 WORDS = {
     "predict_proba": "predict_proba",
@@ -72,18 +72,16 @@ def _is_committee(final):
     return hasattr(final, "estimators_") or hasattr(final, "n_estimators")
 
 
-def warn_of_own_detector(estimator, stacklevel):
+def warn_of_own_detector(estimator):
     """Warn if a classifier is to look for drifts in rows that were chosen for it."""
     drift = getattr(final_step(estimator)[0], "drift", None)
     if drift not in (None, "auto"):
-        warnings.warn(
+        warn(
             f"The classifier looks for drifts by itself (drift={drift!r}), among rows "
             "whose labels were chosen to be asked for: it may find some that are none, "
             "and replace what it has learnt. Set its drift to None; a "
             "StreamActiveLearner(strategy='split', drift='ddm') looks among labels "
-            "that are asked for at random.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "that are asked for at random."
         )
 
 

@@ -1,10 +1,9 @@
 """Names of bounds: one row each."""
 
-import warnings
-
 from sklearn.base import clone
 
 from .._compat import InvalidParameterError
+from ..utils._warnings import warn
 from ._base import BaseBound
 from ._bayes_factor import BayesFactorBound
 from ._chi2 import Chi2Bound
@@ -31,15 +30,14 @@ BOUNDS: dict[str, type[BaseBound]] = {
 }
 
 
-def resolve_bound(bound, delta=None, *, stacklevel=1):
+def resolve_bound(bound, delta=None):
     """A private, checked copy of the bound that the user named or made, or None.
 
-    `delta` overrides the bound's own confidence parameter unless it is None;
-    `stacklevel` is that of a warning, from the caller's place.
+    `delta` overrides the bound's own confidence parameter unless it is None.
     """
     if bound is None:
         if delta is not None:
-            _warn_of_delta(delta, "without a bound", stacklevel + 1)
+            _warn_of_delta(delta, "without a bound")
         return None
     if isinstance(bound, str):
         if bound not in BOUNDS:
@@ -59,14 +57,12 @@ def resolve_bound(bound, delta=None, *, stacklevel=1):
         bound.set_params(**{bound.delta_parameter: delta})
     bound.check_parameters()
     if delta is not None and not bound.uses_delta:
-        _warn_of_delta(delta, f"with {bound!r}", stacklevel + 1)
+        _warn_of_delta(delta, f"with {bound!r}")
     return bound
 
 
-def _warn_of_delta(delta, where, stacklevel):
-    warnings.warn(
+def _warn_of_delta(delta, where):
+    warn(
         f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid gives "
-        "what goes together.",
-        UserWarning,
-        stacklevel=stacklevel + 1,
+        "what goes together."
     )

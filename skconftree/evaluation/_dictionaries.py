@@ -1,12 +1,12 @@
 """Rows that are dictionaries, and what columns they have."""
 
 import math
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..tables._records import Records
+from ..utils._warnings import warn
 
 
 class Dictionaries:
@@ -36,11 +36,9 @@ class Dictionaries:
         unknown = set().union(*rows) - names
         if unknown and not self.warned:
             self.warned = True
-            warnings.warn(
+            warn(
                 "Keys that came with none of the first rows are left out: "
-                f"{sorted(unknown, key=str)}.",
-                UserWarning,
-                stacklevel=2,
+                f"{sorted(unknown, key=str)}."
             )
         return table_of(rows, self.columns)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import struct
-import warnings
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from operator import itemgetter
@@ -30,6 +29,7 @@ from ..utils import (
 from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
+from ..utils._warnings import warn
 from ._dictionaries import (
     columns_in,
     columns_of_model,
@@ -299,10 +299,10 @@ class OneByOne(Lockable):
         try:
             values = self._take(x)
             if len(x) > len(values):
-                self._warn_of(x, stacklevel=5)
+                self._warn_of(x)
         except KeyError:
             values = [x.get(name) for name in self._names]
-            self._warn_of(x, stacklevel=5)
+            self._warn_of(x)
         except (TypeError, IndexError) as error:  # of a list, say
             raise TypeError(_refusal(x)) from error
         if self._pack is None:
@@ -316,15 +316,13 @@ class OneByOne(Lockable):
     def _records(self, numbers, values):
         return Records(self._names, self._feature_names, self._dtypes, numbers, values)
 
-    def _warn_of(self, x, stacklevel):
+    def _warn_of(self, x):
         unknown = x.keys() - set(self._names)
         if unknown and not self._warned:
             self._warned = True
-            warnings.warn(
+            warn(
                 "Keys that came with none of the first rows are left out: "
-                f"{sorted(unknown, key=str)}. Name them in columns to keep them.",
-                UserWarning,
-                stacklevel=stacklevel,
+                f"{sorted(unknown, key=str)}. Name them in columns to keep them."
             )
 
     # -- the first rows -----------------------------------------------------------
@@ -356,7 +354,7 @@ class OneByOne(Lockable):
         )
         vars(self).update(_columns=columns, _waiting=[], _fitted=True)
         self._prepare()
-        self._warn_of(x, stacklevel=4)
+        self._warn_of(x)
 
     # -- state --------------------------------------------------------------------
 

@@ -622,7 +622,7 @@ def audit_splits(
         counts = kept_counts(tree)
     else:
         counts = count_rows(tree, shape, X_new, y_new, sample_weight)
-        warn_of_training_rows(tree, counts, stacklevel=2)
+        warn_of_training_rows(tree, counts)
     return SplitAudit(
         tree,
         counts,

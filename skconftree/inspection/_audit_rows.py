@@ -1,7 +1,5 @@
 """Which way new rows go in a fitted tree, and how many of each class."""
 
-import warnings
-
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import is_classifier
@@ -9,7 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils import are_classes
+from ..utils import are_classes, warn
 
 MOST = 2.0**53  # up to which counts are exact
 SHOWN = 5  # values that a message names
@@ -258,15 +256,13 @@ def _is_missing(value):
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
-def warn_of_training_rows(estimator, counts, stacklevel):
+def warn_of_training_rows(estimator, counts):
     """Warn if the rows are as many, of each class in each node, as the tree's own."""
     own = own_counts(estimator)
     if len(counts) > 1 and own is not None and np.array_equal(own, counts):
-        warnings.warn(
+        warn(
             "In every node X_new has as many rows of each class as the tree itself: "
             "these seem to be its training rows. They chose the splits, so they "
             "confirm them whether they are real or not. An audit needs rows that had "
-            "no say.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "no say."
         )

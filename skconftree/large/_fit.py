@@ -128,11 +128,9 @@ def fit(
 @learns
 def _fit(estimator, parts, target, columns, temp_folder):
     # As the estimator's own fit does it.
-    growth = estimator._growth(stacklevel=4)
-    table = read_parts(
-        parts, target, columns, temp_folder, growth.request, stacklevel=4
-    )
-    return estimator._fit_table(growth, table, stacklevel=4)
+    growth = estimator._growth()
+    table = read_parts(parts, target, columns, temp_folder, growth.request)
+    return estimator._fit_table(growth, table)
 
 
 def _check_estimator(estimator):

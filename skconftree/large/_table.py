@@ -229,14 +229,14 @@ def _columns_at_once(team):
     return max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
 
 
-def read_parts(parts, target, columns, temp_folder, request, *, stacklevel):
+def read_parts(parts, target, columns, temp_folder, request):
     """Read a table in parts as `read_training` reads one in memory."""
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MOST_ROWS:
         raise ValueError(
             f"There are {parts.n_rows} rows; fit takes from 1 to {MOST_ROWS}."
         )
-    classes, y = _read_labels(parts, target, caller, stacklevel + 1)
+    classes, y = _read_labels(parts, target, caller)
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
     kept = positions = None
     if class_weight is not None and not class_weight.all():
@@ -246,7 +246,7 @@ def read_parts(parts, target, columns, temp_folder, request, *, stacklevel):
             raise ValueError("class_weight leaves no row with a positive weight.")
         positions = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     schema, categories = _read_columns(
-        parts, columns, categorical_features, kept, caller, stacklevel + 1
+        parts, columns, categorical_features, kept, caller
     )
     return PartedTable(
         parts,
@@ -263,12 +263,12 @@ def read_parts(parts, target, columns, temp_folder, request, *, stacklevel):
     )
 
 
-def _read_labels(parts, target, caller, stacklevel):
+def _read_labels(parts, target, caller):
     # Classes of all labels, and codes of 16 bits.
     found = list(parts.map(_Labels(parts.labels_of, caller), [target]))
     names = np.concatenate([names for names, _ in found])
     check_labels(np.repeat(names, 3), names)  # fewer are not classes by themselves
-    classes, codes = Classes.of(names, stacklevel=stacklevel + 1)
+    classes, codes = Classes.of(names)
     y = np.empty(parts.n_rows, dtype=np.uint16)
     start = code = 0
     for names, labels in found:
@@ -278,7 +278,7 @@ def _read_labels(parts, target, caller, stacklevel):
     return classes, y
 
 
-def _read_columns(parts, columns, categorical_features, kept, caller, stacklevel):
+def _read_columns(parts, columns, categorical_features, kept, caller):
     # What columns there are, and how many rows have each of their categories.
     empty = parts.empty(columns)
     is_nominal = nominal_columns(empty, categorical_features)
@@ -299,7 +299,6 @@ def _read_columns(parts, columns, categorical_features, kept, caller, stacklevel
             lambda j: categories.of(features, j),
             features,
             MAX_CATEGORIES,
-            stacklevel + 1,
         )
     features = categories.within_limits(features)
     return Schema(len(columns), names_of(empty), features), categories

@@ -116,7 +116,7 @@ class OASISModel:
         self.cloud.learn(self.scaled(X), y, weight, None)
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
-    def make_ready(self, call, stacklevel, resample, foresee):
+    def make_ready(self, call, resample, foresee):
         """Nothing can fail any more."""
 
     def learn(self, call, *, resample, foresee):

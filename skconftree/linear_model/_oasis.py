@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -27,6 +26,7 @@ from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
+from ..utils._warnings import warn
 from ._columns import read_doubles
 from ._model import OASISModel
 from ._questions import Questions, decide
@@ -228,7 +228,7 @@ class OASISClassifier(Questions, LearntClassifier):
                 "y has no label: fit does not know the classes. Give them to "
                 "partial_fit, which can learn unlabelled rows first."
             )
-        classes, _ = Classes.of(labels, stacklevel=3)
+        classes, _ = Classes.of(labels)
         model = OASISModel(rows.schema, classes, self._draw_seed())
         model.start(self._settings(alpha_gamma), rows.X if self.standardize else None)
         model.cloud.learn(
@@ -312,14 +312,14 @@ class OASISClassifier(Questions, LearntClassifier):
         grew = before is not None and before.grows
         if not grew:
             self._validate_params()
-        call = self._read_call(X, y, classes, sample_weight, stacklevel=3)
+        call = self._read_call(X, y, classes, sample_weight)
         n_moves = before.cloud.counts()["n_moves"] if grew else 0
         odds = learn(self, call, resample=bool(self.resample), foresee=foresee)
         if self._model.grows:
             self._warn_of_copies(n_moves)
         return None if odds is None else self.classes_[_choice(decide(odds))]
 
-    def _read_call(self, X, y, classes, sample_weight, stacklevel):
+    def _read_call(self, X, y, classes, sample_weight):
         model, caller = self._model, type(self).__name__
         if model is None and classes is None:
             raise ValueError(
@@ -337,7 +337,7 @@ class OASISClassifier(Questions, LearntClassifier):
                     "or another sign for no label."
                 )
         if model is None:
-            names = Classes.listed(classes, stacklevel=stacklevel + 1)
+            names = Classes.listed(classes)
         else:
             names = model.classes
             names.check(classes)
@@ -346,7 +346,7 @@ class OASISClassifier(Questions, LearntClassifier):
             weight = check_row_weights(sample_weight, rows.X)
         return Call(rows, _encoded(names, labels, known), names, weight)
 
-    def _started(self, call, stacklevel):
+    def _started(self, call):
         settings, before = self._settings(self._resolve_likelihood()), self._model
         if before is None:
             model = OASISModel(call.rows.schema, call.classes, self._draw_seed())
@@ -368,14 +368,12 @@ class OASISClassifier(Questions, LearntClassifier):
             return
         n_distinct = cloud.n_distinct()[moved].min()
         if n_distinct * FEWEST < cloud.n_particles:
-            warnings.warn(
+            warn(
                 f"Of the {cloud.n_particles} planes of this "
                 f"{type(self).__name__} {n_distinct} are different, the others are "
                 "copies: the rows leave hardly any plane that is likely. Take more "
                 "particles (n_particles), a prior of another scale, or smaller sample "
-                "weights.",
-                UserWarning,
-                stacklevel=4,
+                "weights."
             )
 
     def _resolve_likelihood(self):

@@ -1,10 +1,11 @@
 """Labels as users give them, without merging any."""
 
-import warnings
 from itertools import repeat
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+from ..utils._warnings import warn
 
 EXACT = 2.0**53  # up to here float64 tells whole numbers apart
 FEW = 20  # labels all of which may differ without a warning
@@ -129,15 +130,13 @@ def _flat(given):
         return []
 
 
-def warn_of_floats(classes, stacklevel):
+def warn_of_floats(classes):
     """Warn of classes that may stand for several labels."""
     if classes.dtype.kind == "f" and np.abs(classes).max(initial=0.0) >= EXACT:
-        warnings.warn(
+        warn(
             f"The labels are floats up to {np.abs(classes).max():.17g}, and beyond "
             "2**53 floats are the same for several whole numbers. Give labels as "
-            "integers or strings.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "integers or strings."
         )
 
 

@@ -36,10 +36,10 @@ class Classes:
         return len(self.names)
 
     @classmethod
-    def listed(cls, classes, *, stacklevel=1):
+    def listed(cls, classes):
         """Classes that a user lists, for rows to come."""
         names = unique_classes(classes)
-        warn_of_floats(names, stacklevel=stacklevel + 1)
+        warn_of_floats(names)
         if not 1 <= len(names) <= MAX_CLASSES:
             raise ValueError(
                 f"{len(names)} classes were given; from 1 to {MAX_CLASSES} are "
@@ -48,10 +48,10 @@ class Classes:
         return cls(names)
 
     @classmethod
-    def of(cls, y, *, stacklevel=1):
+    def of(cls, y):
         """Classes of the labels of a whole table."""
         names, codes = encode_labels(y)
-        warn_of_floats(names, stacklevel=stacklevel + 1)
+        warn_of_floats(names)
         if len(names) > MAX_CLASSES:
             raise ValueError(
                 f"y has {len(names)} classes; at most {MAX_CLASSES} are supported."
@@ -80,7 +80,7 @@ class Classes:
         if classes is not None:
             check_classes(self.names, classes)
 
-    def more(self, y, *, stacklevel=1):
+    def more(self, y):
         """These classes and those of further labels."""
         known, found = self.names, unique_classes(y)
         if _kind(known) != _kind(found):
@@ -95,7 +95,7 @@ class Classes:
                 f"No type of whole numbers holds the labels {found!r} together with "
                 f"the classes so far, {known!r}."
             )
-        return Classes.listed(np.unique(both), stacklevel=stacklevel + 1)
+        return Classes.listed(np.unique(both))
 
 
 def read_labels(y, X, caller):

@@ -31,13 +31,12 @@ class Call(NamedTuple):
     X_pool: np.ndarray | None = None
 
 
-def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
+def read_call(estimator, X, y, classes, sample_weight, X_pool):
     """Check and read what a tree or a forest is to learn.
 
     Its `_check_call(classes, X_pool)` raises if it cannot learn at all; X may be `Rows`
     that have been read.
     """
-    stacklevel += 1
     caller, model = type(estimator).__name__, estimator._model
     estimator._check_call(classes, X_pool)
     if model is None:
@@ -46,9 +45,8 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
             caller,
             estimator.categorical_features,
             in_order=True,
-            stacklevel=stacklevel,
         )
-        known, names = None, Classes.listed(classes, stacklevel=stacklevel)
+        known, names = None, Classes.listed(classes)
     else:
         rows = X if isinstance(X, Rows) else model.schema.more(X, caller)
         known, names = model.schema, model.classes
@@ -67,7 +65,6 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
             rows.X,
             estimator.sample_weight_kind,
             0.0 if model is None else model.weight_seen,
-            stacklevel=stacklevel,
         )
     if class_weight is not None and not class_weight.all():
         # a class of weight 0 is not learnt
@@ -84,17 +81,17 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
     return Call(rows, labels, names, weight, class_weight, X_pool)
 
 
-def learn(estimator, call, *, stacklevel=1, **options):
+def learn(estimator, call, **options):
     """Let an estimator learn what has been read; gives what the model's `learn` gives.
 
-    The estimator has a `_model` or None, and `_started(call, stacklevel)`, which makes
-    a model that learns: of no rows, or of the model there is. A model has `grows`,
-    whether it learns without being started again, `make_ready(call, stacklevel,
-    **options)`, which may still raise, and `learn(call, **options)`.
+    The estimator has a `_model` or None, and `_started(call)`, which makes a model
+    that learns: of no rows, or of the model there is. A model has `grows`, whether it
+    learns without being started again, `make_ready(call, **options)`, which may still
+    raise, and `learn(call, **options)`.
     """
     model = estimator._model
     if model is None or not model.grows:
-        model = estimator._started(call, stacklevel + 1)
-    model.make_ready(call, stacklevel + 1, **options)
+        model = estimator._started(call)
+    model.make_ready(call, **options)
     estimator._model = model
     return model.learn(call, **options)

@@ -42,9 +42,7 @@ class Schema(NamedTuple):
     # -- rows ---------------------------------------------------------------------
 
     @classmethod
-    def first(
-        cls, X, caller, categorical_features=None, *, in_order=False, stacklevel=1
-    ):
+    def first(cls, X, caller, categorical_features=None, *, in_order=False):
         """Read the first rows, which tell what columns there are.
 
         Categories get their codes in the order of the rows if `in_order`, else sorted.
@@ -76,7 +74,6 @@ class Schema(NamedTuple):
                     partial(_category_counts, rows, features),
                     features,
                     MAX_CATEGORIES,
-                    stacklevel + 1,
                 )
         return Rows(rows, finite, cls(rows.shape[1], names, features))
 

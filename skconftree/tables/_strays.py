@@ -1,8 +1,8 @@
 """Columns of strings most of which are numbers."""
 
-import warnings
-
 import numpy as np
+
+from ..utils._warnings import warn
 
 MOST_STRAYS = 0.1  # share of the values of such a column that are no numbers
 
@@ -16,7 +16,7 @@ def is_number(text):
     return True
 
 
-def warn_of_strays(table, counts_of, features, most, stacklevel):
+def warn_of_strays(table, counts_of, features, most):
     """Warn of columns that a stray word has made nominal.
 
     `counts_of` tells how many rows have each category of a column. Columns with more
@@ -38,11 +38,9 @@ def warn_of_strays(table, counts_of, features, most, stacklevel):
         strays = [categories[code] for code in np.flatnonzero(~of_number & ~missing)]
         shown = ", ".join(map(repr, strays[:3])) + (", ..." if len(strays) > 3 else "")
         name = table.name(j)
-        warnings.warn(
+        warn(
             f"Column {name} holds strings, so it is nominal with {len(categories)} "
             f"categories; but only {n_strays} of its {n_known} values are no numbers "
             f"({shown}). If they stand for missing values, {table.to_numbers(name)} "
-            f"makes a column of numbers of it; if not, {table.declaring} says so.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            f"makes a column of numbers of it; if not, {table.declaring} says so."
         )

@@ -34,7 +34,7 @@ def _named(name):
         ) from error
 
 
-def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
+def rows_with_weight(X, y, sample_weight, kind):
     """Validate the weights of a table and leave out the rows of weight 0.
 
     Returns X, y, the weights, and whether they were given as relative ones. These are
@@ -55,14 +55,14 @@ def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
     if relative:
         weight = _to_frequencies(weight)
     else:
-        _check_frequencies(weight, 0.0, stacklevel + 2)
+        _check_frequencies(weight, 0.0)
     if not weight.all():
         kept = weight > 0.0
         X, y, weight = take_rows(X, kept), y[kept], weight[kept]
     return X, y, weight, relative
 
 
-def stream_weights(sample_weight, X, kind, weight_seen, *, stacklevel):
+def stream_weights(sample_weight, X, kind, weight_seen):
     """Validate the weights of further rows, which are always frequencies.
 
     Whether all weights of a stream are whole numbers is not known before its end, so
@@ -76,11 +76,11 @@ def stream_weights(sample_weight, X, kind, weight_seen, *, stacklevel):
         )
     with _named("sample_weight"):
         weight = check_row_weights(sample_weight, X)
-    _check_frequencies(weight, weight_seen, stacklevel + 2)
+    _check_frequencies(weight, weight_seen)
     return weight
 
 
-def _check_frequencies(weight, weight_seen, stacklevel):
+def _check_frequencies(weight, weight_seen):
     if not weight.any():
         return
     positive = weight[weight > 0.0]
@@ -108,7 +108,6 @@ def _check_frequencies(weight, weight_seen, stacklevel):
             "support no split. If only the ratios of the weights matter (AdaBoost, "
             "importance weights), use fit with sample_weight_kind='relative', or with "
             "'auto' for weights that are not all whole numbers.",
-            stacklevel=stacklevel,
         )
 
 
@@ -124,7 +123,7 @@ def _to_frequencies(weight):
     return weight * (kept.sum() / np.square(kept).sum())
 
 
-def warn_of_no_split(n_rows, n_effective, stacklevel):
+def warn_of_no_split(n_rows, n_effective):
     """Say why a bound found no split in rows with relative weights."""
     warn_once_an_ensemble(
         "no split",
@@ -132,7 +131,6 @@ def warn_of_no_split(n_rows, n_effective, stacklevel):
         f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "
         "Boosting soon stops at such trees; a laxer 'delta' splits on less evidence, "
         "bound=None on none.",
-        stacklevel=stacklevel,
     )
 
 

@@ -428,8 +428,8 @@ class ConfidenceTreeClassifier(
 
     # -- learning -----------------------------------------------------------------
 
-    def _growth(self, stacklevel):
-        return TreeGrowth.of(self, stacklevel + 1)
+    def _growth(self):
+        return TreeGrowth.of(self)
 
     @learns
     def _answer_as(self, *said):
@@ -557,8 +557,8 @@ class ConfidenceTreeClassifier(
     def _learn(self, X, y, classes, sample_weight, X_pool, from_pool=None, tells=None):
         if from_pool is not None:
             X, from_pool = self._rows_from_pool(X, y, X_pool, from_pool)
-        call = read_call(self, X, y, classes, sample_weight, X_pool, stacklevel=3)
-        return learn(self, call, stacklevel=3, tells=tells, from_pool=from_pool)
+        call = read_call(self, X, y, classes, sample_weight, X_pool)
+        return learn(self, call, tells=tells, from_pool=from_pool)
 
     def _rows_from_pool(self, X, y, X_pool, places):
         # What is learnt instead of X, and the places as the grower wants them.
@@ -581,7 +581,7 @@ class ConfidenceTreeClassifier(
                 self._validate_params()
         check_stream(self, classes, X_pool)
 
-    def _started(self, call, stacklevel):
+    def _started(self, call):
         statement = None
         if self._model is None:
             caller = type(self).__name__
@@ -590,7 +590,6 @@ class ConfidenceTreeClassifier(
                 self.criterion,
                 self.delta,
                 caller,
-                stacklevel=stacklevel + 1,
             )
         return grow_on(self, self._model, call, statement, owner=self)
 

@@ -78,21 +78,19 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        growth = self._growth(stacklevel=3)
-        table = read_training(X, y, sample_weight, X_pool, growth.request, stacklevel=3)
-        return self._fit_table(growth, table, X, y, sample_weight, stacklevel=3)
+        growth = self._growth()
+        table = read_training(X, y, sample_weight, X_pool, growth.request)
+        return self._fit_table(growth, table, X, y, sample_weight)
 
-    def _growth(self, stacklevel):
+    def _growth(self):
         # The parameters that are resolved before a table is read, which say what is
         # read and grow the model from it.
         raise NotImplementedError
 
-    def _fit_table(
-        self, growth, table, X=None, y=None, sample_weight=None, *, stacklevel
-    ):
+    def _fit_table(self, growth, table, X=None, y=None, sample_weight=None):
         # Grow the model and take it over; callbacks are told of X and y.
         with telling(self, X, y, sample_weight) as told:
-            model = growth.grow(table, told, stacklevel + 1)
+            model = growth.grow(table, told)
             told.end(model)
         self._model = model
         return self

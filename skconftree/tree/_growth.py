@@ -38,7 +38,7 @@ class TreeGrowth(NamedTuple):
     pruning: object
 
     @classmethod
-    def of(cls, estimator, stacklevel):
+    def of(cls, estimator):
         """Resolve them, or raise."""
         request = TableRequest(
             type(estimator).__name__,
@@ -51,7 +51,6 @@ class TreeGrowth(NamedTuple):
             estimator.criterion,
             estimator.delta,
             request.caller,
-            stacklevel=stacklevel + 1,
         )
         defaults = tree_defaults(bound)
         pruning = resolve_pruning(
@@ -59,9 +58,8 @@ class TreeGrowth(NamedTuple):
         )
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
-    def grow(self, table, told, stacklevel):
+    def grow(self, table, told):
         """Grow the model of a tree from a table; callbacks are `told`."""
-        stacklevel += 1
         estimator, _, bound, criterion, defaults, pruning = self
         schema, total, n_rows = table.schema, table.total, len(table.y)
         settings = resolve_settings(
@@ -71,13 +69,13 @@ class TreeGrowth(NamedTuple):
             estimator, defaults, pruning, settings, schema, total, n_rows
         )
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
-        left_out = leave_out(table, stacklevel)
+        left_out = leave_out(table)
         lookahead = told.start_to_look(lookahead, n_rows * schema.n_features)
         plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0
         if estimator.max_bins is not None:
-            n_bins = number_of_bins(table, settings, estimator.max_bins, stacklevel)
+            n_bins = number_of_bins(table, settings, estimator.max_bins)
         team = team_for(table, estimator.n_jobs, lookahead)
         tree, taken_back = plan.grow(
             table.encode(settings, n_bins, team),
@@ -105,7 +103,7 @@ class TreeGrowth(NamedTuple):
             and tree.node_count == 1 < tree.n_classes
             and total < UNEVEN * n_rows
         ):
-            warn_of_no_split(n_rows, total, stacklevel=stacklevel + 1)
+            warn_of_no_split(n_rows, total)
         return model
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +18,7 @@ from ..tables._weights import stream_weights
 from ..utils import is_count
 from ..utils._lock import reads_argument
 from ..utils._types import Estimator, LabelsLike, Seed, TableLike
+from ..utils._warnings import warn
 from ._classes import ConfidenceTreeClassifier
 from ._real_rivals import real_rivals
 from .nodes._derived import sum_of_leaves
@@ -130,7 +130,6 @@ def imitate(
         n_rows,
         categorical_features,
         random_state,
-        stacklevel=3,
     )
 
 
@@ -143,10 +142,8 @@ def grow_imitation(
     n_rows,
     categorical_features,
     random_state,
-    *,
-    stacklevel,
 ):
-    """Do what `imitate` says; `stacklevel` is that of the caller of who is asked."""
+    """Do what `imitate` says."""
     classes = _check_classifier(classifier)
     _check_sizes(max_leaf_nodes, n_rows, classes)
     rng = check_random_state(random_state)
@@ -155,9 +152,7 @@ def grow_imitation(
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
-        weight = stream_weights(
-            sample_weight, codes, "frequency", 0.0, stacklevel=stacklevel
-        )
+        weight = stream_weights(sample_weight, codes, "frequency", 0.0)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row.")
     chosen, others = _draw(np.flatnonzero(weight), n_rows, rng)
@@ -181,11 +176,9 @@ def grow_imitation(
     n_made = 0 if n_rows is None else n_rows - n_real
     if n_made and can_make_up(X):
         if n_real < FEW:
-            warnings.warn(
+            warn(
                 f"X has only {write_rows(n_real)} to make up {n_made} others from. "
-                "Give more rows, which need no labels, or n_rows=None.",
-                UserWarning,
-                stacklevel=stacklevel,
+                "Give more rows, which need no labels, or n_rows=None."
             )
         nominal = schema.is_categorical
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal

@@ -143,9 +143,7 @@ class LeafLimits:
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
         if sample_weight is not None:
-            weight = stream_weights(
-                sample_weight, rows.X, "frequency", 0.0, stacklevel=3
-            )
+            weight = stream_weights(sample_weight, rows.X, "frequency", 0.0)
         self._model.recount(rows.X, labels, weight, rows.finite)
         return self
 

@@ -1,7 +1,6 @@
 """What a tree has learnt: the model behind the estimator."""
 
 import copy
-import warnings
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from ..drift._registry import name_of_detector
 from ..tables._sparse import in_blocks
 from ..utils import canonical
 from ..utils._lock import Lockable, learns, reads, share_lock
+from ..utils._warnings import warn
 from ._drifts import Drift
 from ._limits import count_rows
 from ._model_state import check_parts, read_parts
@@ -238,17 +238,15 @@ class TreeModel(Lockable):
                 f"learnt. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
             )
 
-    def make_ready(self, call, stacklevel, from_pool=None, **options):
+    def make_ready(self, call, from_pool=None, **options):
         """Make room for rows, so that learning them needs none that may be missing."""
         if from_pool is not None:
             _ = self.pool  # or there is none to learn from
         if self.honest_counts is not None:
-            warnings.warn(
+            warn(
                 "partial_fit lets the tree grow: the rows that recount_leaves has "
                 "counted for honest limits are discarded. Count rows again when it "
-                "has grown.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
+                "has grown."
             )
         if call.rows.schema.features is not None:
             self.grower.reserve_codes(call.rows.schema.most_categories)

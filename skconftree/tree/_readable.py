@@ -66,7 +66,7 @@ class ReadableTree:
         ('x3', [('x2 <= 2.45', 0.0)])
         """
         rows = self._rows(X).X
-        check_rivals(self, rivals, stacklevel=3)
+        check_rivals(self, rivals)
         return [
             explanation
             for _, block in blocks(rows)
@@ -239,7 +239,7 @@ class ReadableTree:
                 "A tree whose leaves predict by naive Bayes has no counterpart in "
                 "scikit-learn. Use leaf_prediction='majority'."
             )
-        warn_of_missing([self], stacklevel=2)
+        warn_of_missing([self])
         return to_sklearn(self)
 
     @names_class

@@ -13,10 +13,10 @@ from ._settings import GrowthSettings
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 
 
-def resolve_statement(bound, criterion, delta, caller, *, stacklevel=1):
+def resolve_statement(bound, criterion, delta, caller):
     """Resolve what decides a split, and what measures it."""
     given = bound
-    bound = resolve_bound(bound, delta, stacklevel=stacklevel + 1)
+    bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
     if bound is None:
         return bound, name or "gini"

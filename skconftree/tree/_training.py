@@ -1,6 +1,5 @@
 """What a fit is given: read, checked, weighed, and ready to grow trees from."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
 from ..tables._sparse import rows_at, take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
+from ..utils._warnings import warn
 
 
 class TableRequest(NamedTuple):
@@ -101,7 +101,7 @@ class TrainingTable(NamedTuple):
         )
 
 
-def number_of_bins(table, settings, max_bins, stacklevel):
+def number_of_bins(table, settings, max_bins):
     """Return how many bins a feature has; 0, with a warning, if each value counts."""
     if table.is_sparse:
         why = "X is sparse"
@@ -111,22 +111,16 @@ def number_of_bins(table, settings, max_bins, stacklevel):
         why = "the bound weighs the rows of X_pool"
     else:
         return max_bins
-    warnings.warn(
-        f"max_bins={max_bins} has no effect: {why}, and every value is examined.",
-        UserWarning,
-        stacklevel=stacklevel + 1,
-    )
+    warn(f"max_bins={max_bins} has no effect: {why}, and every value is examined.")
     return 0
 
 
-def read_training(X, y, sample_weight, X_pool, request, *, stacklevel):
+def read_training(X, y, sample_weight, X_pool, request):
     """Read and check what a user gives to `fit`; the `request` is a `TableRequest`."""
     caller, categorical_features, class_weight, sample_weight_kind, known = request
     known_schema, known_classes = (None, None) if known is None else known
     if known is None:
-        X, finite, schema = Schema.first(
-            X, caller, categorical_features, stacklevel=stacklevel + 1
-        )
+        X, finite, schema = Schema.first(X, caller, categorical_features)
     else:
         X, finite, schema = known_schema.more(X, caller)
     y = read_classes(y, X, caller)
@@ -136,10 +130,9 @@ def read_training(X, y, sample_weight, X_pool, request, *, stacklevel):
         np.arange(n_given),
         sample_weight,
         sample_weight_kind,
-        stacklevel=stacklevel + 1,
     )
     y = y if len(places) == n_given else y[places]
-    classes, y = Classes.of(y, stacklevel=stacklevel + 1)
+    classes, y = Classes.of(y)
     if known is not None and not np.array_equal(classes.names, known_classes.names):
         raise ValueError(
             f"y has the classes {classes.names!r}, and the trees there are know "
@@ -176,7 +169,7 @@ def read_training(X, y, sample_weight, X_pool, request, *, stacklevel):
     )
 
 
-def leave_out(table, stacklevel):
+def leave_out(table):
     """Find the columns that would tell the rows apart and say nothing of others."""
     features = table.schema.features
     if features is None:
@@ -193,10 +186,8 @@ def leave_out(table, stacklevel):
             if look_like_dates(categories[j])
         ]
         hint = f" Dates seem to be in {', '.join(dated)}. {DATES}" if dated else ""
-        warnings.warn(
+        warn(
             f"No test asks for {columns} {named}: more than half of the rows have "
-            f"a category of their own there, which no new row has.{hint}",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            f"a category of their own there, which no new row has.{hint}"
         )
     return left_out

@@ -25,6 +25,7 @@ from ._files import replacing, temporary_name, write_text
 from ._lock import reads_argument
 from ._markup import escape
 from ._unchanged import unchanged_on_error
+from ._warnings import warn
 
 __all__ = [
     "NO_DEFAULT",
@@ -47,6 +48,7 @@ __all__ = [
     "temporary_name",
     "to_json",
     "unchanged_on_error",
+    "warn",
     "with_default_parameters",
     "with_version",
     "without_version",

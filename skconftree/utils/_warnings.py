@@ -1,6 +1,6 @@
-"""Warnings that are said once: by an ensemble, not by each member, or by a model.
+"""Warnings at the line of the user, also said once by an ensemble or a model only.
 
-Python's own "once a place" does not hold here: scikit-learn enters
+Python's own "once a place" does not hold for these: scikit-learn enters
 `warnings.catch_warnings` while it checks a table, upon which Python forgets what was
 said.
 """
@@ -10,36 +10,45 @@ import warnings
 from weakref import WeakKeyDictionary
 
 _said = WeakKeyDictionary()  # ensemble, or other owner -> topics
-OURS = ("skconftree", "sklearn")
+PASSED_OVER = ("skconftree", "sklearn", "joblib")
+
+
+def warn(message, category=UserWarning):
+    """Warn at the first line on the stack that is not of this package.
+
+    Lines of scikit-learn and joblib are passed over too: they are between a user and
+    this package if a decorator, a pipeline or a search calls it. From Python 3.12 on
+    `warnings.warn` has `skip_file_prefixes` for this.
+    """
+    level, frame = 1, sys._getframe()
+    while frame is not None and _package(frame) in PASSED_OVER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(frame):
+    return frame.f_globals.get("__name__", "").partition(".")[0]
 
 
 def warn_once(owner, topic, message):
-    """Warn at the line that called this package, unless `owner` has said it before."""
+    """Warn, unless `owner` has said it before."""
     said = _said.setdefault(owner, set())
-    if topic in said:
-        return
-    said.add(topic)
-    level, frame = 2, sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").split(".")[0] not in OURS:
-            break
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    if topic not in said:
+        said.add(topic)
+        warn(message)
 
 
-def warn_once_an_ensemble(topic, message, *, stacklevel):
+def warn_once_an_ensemble(topic, message):
     """Warn, unless the ensemble whose member is being fitted has said it before.
 
     A member does not know its ensemble, which only the callers of its `fit` name: they
     are asked here alone, where a warning is due.
     """
     ensemble = _ensemble_in_fit()
-    if ensemble is not None:
-        said = _said.setdefault(ensemble, set())
-        if topic in said:
-            return
-        said.add(topic)
-    warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    if ensemble is None:
+        warn(message)
+    else:
+        warn_once(ensemble, topic, message)
 
 
 def _ensemble_in_fit():

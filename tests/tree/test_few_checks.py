@@ -131,7 +131,7 @@ def test_labels_that_are_not_looked_at_are_classes(n_rows, n_classes, kind):
 
 def read(X, y):
     request = TableRequest("Tree", "from_dtype", None, "frequency")
-    return read_training(X, y, None, None, request, stacklevel=1)
+    return read_training(X, y, None, None, request)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...utils._lock import learns, names_class, reads
 from ...utils._types import Floats, Indices, Stops
+from ...utils._warnings import warn
 from .._aside import settled
 from .._estimators import needs_of
 from .._registry import STRATEGIES
@@ -270,11 +270,9 @@ class Asking:
         share = largest_share(rules)
         n_open = int((self._codes < 0).sum())
         if budget is not None and budget > n_open:
-            warnings.warn(
+            warn(
                 f"The budget of {budget} labels is above the {n_open} rows without a "
-                "label.",
-                UserWarning,
-                stacklevel=2,
+                "label."
             )
         left = n_open if budget is None else min(int(budget), n_open)
         asked = np.zeros(self._pool.n_rows, dtype=bool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -26,6 +25,7 @@ from ...utils._available import absence
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
+from ...utils._warnings import warn
 from .._aside import settled
 from .._estimators import (
     has_leaves,
@@ -265,7 +265,7 @@ class ActiveLearner(
             {name: make() for name, make in STRATEGIES.items()},
         )
         if self.refit is False:
-            warn_of_own_detector(self.estimator, 3)
+            warn_of_own_detector(self.estimator)
         if self.tie_break == "leaf" and not has_leaves(self.estimator):
             raise InvalidParameterError(
                 "The 'tie_break' parameter of ActiveLearner can be 'leaf' only with a "
@@ -357,11 +357,9 @@ class ActiveLearner(
             return
         others = sorted(set(rows.tolist()) - set(self._asked.tolist()))
         if others:
-            warnings.warn(
+            warn(
                 f"Row {others[0]} was not asked for. Its label is learnt all the same; "
-                "give labels to the rows that query() returned, in their order.",
-                UserWarning,
-                stacklevel=3,
+                "give labels to the rows that query() returned, in their order."
             )
 
     @learns

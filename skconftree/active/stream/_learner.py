@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -29,6 +28,7 @@ from ...utils._available import absence
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
+from ...utils._warnings import warn
 from .._aside import settled
 from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
 from .._rows import take
@@ -200,7 +200,7 @@ class StreamActiveLearner(
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
         if not isinstance(strategy, RandomStream):
-            warn_of_own_detector(self.estimator, 4)
+            warn_of_own_detector(self.estimator)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         window = 100 if self.budget_estimate == "windowed" else 0
         classes = None if self.classes is None else unique_classes(self.classes)
@@ -240,11 +240,9 @@ class StreamActiveLearner(
         if self._learns_unlabeled:
             other._check_rows(X)
         if len(other._pending):
-            warnings.warn(
+            warn(
                 f"{len(other._pending)} labels that were asked for have not been given "
-                "to teach(). They stay charged.",
-                UserWarning,
-                stacklevel=2,
+                "to teach(). They stay charged."
             )
         other._copy_counts()
         if not self._learns_unlabeled:
@@ -367,11 +365,9 @@ class StreamActiveLearner(
         branch = other._pending
         if len(branch) != len(y):
             if len(y):
-                warnings.warn(
+                warn(
                     f"teach() got {len(y)} labels where {len(branch)} had been "
-                    "asked for. They are learnt, but tell nothing of a drift.",
-                    UserWarning,
-                    stacklevel=2,
+                    "asked for. They are learnt, but tell nothing of a drift."
                 )
             branch = np.zeros(len(y), dtype=bool)
         if len(y) and self._learns_in_place():

@@ -335,8 +335,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     # -- learning -----------------------------------------------------------------
 
-    def _growth(self, stacklevel):
-        return ForestGrowth.of(self, stacklevel + 1)
+    def _growth(self):
+        return ForestGrowth.of(self)
 
     @available_if(check_can_stream)
     def partial_fit(
@@ -447,11 +447,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, tells):
-        call = read_call(self, X, y, classes, sample_weight, X_pool, stacklevel=3)
+        call = read_call(self, X, y, classes, sample_weight, X_pool)
         return learn(
             self,
             call,
-            stacklevel=3,
             tells=tells,
             rate=self.online_rate if self.bootstrap else None,
             weighs_votes=self.vote == "accuracy",
@@ -476,5 +475,5 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
                     f"Got {self.max_bytes} instead."
                 )
 
-    def _started(self, call, stacklevel):
-        return grow_forest_on(self, call, stacklevel + 1)
+    def _started(self, call):
+        return grow_forest_on(self, call)

@@ -1,6 +1,5 @@
 """From what a forest is given to its model."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from ...tree._resolve import (
 )
 from ...tree._training import TableRequest, leave_out, number_of_bins
 from ...tree.pruning._registry import resolve_pruning
+from ...utils._warnings import warn
 from .._bootstrap import tree_seed
 from ._model import ForestModel, OutOfBag
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
@@ -41,11 +41,11 @@ class ForestGrowth(NamedTuple):
     prunings: list
 
     @classmethod
-    def of(cls, forest, stacklevel):
+    def of(cls, forest):
         """Resolve them, or raise."""
-        kept = trees_to_keep(forest, stacklevel + 1)
+        kept = trees_to_keep(forest)
         parameters = tree_parameters(forest)
-        statements = _statements(forest, parameters, stacklevel + 1)
+        statements = _statements(forest, parameters)
         prunings = [
             resolve_pruning(
                 forest.pruning, forest.pruning_confidence, tree_defaults(bound)
@@ -62,13 +62,12 @@ class ForestGrowth(NamedTuple):
         )
         return cls(forest, request, kept, parameters, statements, prunings)
 
-    def grow(self, table, told, stacklevel):
+    def grow(self, table, told):
         """Grow the model of a forest from a table; callbacks are `told`."""
-        stacklevel += 1
         forest, _, kept, parameters, statements, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if kept else _draw_seed(forest)
-        left_out = leave_out(table, stacklevel)
+        left_out = leave_out(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
@@ -87,9 +86,7 @@ class ForestGrowth(NamedTuple):
             if with_pool not in tables:
                 n_bins = 0
                 if forest.max_bins is not None:
-                    n_bins = number_of_bins(
-                        table, settings, forest.max_bins, stacklevel
-                    )
+                    n_bins = number_of_bins(table, settings, forest.max_bins)
                 tables[with_pool] = SharedTable(sample, settings, n_bins)
             shrinkage = resolve_shrinkage(forest.shrinkage, tree_defaults(bound))
             plan = Plan(settings, pruning, shrinkage, left_out=left_out)
@@ -133,9 +130,7 @@ class ForestGrowth(NamedTuple):
         )
         model = model_of(grown)
         if forest.oob_score:
-            model.out_of_bag = _out_of_bag(
-                forest, model, table, order, sample.X, stacklevel
-            )
+            model.out_of_bag = _out_of_bag(forest, model, table, order, sample.X)
         return model
 
 
@@ -186,16 +181,14 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
     )
 
 
-def _out_of_bag(forest, model, table, order, X, stacklevel):
+def _out_of_bag(forest, model, table, order, X):
     proba = out_of_bag_proba(forest, model, X, table.finite)
     proba = proba[order.group_of_rows()]
     n_unknown = np.count_nonzero(np.isnan(proba[:, 0]))
     if n_unknown:
-        warnings.warn(
+        warn(
             f"{n_unknown} of {len(table.y)} rows are in the samples of "
-            "all trees and have no out-of-bag prediction. Grow more trees.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "all trees and have no out-of-bag prediction. Grow more trees."
         )
     classes = table.classes.names
     of_given = np.full((table.n_given, len(classes)), np.nan)
@@ -204,12 +197,12 @@ def _out_of_bag(forest, model, table, order, X, stacklevel):
     return OutOfBag(score, of_given)
 
 
-def grow_forest_on(forest, call, stacklevel):
+def grow_forest_on(forest, call):
     """Make the model of a forest that learns row by row."""
     before = forest._model
     if before is None:
         seed, parameters = _draw_seed(forest), tree_parameters(forest)
-        statements = _statements(forest, parameters, stacklevel + 1)
+        statements = _statements(forest, parameters)
         trees, n_rows = [None] * forest.n_estimators, 0
     else:
         seed, parameters, trees = before.seed, before.parameters, before.trees
@@ -258,10 +251,10 @@ def grow_forest_on(forest, call, stacklevel):
     )
 
 
-def _statements(forest, parameters, stacklevel):
+def _statements(forest, parameters):
     # For each bound in turn what decides a split, and what measures it.
     statements = []
     for one in parameters:
         given = one["bound"], forest.criterion, forest.delta, type(forest).__name__
-        statements.append(resolve_statement(*given, stacklevel=stacklevel + 1))
+        statements.append(resolve_statement(*given))
     return statements

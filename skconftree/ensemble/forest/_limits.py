@@ -1,11 +1,10 @@
 """Limits of a forest's probabilities, from how often each tree has seen each row."""
 
-import warnings
-
 import numpy as np
 from scipy.special import ndtri
 
 from ...tree.nodes._apply import find_leaves
+from ...utils._warnings import warn
 
 TREES = 32  # whose samples are held at a time
 ROWS = 4096  # that are predicted at a time
@@ -53,13 +52,11 @@ def limits_of_votes(model, rows, confidence_level):
         )
         out[part] = np.stack([mean - radius, mean + radius], axis=-1)
     if 10 * n_spent > n_differing:
-        warnings.warn(
+        warn(
             f"{n_spent} of {n_differing} probabilities about which the trees "
             f"differ have limits without width, as {n_trees} trees are too few to "
             "tell their variance from that of drawing samples. Set n_estimators "
-            "higher.",
-            UserWarning,
-            stacklevel=3,
+            "higher."
         )
     return np.clip(out, 0.0, 1.0, out=out)
 

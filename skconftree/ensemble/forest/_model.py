@@ -187,7 +187,7 @@ class ForestModel:
 
     # -- learning -----------------------------------------------------------------
 
-    def make_ready(self, call, stacklevel, **options):
+    def make_ready(self, call, **options):
         """Make room for the categories of rows that are to be learnt."""
         if call.rows.schema.features is not None:
             for tree in self.trees:

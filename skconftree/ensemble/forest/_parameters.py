@@ -1,11 +1,11 @@
 """What the parameters of a forest mean for each of its trees."""
 
-import warnings
 from inspect import signature
 
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
 from ...tree import ConfidenceTreeClassifier
+from ...utils._warnings import warn
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
 # threads grow other trees instead of sharing one.
@@ -15,7 +15,7 @@ TREE_PARAMETERS = tuple(
 )
 
 
-def trees_to_keep(forest, stacklevel):
+def trees_to_keep(forest):
     """Check that parameters of `fit` go together, and find the trees that stay."""
     if not forest.bootstrap and forest.max_samples is not None:
         raise InvalidParameterError(
@@ -43,11 +43,9 @@ def trees_to_keep(forest, stacklevel):
             f"there are, with warm_start=True. Got {forest.n_estimators}."
         )
     if forest.n_estimators == len(kept):
-        warnings.warn(
+        warn(
             "fit with warm_start=True grew no tree, as n_estimators is the number "
-            "of trees there are.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "of trees there are."
         )
     return kept
 

@@ -165,7 +165,7 @@ class ForestPrediction(VotingForest):
                 "A forest whose trees vote by their accuracy has no counterpart in "
                 "scikit-learn. Use vote='mean'."
             )
-        warn_of_missing(model.estimators, stacklevel=2)
+        warn_of_missing(model.estimators)
         criteria = {tree.resolved.criterion for tree in model.trees}
         parameters = {
             "max_depth": self.max_depth,
@@ -302,7 +302,6 @@ class ForestPrediction(VotingForest):
             n_rows,
             self.categorical_features,
             random_state,
-            stacklevel=3,
         )
 
     @property

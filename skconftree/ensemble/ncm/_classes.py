@@ -89,7 +89,7 @@ class NCMEstimator(LearntClassifier):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        call = self._read(X, y, None, stacklevel=3)
+        call = self._read(X, y, None)
         self._model = self._start(resolve_plan(self), call)
         return self
 
@@ -120,23 +120,23 @@ class NCMEstimator(LearntClassifier):
             If the input or a parameter is invalid; nothing is learnt then.
         """
         self._validate_params()
-        learn(self, self._read(X, y, self._model, stacklevel=2))
+        learn(self, self._read(X, y, self._model))
         return self
 
-    def _started(self, call, stacklevel):
+    def _started(self, call):
         plan = resolve_plan(self)
         if self._model is None:
             return self._start(plan, call)
         return self._updated(plan, call, self._model)
 
-    def _read(self, X, y, model, stacklevel):
-        caller, stacklevel = type(self).__name__, stacklevel + 1
+    def _read(self, X, y, model):
+        caller = type(self).__name__
         X, schema = read_numbers(X, None if model is None else model.schema, caller)
         labels = read_classes(y, X, caller)
         if model is None:
-            classes = Classes.listed(labels, stacklevel=stacklevel)
+            classes = Classes.listed(labels)
         else:
-            classes = model.classes.more(labels, stacklevel=stacklevel)
+            classes = model.classes.more(labels)
         most = self.max_stored_samples
         if most is not None and most < len(classes):
             raise ValueError(

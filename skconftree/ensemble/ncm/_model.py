@@ -39,7 +39,7 @@ class NCMModel:
 
     grows = False  # each call makes another one, which has learnt its rows already
 
-    def make_ready(self, call, stacklevel):
+    def make_ready(self, call):
         """Nothing is left to be done."""
 
     def learn(self, call):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from ...tables._dates import write_date
 from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
+from ...utils._warnings import warn
 from ..nodes._derived import DEAD
 from ..nodes._node_state import MOST_RIVALS
 from ._meant import check_tree
@@ -271,7 +271,7 @@ def node_table(
     petal width (cm) > 0.8 versi 100.0
     """
     check_tree(estimator)
-    check_rivals(estimator, rivals, stacklevel=3)
+    check_rivals(estimator, rivals)
     return read_nodes(
         estimator,
         feature_names=feature_names,
@@ -281,7 +281,7 @@ def node_table(
     )
 
 
-def check_rivals(estimator, rivals, stacklevel):
+def check_rivals(estimator, rivals):
     """Raise if no tree keeps so many rivals, warn if this one keeps none."""
     is_whole = isinstance(rivals, Integral) and not isinstance(rivals, bool)
     if not (is_whole and 0 <= rivals <= MOST_RIVALS):
@@ -290,11 +290,9 @@ def check_rivals(estimator, rivals, stacklevel):
             f"Got {rivals!r} instead."
         )
     if rivals and estimator.tree_.rivals is None:
-        warnings.warn(
+        warn(
             "This tree knows no rivals of its splits. A tree does that `fit` has grown "
-            "with a bound and with max_features=None.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "with a bound and with max_features=None."
         )
 
 

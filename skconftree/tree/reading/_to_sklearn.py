@@ -1,7 +1,6 @@
 """Copies of trees made of scikit-learn's own parts."""
 
 import importlib
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ..._compat import make_sklearn_tree
 from ...criteria._criterion import CRITERIA
 from ...tables._features import MISSING, UNKNOWN
+from ...utils._warnings import warn
 from ._node_table import read_nodes
 
 
@@ -52,17 +52,15 @@ def to_sklearn(estimator):
     return Pipeline([("tests", transformer), ("tree", binary.classifier())])
 
 
-def warn_of_missing(trees, stacklevel):
+def warn_of_missing(trees):
     """Warn of trees that other tools may misread where values are missing."""
     if any(
         (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
         for tree in trees
     ):
-        warnings.warn(
+        warn(
             "Some tests send missing values to the left. scikit-learn does so too, but "
-            "converters may ignore it: skl2onnx does.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "converters may ignore it: skl2onnx does."
         )
 
 
