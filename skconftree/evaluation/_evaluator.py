@@ -19,7 +19,7 @@ from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed import DelayedStep, nothing_waits
-from ._evaluator_state import MOST_WEIGHT, SETTINGS, check_run, read_parts, write_parts
+from ._evaluator_state import MOST_WEIGHT, SETTINGS, read_parts, write_parts
 from ._record import PrequentialRecord
 from ._scoring import Predictions, need_proba, resolved_scorers
 from ._tally import Baselines, Tally
@@ -181,7 +181,6 @@ class PrequentialEvaluator(Lockable):
     def __setstate__(self, state):
         state = without_version(state, SETTINGS, type(self).__name__)
         vars(self).update(read_parts(state))
-        check_run(self)
 
     @learns
     def update(

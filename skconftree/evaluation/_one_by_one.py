@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import struct
-from collections.abc import Hashable, Mapping
-from numbers import Real
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,9 +18,7 @@ from ..tables._records import Records
 from ..utils import (
     NO_DEFAULT,
     VERSION,
-    are_classes,
     completed,
-    refuse_damage,
     with_version,
     without_version,
     written_by,
@@ -370,7 +367,6 @@ class OneByOne(Lockable):
         with written_by(state.get(VERSION)):
             state = without_version(state, known, type(self).__name__)
             state = completed(state, known, type(self).__name__)
-        refuse_damage(self, _sound_parts(**state))
         vars(self).update(state)
         self._prepare()
 
@@ -434,47 +430,3 @@ def _checked_columns(columns):
                 "instead."
             )
     return list(columns.items())
-
-
-def _can_be_learned(row, labels):
-    # A row that waits: its pairs of column and value, its label and its weight.
-    if not (isinstance(row, tuple) and len(row) == 3 and isinstance(row[0], list)):
-        return False
-    pairs, label, weight = row
-    return (
-        all(isinstance(one, tuple) and len(one) == 2 for one in pairs)
-        and isinstance(label, Hashable)
-        and label in labels
-        and isinstance(weight, Real)  # its size is checked when it is learned
-    )
-
-
-def _are_columns(columns):
-    return isinstance(columns, list) and all(
-        isinstance(one, tuple) and len(one) == 2 and one[1] in KINDS for one in columns
-    )
-
-
-def _sound_parts(model, _classes, _columns, _fitted, _given_columns, _waiting, _warned):
-    known = getattr(model, "classes_", None)
-    names = getattr(model, "feature_names_in_", None)
-    sound = {
-        "model": hasattr(model, "partial_fit") and hasattr(model, "predict"),
-        "classes_": are_classes(_classes),
-        "columns": _given_columns is None or _are_columns(_given_columns),
-        "columns_": _are_columns(_columns) or (_columns is None and not _fitted),
-        "n_waiting_": isinstance(_waiting, list) and not (_waiting and _fitted),
-        "_fitted": _fitted is (known is not None),
-        "_warned": isinstance(_warned, bool),
-    }
-    if sound["classes_"] and sound["n_waiting_"]:
-        labels = set(_classes.tolist())
-        sound["n_waiting_"] = len(_waiting) < MOST_WAITING and all(
-            _can_be_learned(one, labels) for one in _waiting
-        )
-    if _fitted and all(sound.values()):
-        keys = [name for name, _ in _columns]
-        sound["columns_"] = len(keys) == model.n_features_in_ and (
-            names is None or keys == names.tolist()
-        )
-    return sound

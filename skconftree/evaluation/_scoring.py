@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, roc_auc_score
 
-from ..utils import canonical, is_array
+from ..utils import canonical
 
 SMALLEST = np.finfo(np.float64).eps  # probability that a logarithm is taken of
 
@@ -64,15 +64,6 @@ class Predictions:
     def __getstate__(self):
         return canonical(vars(self))
 
-    def are_sound(self, n_classes, has_proba):
-        """Whether what came out of a pickle fits."""
-        return isinstance(self.pieces, list) and all(
-            isinstance(piece, tuple)
-            and len(piece) == 4
-            and _is_piece(*piece, n_classes, has_proba)
-            for piece in self.pieces
-        )
-
     def scores(self, scorers, classes, positive):
         """Figure of each name; NaN where it is not defined."""
         if not self.pieces:
@@ -98,18 +89,6 @@ class Predictions:
                 figure = _ask(scorer, told, classes.take(true), weight)
             found[name] = float(figure)
         return found
-
-
-def _is_piece(true, predicted, proba, weight, n_classes, has_proba):
-    n = np.size(true)
-    return (
-        all(
-            is_array(one, np.intp, (n,)) and ((one >= 0) & (one < n_classes)).all()
-            for one in (true, predicted)
-        )
-        and (is_array(proba, None, (n, n_classes)) if has_proba else proba is None)
-        and (weight is None or is_array(weight, np.float64, (n,)))
-    )
 
 
 def _ask(scorer, told, y, weight):

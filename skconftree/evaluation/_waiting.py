@@ -11,7 +11,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..utils import canonical, is_array, is_count
+from ..utils import canonical
 from ._pieces import part, taken
 
 NEVER = np.inf
@@ -103,50 +103,6 @@ class Waiting:
 
     def __len__(self):
         return len(vars(self).get("row", ()))
-
-    def is_sound(self, n_classes, n_rows, has_proba):
-        """Whether what came out of a pickle fits: `n_rows` have come so far."""
-        n = len(self)
-        arrays = {name: getattr(self, name, None) for name in KINDS}
-        if vars(self).keys() != {*KINDS, "proba", "pieces"} or not all(
-            is_array(arrays[name], kind, (n,)) for name, kind in KINDS.items()
-        ):
-            return False
-        if not all(isinstance(one, tuple) and len(one) == 2 for one in self.pieces):
-            return False
-        starts = [first for first, _ in self.pieces]
-        return bool(
-            (np.diff(self.row) > 0).all()
-            and (n == 0 or (0 <= self.row[0] and self.row[-1] < n_rows))
-            and np.isfinite(self.due).all()
-            and _are_codes(self.predicted, -1, n_classes)
-            and all(_are_codes(arrays[one], 0, n_classes) for one in CODES)
-            and not (self.weight < 0.0).any()
-            and (
-                is_array(self.proba, np.float64, (n, n_classes))
-                if has_proba
-                else self.proba is None
-            )
-            and all(map(is_count, starts))
-            and starts == sorted(starts)
-            and (n == 0 or (len(starts) > 0 and starts[0] <= self.row[0]))
-            and self._has_rows(np.array(starts, dtype=np.intp))
-        )
-
-    def _has_rows(self, starts):
-        # Whether the piece of each row is long enough.
-        sizes = [
-            len(X) if not hasattr(X, "shape") else X.shape[0] for _, X in self.pieces
-        ]
-        piece = np.searchsorted(starts, self.row, side="right") - 1
-        return (self.row - starts[piece] < np.array(sizes, dtype=np.intp)[piece]).all()
-
-
-CODES = ("true", "no_change", "majority")
-
-
-def _are_codes(values, least, n_classes):
-    return bool(((values >= least) & (values < n_classes)).all())
 
 
 def timed(time, delay, n, first, before):

@@ -20,8 +20,6 @@ from ..utils import (
     NO_DEFAULT,
     VERSION,
     completed,
-    is_array,
-    is_count,
     reads_argument,
     refuse_damage,
     with_version,
@@ -29,7 +27,7 @@ from ..utils import (
 )
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ._audit_levels import countable, holm, top_down
-from ._audit_rows import MOST, TreeShape, count_rows, kept_counts, warn_of_training_rows
+from ._audit_rows import TreeShape, count_rows, kept_counts, warn_of_training_rows
 from ._audit_tests import CHI2, DRAWN, EXACT, least_pvalue, margins, pvalue_of
 
 CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
@@ -154,14 +152,12 @@ class SplitAudit:
         return with_version(vars(self) | {"_shape": self._shape.state()})
 
     def __setstate__(self, state):
-        # Tables are looked up by the nodes of the splits: they are checked.
         with written_by(state.get(VERSION)):
             known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
             state = completed(state, known, "The state of an audit")
             shape = TreeShape.of_state(state["_shape"])
             refuse_damage(self, {"_shape": shape is not None})
             state = {name: state[name] for name in PARTS} | {"_shape": shape}
-            refuse_damage(self, _sound_parts(state))
         vars(self).update(state)
 
     def update(
@@ -465,25 +461,6 @@ PARTS = (
     *("tree", "alpha", "correction", "anytime", "random_state", "_shape", "_words"),
     *("counts_", "n_rows_", "splits_", "share_confirmed_"),
 )
-
-
-def _sound_parts(state):
-    shape, counts, splits = state["_shape"], state["counts_"], state["splits_"]
-    size = len(shape.children), len(shape.classes)
-    return {
-        "alpha": isinstance(state["alpha"], float) and 0.0 < state["alpha"] < 1.0,
-        "correction": state["correction"] in CORRECTIONS,
-        "anytime": isinstance(state["anytime"], bool),
-        "_words": isinstance(state["_words"], list)
-        and len(state["_words"]) == len(shape.splits),
-        "counts_": is_array(counts, np.float64, size)
-        and bool(((counts >= 0.0) & (counts <= MOST)).all()),
-        "n_rows_": is_count(state["n_rows_"]),
-        "splits_": isinstance(splits, list)
-        and all(isinstance(one, AuditedSplit) for one in splits)
-        and [one.node for one in splits] == shape.splits,
-        "share_confirmed_": isinstance(state["share_confirmed_"], float),
-    }
 
 
 @reads_argument

@@ -15,8 +15,6 @@ from .._compat import Interval, StrOptions, check_feature_names_in, validate_par
 from ..utils import (
     VERSION,
     default_parameters,
-    is_array,
-    refuse_damage,
     unchanged_on_error,
     with_version,
     without_version,
@@ -180,18 +178,14 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return with_version(state)
 
     def __setstate__(self, state):
-        # `transform` writes where the tests say: they are checked.
         kind, found = type(self), state.get(VERSION)
         state = without_version(state, default_parameters(kind), kind.__name__)
         tests = {name: state.pop(name) for name in TESTS if name in state}
         super().__setstate__(state)
         if tests:
             with written_by(found):
-                refuse_damage(self, {name: name in tests for name in TESTS})
                 schema = Schema.of_state(tests["_schema"], self)
-                asked, missing = tests["_asked"], tests["missing_"]
-                refuse_damage(self, _sound_parts(schema, asked, missing))
-            self._take_tests(schema, asked, missing)
+            self._take_tests(schema, tests["_asked"], tests["missing_"])
 
     def _cuts(self, column):
         # Thresholds of numbers, and whether some are missing while others are not.
@@ -297,35 +291,6 @@ FOLLOW = (
 
 def _categories(schema):
     return schema.categories or [None] * schema.n_features
-
-
-def _sound_parts(schema, asked, missing):
-    known = _categories(schema)
-    sound = {
-        "_asked": isinstance(asked, list)
-        and len(asked) == len(known)
-        and all(map(_are_tests, asked, known)),
-        "missing_": is_array(missing, np.bool_, (len(known),)),
-    }
-    if sound["missing_"]:
-        sound["missing_"] = all(
-            categories is None or MISSING in categories or not missing[j]
-            for j, categories in enumerate(known)
-        )
-    return sound
-
-
-def _are_tests(values, categories):
-    # Thresholds, or codes of categories other than the missing one; each once.
-    numeric = categories is None
-    if not is_array(values, np.float64 if numeric else np.intp, (None,)):
-        return False
-    if not (np.diff(values) > 0).all():
-        return False
-    if numeric:
-        return bool(np.isfinite(values).all())
-    inside = ((values >= 0) & (values < len(categories))).all()
-    return bool(inside) and all(categories[code] is not MISSING for code in values)
 
 
 def _midpoints(values):

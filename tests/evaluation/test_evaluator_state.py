@@ -13,8 +13,6 @@ from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier, NCMTreeClassifier, OASISClassifier
 from skconftree.evaluation import PrequentialEvaluator
-from skconftree.evaluation._evaluator_state import SETTINGS
-from skconftree.evaluation._scoring import Predictions
 from skconftree.evaluation._tally import Baselines, Tally
 
 RNG = np.random.default_rng(0)
@@ -248,82 +246,6 @@ def test_a_callback_gets_an_error_at_once():
 # --- states -----------------------------------------------------------------
 
 
-def tally(**parts):
-    made = Tally(2)
-    vars(made).update(parts)
-    return made
-
-
-def baselines(**parts):
-    made = Baselines(2)
-    vars(made).update(parts)
-    return made
-
-
-DAMAGES = [
-    ("estimator", "text"),
-    ("estimator", GaussianNB().fit(X, np.arange(400) % 3)),
-    ("classes_", np.array(["low", "high"])),
-    ("classes_", np.array(["high", "lower"])),
-    ("classes_", ["high", "low"]),
-    ("n_rows_", -3),
-    ("n_rows_", 2.5),
-    ("n_rows_", 0),
-    ("n_tested_", 201),
-    ("n_tested_", 0),
-    ("cpu_seconds_", np.nan),
-    ("cpu_seconds_", None),
-    ("pos_label_", None),
-    ("pos_label_", "high"),
-    ("_positive", 2),
-    ("_positive", -1),
-    ("_total", None),
-    ("_total", Tally(3)),
-    ("_total", tally(true=np.full(2, 1e9), predicted=np.full(2, 1e9))),
-    ("_window", tally(true=np.ones(2))),
-    ("_window", tally(right=np.ones(2))),
-    ("_window", tally(true=np.array([np.nan, 1.0]))),
-    ("_window", tally(true=np.array([-1.0, 1.0]))),
-    ("_window", tally(true=np.zeros(2, int))),
-    ("_window", tally(no_change_right=5.0)),
-    ("_window", tally(majority_right="many")),
-    ("_window", tally(age=3)),
-    ("_baselines", baselines(counts=np.full(2, np.inf))),
-    ("_baselines", baselines(last=2)),
-    ("_baselines", baselines(last=-1)),
-    ("_baselines", Tally(2)),
-    ("n_unlabelled_", -1),
-    ("_waiting", Tally(2)),
-    ("_by_time", None),
-    ("_last_time", np.nan),
-    ("_scorers", None),
-    ("_asks_proba", 1),
-    ("_predictions", None),
-    ("_predictions", Predictions([(np.zeros(3, int), np.zeros(2, int), None, None)])),
-    ("_predictions", Predictions([(np.zeros(1, int), np.full(1, 2), None, None)])),
-    ("_predictions", Predictions([None])),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), DAMAGES)
-def test_a_damaged_state_is_refused(name, value):
-    run = run_of("tree")
-    pickle.loads(pickle.dumps(run))
-    setattr(run, name, value)
-    with pytest.raises(ValueError, match="state of this PrequentialEvaluator is damag"):
-        pickle.loads(pickle.dumps(run))
-
-
-def test_a_row_that_waits_beyond_its_piece_is_refused():
-    run = PrequentialEvaluator(ConfidenceTreeClassifier(), classes=Y, delay=9)
-    run.update(X[:40], Y[:40])
-    pickle.loads(pickle.dumps(run))
-    for pieces in ([(0, X[:33])], [(0, X[:40]), (36, X[:2])], [None], []):
-        run._waiting.pieces = pieces
-        with pytest.raises(ValueError, match="'_waiting' does not fit"):
-            pickle.loads(pickle.dumps(run))
-
-
 @pytest.mark.parametrize("weight", [None, np.ones(40)])
 def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
     run = run_of("tree")
@@ -335,25 +257,6 @@ def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
     assert pickle.dumps(run) == before
     run.estimator = estimator
     run.update(X[:40], Y[:40], weight)
-
-
-def test_a_class_to_report_that_is_missing_is_refused():
-    """Also of three classes, of which none is reported by default."""
-    run = PrequentialEvaluator(GaussianNB(), classes=[0, 1, 2])
-    del run.pos_label_
-    with pytest.raises(ValueError, match="'pos_label_' does not fit"):
-        pickle.loads(pickle.dumps(run))
-
-
-REQUIRED = vars(run_of("bayes")).keys() - (SETTINGS.keys() - {"estimator"})
-
-
-@pytest.mark.parametrize("name", sorted(REQUIRED))
-def test_a_part_that_is_missing_is_refused(name):
-    run = run_of("bayes")
-    delattr(run, name)
-    with pytest.raises(ValueError, match="state of this PrequentialEvaluator is damag"):
-        pickle.loads(pickle.dumps(run))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])

@@ -235,55 +235,6 @@ def test_a_pickle_goes_on_with_the_model():
     assert pickle.dumps(one) == pickle.dumps(again)
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "named"),
-    [
-        ("_columns", None, "columns_"),
-        ("_columns", [("b", "number"), ("a", "number")], "columns_"),
-        ("_columns", [("a", "number")], "columns_"),
-        ("_columns", [("a", "number"), ("b", "text")], "columns_"),
-        ("_classes", np.array([1, 0]), "classes_"),
-        ("_waiting", [([], 0, 1.0)], "n_waiting_"),
-        ("_fitted", False, "_fitted"),
-        ("_given_columns", {"a": "number"}, "columns"),
-        ("_warned", None, "_warned"),
-        ("model", None, "model"),
-    ],
-)
-def test_a_damaged_state_is_refused(part, value, named):
-    state = begun().__getstate__()
-    OneByOne.__new__(OneByOne).__setstate__(state)
-    with pytest.raises(ValueError, match=named):
-        OneByOne.__new__(OneByOne).__setstate__(state | {part: value})
-    if part not in ("_given_columns", "_waiting", "_warned"):  # which have defaults
-        del state[part]
-        with pytest.raises(ValueError, match=f"is damaged: it has no '{part}'"):
-            OneByOne.__new__(OneByOne).__setstate__(state)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        ({"a": 1}, 0, 1.0),
-        ([("a", 1)], 7, 1.0),
-        ([("a", 1)], [0], 1.0),
-        ([("a", 1)], 0, "heavy"),
-        ([("a",)], 0, 1.0),
-        ([("a", 1)], 0),
-        None,
-    ],
-    ids=repr,
-)
-def test_a_row_that_waits_and_cannot_be_learned_is_refused(row):
-    one = OneByOne(tree(), classes=[0, 1])
-    one.learn_one({"a": None}, 0)
-    state = one.__getstate__()
-    OneByOne.__new__(OneByOne).__setstate__(state)
-    for waiting in ([row], state["_waiting"] * 100):
-        with pytest.raises(ValueError, match="'n_waiting_' does not fit"):
-            OneByOne.__new__(OneByOne).__setstate__(state | {"_waiting": waiting})
-
-
 def test_threads_may_share_one():
     """A file that is written while rows are learnt is of one moment."""
     _, rows, y = people(300)

@@ -184,47 +184,6 @@ def test_bad_tables():
         tests.get_feature_names_out(["age"])
 
 
-def damages():
-    """Parts of a state that `transform` would write or read by."""
-    for j, others in enumerate(
-        (
-            [np.array([1.75, 1.75]), np.array([np.nan]), np.array([1, 2]), [1.75]],
-            [np.array([-1]), np.array([4]), np.array([1, 0]), np.array([0.0])],
-        )
-    ):
-        for other in others:
-            yield f"column {j}: {other}", "_asked", (j, other)
-    yield "too few", "_asked", "cut"
-    yield "a code of the missing value", "_asked", "missing"
-    yield "an array", "_asked", np.zeros(4)
-    yield "a test of no missing value", "missing_", np.array([True] * 4)
-    yield "a longer mask", "missing_", np.array([True] * 5)
-    yield "numbers", "missing_", np.zeros(4)
-    yield "another schema", "_schema", None
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [one[1:] for one in damages()], ids=[one[0] for one in damages()]
-)
-def test_a_damaged_state_is_refused(name, value):
-    tests = BinaryTests().fit(mixed())
-    state = tests.__getstate__()
-    BinaryTests().__setstate__(state)
-    asked = list(state["_asked"])
-    if name == "_asked" and isinstance(value, tuple):
-        asked[value[0]] = value[1]
-        value = asked
-    elif isinstance(value, str):
-        missing = tests._schema.categories[1].index(None)
-        asked[1] = np.array([missing])
-        value = asked if value == "missing" else asked[:-1]
-    with pytest.raises(ValueError, match="damaged"):
-        BinaryTests().__setstate__(state | {name: value})
-    del state[name]
-    with pytest.raises(ValueError, match=f"'{name}' does not fit"):
-        BinaryTests().__setstate__(state)
-
-
 def test_what_follows_from_the_tests_is_not_believed():
     tests = BinaryTests().fit(mixed())
     state = tests.__getstate__() | {"n_tests_": np.array([9] * 4)}

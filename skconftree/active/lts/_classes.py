@@ -29,7 +29,7 @@ from .._labels import LabelCodes
 from ._boosting import BoostedTrees
 from ._groups import choose, find_groups
 from ._sampling import ENOUGH, FOLDS, assign_folds, fit_sampler, predict_errors
-from ._state import check_model
+from ._state import check_trees
 
 
 @suggests_parameters()
@@ -319,7 +319,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         kind = type(self)
         parameters = default_parameters(kind)
         super().__setstate__(without_version(state, parameters, kind.__name__))
-        check_model(self)
+        check_trees(self)
 
 
 def _oracle(y, X, n_rows):

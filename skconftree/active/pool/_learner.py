@@ -42,7 +42,6 @@ from ._asking import Asking
 from ._learning import Learning
 from ._pickled import WithoutPool
 from ._reporting import Reporting
-from ._state import check_learner
 
 if TYPE_CHECKING:
     from .._strategy import SamplingStrategy
@@ -411,7 +410,6 @@ class ActiveLearner(
             self.estimator_ = model.joined(
                 self._pool.X, np.flatnonzero(self._codes < 0)
             )
-        check_learner(self)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")

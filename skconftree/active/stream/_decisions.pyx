@@ -20,9 +20,6 @@ def draws(seed, int64_t first, intp_t n, use):
     return out
 
 
-cdef int64_t MOST_ROWS = 2 ** 53    # that floats tell apart
-
-
 cdef class Account:
     """How many labels have been bought of how many rows.
 
@@ -53,12 +50,6 @@ cdef class Account:
 
     def __setstate__(self, state):
         n_rows, n_asked, recent = state
-        if not (
-            0 <= n_asked <= n_rows <= MOST_ROWS
-            and 0.0 <= recent <= min(self.window, n_asked)
-            and (self.window > 0 or not self.strict or n_asked <= self.share * n_rows)
-        ):
-            raise ValueError(f"The state of this budget is damaged: {state}.")
         self.n_rows, self.n_asked, self.recent = n_rows, n_asked, recent
 
     cpdef bint begin(self) noexcept:

@@ -36,7 +36,7 @@ from ._context import LeafLabels, StreamContext
 from ._decisions import Account
 from ._registry import STREAM_STRATEGIES, resolve_stream_strategy
 from ._run import compare
-from ._state import check_learner, read_parts, write_parts
+from ._state import check_strategy, read_parts, write_parts
 from ._steps import NOTHING, Begun, StreamSteps
 from ._strategies import RandomStream, StreamStrategy
 
@@ -575,7 +575,7 @@ class StreamActiveLearner(
         kind = type(self)
         state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(read_parts(state))
-        check_learner(self)
+        check_strategy(self)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimator_")
