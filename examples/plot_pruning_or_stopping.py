@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import PessimisticPruning
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(1200, 4))
@@ -22,7 +23,7 @@ models = {
     "grown in full": ConfidenceTreeClassifier(None, pruning=None),
     "stopped (evalue)": ConfidenceTreeClassifier("evalue"),
     "pruned (pessimistic)": ConfidenceTreeClassifier(
-        None, pruning="pessimistic", pruning_confidence=0.01
+        None, pruning=PessimisticPruning(0.01)
     ),
     "the default: both": ConfidenceTreeClassifier(),
 }

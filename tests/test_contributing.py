@@ -98,7 +98,7 @@ def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch
     MyPruning = plugins_of_the_text["MyPruning"]
     check_pruning(MyPruning())
     monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
-    named = resolve_pruning("mine", None, TreeDefaults())
+    named = resolve_pruning("mine", TreeDefaults())
     assert repr(named) == repr(MyPruning(1.0))
     X, y = with_wrong_labels()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_

@@ -44,11 +44,13 @@ import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, manifest
 from common.timing import print_environment, write_json
+from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import PossibilisticBound
+from skconftree.tree import C45Pruning, PessimisticPruning
 
 from ._paper_b_findings import (
     BATCH,
@@ -73,8 +75,8 @@ SMALL = 400  # rows of a table for --quick
 METHODS = {
     "LogTree": ({"bound": None, "criterion": "entropy", "pruning": None}, None),
     "PrunTree": (
-        {"bound": None, "criterion": "entropy", "pruning": "pessimistic"},
-        "pruning_confidence",
+        {"bound": None, "criterion": "entropy", "pruning": PessimisticPruning()},
+        "pruning__confidence",
     ),
     "PiTree": ({"pruning": None}, "delta"),
     "O-PiTree": (
@@ -91,9 +93,9 @@ METHODS = {
             "bound": None,
             "criterion": "gain_ratio",
             "min_samples_leaf": 2,
-            "pruning": "c45",
+            "pruning": C45Pruning(),
         },
-        "pruning_confidence",
+        "pruning__confidence",
     ),
 }
 CLASSES = ("all", "present")
@@ -128,6 +130,7 @@ def grow(method, X, y, is_nominal, labels, value, classes, first):
         nominal_splits="multiway",
         categorical_features=is_nominal if is_nominal.any() else None,
     )
+    tree = clone(tree)  # as its pruning is changed
     if tuned is not None:
         tree.set_params(**{tuned: value})
     if method in BATCH:

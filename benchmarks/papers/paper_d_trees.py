@@ -38,6 +38,7 @@ from skconftree import (
 )
 from skconftree.bounds import Chi2Bound, EC2Bound
 from skconftree.evaluation import estimate_label_noise
+from skconftree.tree import Chi2Pruning
 
 TITLES = {
     **{name: paper_d_oasis.TITLES[name] for name in ("letter", "wdbc", "pendigits")},
@@ -75,8 +76,7 @@ def chi2(criterion, p=0.05, fisher="freeman_halton", **parameters):
     return tree(
         bound,
         criterion=criterion,
-        pruning="chi2",
-        pruning_confidence=p,
+        pruning=Chi2Pruning(p),
         **parameters,
     )
 

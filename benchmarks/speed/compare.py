@@ -51,8 +51,8 @@ BOUNDS = {
     }.items()
 }
 MATCHED = {
-    "peer-matched": "ConfidenceTreeClassifier(bounds.HoeffdingBound(1e-7), "
-    "criterion='entropy', grace_period=200, tie_threshold=0.025, "
+    "peer-matched": "ConfidenceTreeClassifier(bounds.HoeffdingBound(1e-7, "
+    "tie_threshold=0.025), criterion='entropy', grace_period=200, "
     "leaf_memory='gaussian', leaf_prediction='nba')"
 }
 

@@ -62,10 +62,9 @@ SHOWN = {"ours": "ours", "loosened": "MOA loosened", "default": "MOA default"}
 def matched():
     """Make our tree in the peers' setting."""
     return ConfidenceTreeClassifier(
-        HoeffdingBound(DEFAULTS["delta"]),
+        HoeffdingBound(DEFAULTS["delta"], tie_threshold=DEFAULTS["tie"] / 2),
         criterion="entropy",
         grace_period=DEFAULTS["grace"],
-        tie_threshold=DEFAULTS["tie"] / 2,
         leaf_memory="gaussian",
         leaf_prediction=DEFAULTS["leaf"],
     )

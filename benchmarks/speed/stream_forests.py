@@ -25,16 +25,15 @@ from common.timing import median, print_environment
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier
+from skconftree.bounds import HoeffdingBound
 
 from .stream import Cache
 
 ADAPTIVE = {"online_rate": 6.0, "drift": "adwin", "vote": "accuracy"}
 PUBLISHED = ConfidenceForestClassifier(
     10,
-    bound="hoeffding",
+    bound=HoeffdingBound(0.01, tie_threshold=0.025),  # on the scale of half bits
     criterion="entropy",
-    delta=0.01,
-    tie_threshold=0.025,  # on the scale of half bits
     grace_period=50,
     max_features=0.6,
     leaf_memory="gaussian",

@@ -51,6 +51,7 @@ from skconftree.bounds import (
     GTestBound,
     HoeffdingBound,
 )
+from skconftree.tree import PessimisticPruning
 
 CONFIDENCES = (0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 LAX = 1.0 - 1e-9  # a tolerated probability of no split that stops nothing
@@ -91,7 +92,7 @@ GROWN = {
     "greedy": (
         GTestBound(1.0),
         "entropy",
-        {"pruning": "pessimistic", "pruning_confidence": 0.1, "lookahead": 0},
+        {"pruning": PessimisticPruning(0.1), "lookahead": 0},
         None,
     ),
     "gtest, Gini": (GTestBound(1e9), "gini", {}, CUTS),

@@ -37,7 +37,7 @@ from common.study import Fold, cart
 from sklearn.model_selection import StratifiedKFold
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import _lookahead
+from skconftree.tree import PessimisticPruning, _lookahead
 
 MAX_ROWS = 3_000
 BASE = "greedy"
@@ -72,7 +72,7 @@ def scores(fold, first, levels, width, confidence):
     """Accuracy, leaves and seconds of one variant on a fold."""
     X, X_test = fold.rows("codes")
     model = ConfidenceTreeClassifier(
-        lookahead=levels, pruning_confidence=confidence, shrinkage=0.0
+        lookahead=levels, pruning=PessimisticPruning(confidence), shrinkage=0.0
     )
     # patched here alone: the fingerprint is of the default
     with patch.multiple(_lookahead, FIRST=first, WIDTH=width):

@@ -34,12 +34,16 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import PessimisticPruning
 
 MAX_ROWS, MAX_ALPHAS, FOLDS = 2_000, 10, 3
 MOST_CLASSES, MOST_VALUES = 5, 50_000  # of a table that LicketySPLIT is tried on
 BASE = "CART, tuned"
 SMOOTH, SHRUNK = f"{BASE}, one pseudo-count", f"{BASE}, shrinkage {SHRINKAGE:g}"
-GRID = {"delta": [0.1, 1.0, 10.0], "pruning_confidence": [0.005, 0.02, 0.1]}
+GRID = {
+    "delta": [0.1, 1.0, 10.0],
+    "pruning": [PessimisticPruning(confidence) for confidence in (0.005, 0.02, 0.1)],
+}
 MEASURES = ("accuracy", "log loss", "Brier", "leaves", "seconds")
 
 
@@ -52,7 +56,7 @@ def tuned_ours(X, y):
 OURS = {
     "default": {},
     "greedy": {"lookahead": 0},
-    "strict": {"delta": 0.05, "pruning_confidence": 0.01},
+    "strict": {"delta": 0.05, "pruning": PessimisticPruning(0.01)},
     "evalue": {"bound": "evalue"},
     "C4.5-style": {
         "bound": None,

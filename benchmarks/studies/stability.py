@@ -33,7 +33,7 @@ from common.data import data_folder, encoded, impute, manifest, table_names
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import binomial_upper
-from skconftree.tree import _lookahead
+from skconftree.tree import PessimisticPruning, _lookahead
 
 MAX_ROWS = 4_500
 SIZES = (300, 900, 3_000, 9_000)
@@ -64,7 +64,7 @@ def trees(X, y):
             found[rule] = ConfidenceTreeClassifier().fit(X, y)
     strength = found[BASE].pruning_.confidence
     found[GREEDY] = ConfidenceTreeClassifier(
-        lookahead=0, pruning_confidence=strength
+        lookahead=0, pruning=PessimisticPruning(strength)
     ).fit(X, y)
     ahead, stays = found[BASE], found["greedy root"]
     costs = [pessimistic_errors(model) for model in (stays, ahead)]

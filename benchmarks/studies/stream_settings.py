@@ -17,7 +17,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
 
 # Ties of the races are settled where the peers settle them, at 0.05 bits.
-RACE = {"criterion": "entropy", "tie_threshold": 0.025}
+RACE = {"bound": HoeffdingBound(tie_threshold=0.025), "criterion": "entropy"}
 SETTINGS = {
     "default": {},
     "bound='evalue'": {"bound": "evalue"},
@@ -26,7 +26,7 @@ SETTINGS = {
     "bound='possibilistic'": {"bound": "possibilistic"},
     "bound='chi2'": {"bound": "chi2"},
     "bound='hoeffding'": {"bound": HoeffdingBound()},
-    "bound='hoeffding', ties at 0.05 bits": {"bound": HoeffdingBound(), **RACE},
+    "bound='hoeffding', ties at 0.05 bits": RACE,
     "bound='derosa'": {"bound": "derosa"},
     "bound=None": {"bound": None},
     "grace_period=25": {"grace_period": 25},

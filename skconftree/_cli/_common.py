@@ -6,10 +6,13 @@ import re
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+import skconftree.bounds
+import skconftree.tree
 from skconftree import ConfidenceTreeClassifier
 
-from ._options import BOUNDS, CRITERIA, meant
+from ._options import BOUNDS, CRITERIA, PRUNINGS, meant
 from ._text import UserError
 
 # Words, in lower case, that stand for a missing value in columns and in the target:
@@ -21,6 +24,11 @@ MISSING = {
     *("n.a.", "n. a.", "k.a.", "k. a.", "keine angabe", "n.d.", "n/d"),
 }
 MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
+# Parameters of the tree that have parameters of their own: public classes, names.
+PLUG_INS = {
+    "bound": (skconftree.bounds, BOUNDS),
+    "pruning": (skconftree.tree, PRUNINGS),
+}
 # Options that are parameters of the tree, and those that have no part in the result.
 NO_PART = {"bound", "delta", "criterion", "set", "run", "data", "verbose", "in_parts"}
 NO_PART |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
@@ -105,7 +113,8 @@ def check_number_of_classes(n_classes, n_rows, target, remedy=""):
 def tree_settings(options):
     """Parameters of the tree that were given, and the seed.
 
-    Names are checked here, values by the tree.
+    Those of its bound and its pruning have names with two underscores, as in
+    scikit-learn. Names are checked here, values by the tree.
     """
     settings = {"delta": options.delta, "criterion": options.criterion}
     settings = {name: value for name, value in settings.items() if value is not None}
@@ -118,9 +127,9 @@ def tree_settings(options):
     known = sorted(ConfidenceTreeClassifier().get_params())
     for text in options.set:
         name, equals, value = text.partition("=")
-        if equals and name not in known:
+        if equals and name not in known and "__" not in name:
             _refuse_other_words(name, text)
-        if not equals or name not in known:
+        if not equals or (name not in known and "__" not in name):
             raise UserError(
                 f"--set {text!r} must be NAME=VALUE with NAME one of "
                 f"{', '.join(known)}.{meant(name, known)}"
@@ -133,7 +142,46 @@ def tree_settings(options):
             settings[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             settings[name] = value
+    make_tree(settings)  # checks the names of the parameters of objects
     return settings
+
+
+def make_tree(settings, **more):
+    """Make a tree of `tree_settings` and of further parameters."""
+    parameters = {name: value for name, value in settings.items() if "__" not in name}
+    for nested, value in settings.items():
+        owner, nests, name = nested.partition("__")
+        if nests:
+            plug_in = _plug_in(owner, parameters, nested)
+            known = sorted(plug_in.get_params())
+            if name not in known:
+                raise UserError(
+                    f"--set {nested}: {type(plug_in).__name__} has the parameters "
+                    f"{', '.join(known)}.{meant(name, known)}"
+                )
+            parameters[owner] = plug_in.set_params(**{name: value})
+    return ConfidenceTreeClassifier(**parameters, **more)
+
+
+def _plug_in(owner, parameters, nested):
+    """Object of the bound or the pruning that was named, or is already made."""
+    if owner not in PLUG_INS:
+        raise UserError(
+            f"--set {nested}: only {' and '.join(PLUG_INS)} have parameters of "
+            "their own"
+        )
+    module, names = PLUG_INS[owner]
+    given = parameters.get(owner, ConfidenceTreeClassifier().get_params()[owner])
+    if isinstance(given, BaseEstimator):
+        return given
+    if given not in names:
+        raise UserError(
+            f"--set {nested} needs a {owner}, named by --set {owner}=NAME with NAME "
+            f"one of {', '.join(names)}"
+        )
+    name_of_class = f"{given.replace('_', '')}{owner}"  # but for upper case
+    classes = {name.lower(): getattr(module, name) for name in module.__all__}
+    return classes[name_of_class]()
 
 
 def json_settings(options, settings, **more):

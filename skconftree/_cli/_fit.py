@@ -5,13 +5,14 @@ import warnings
 
 import numpy as np
 
-from skconftree import ConfidenceTreeClassifier, __version__
+from skconftree import __version__
 from skconftree.tree import export_text, node_table
 
 from ._checkpoint import save
 from ._common import (
     as_json,
     json_settings,
+    make_tree,
     tree_settings,
     typed_labels,
     with_names,
@@ -65,9 +66,7 @@ def _run_fit(options, progress):
     if counts.min() < options.folds:
         progress.note(f"note: a class has {_counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
-    tree = ConfidenceTreeClassifier(
-        **settings, categorical_features=table.nominal or None
-    )
+    tree = make_tree(settings, categorical_features=table.nominal or None)
     rivals = options.rivals or next(
         name for name, largest in RIVALS.items() if len(table.y) <= largest
     )

@@ -2,11 +2,16 @@
 
 import warnings
 
-from skconftree import ConfidenceTreeClassifier, __version__, large
+from skconftree import __version__, large
 
 from ._checkpoint import save
 from ._columns import POINT
-from ._common import check_labels_known, check_number_of_classes, tree_settings
+from ._common import (
+    check_labels_known,
+    check_number_of_classes,
+    make_tree,
+    tree_settings,
+)
 from ._files import check_files
 from ._fit import saved_text, tree_text
 from ._own_columns import left_out, own_notes
@@ -37,7 +42,7 @@ def run_in_parts(options):
             raise UserError("--in-parts needs a table in a Parquet file, and --target")
         check_files(options, saves_model=True)
         check_picture(options.plot, of_tree=True)
-        tree = ConfidenceTreeClassifier(**{"max_bins": BINS} | tree_settings(options))
+        tree = make_tree({"max_bins": BINS} | tree_settings(options))
         progress.tell(f"reading {options.data} and growing a tree")
         for note in _fit(tree, options):
             progress.note(f"note: {note}")

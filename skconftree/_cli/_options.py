@@ -23,6 +23,7 @@ BOUNDS = (
     "evalue",
     "bayes_factor",
 )
+PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexity")
 CRITERIA = (
     "gini",
     "entropy",
@@ -504,7 +505,8 @@ def _add_tree(command):
         action="append",
         default=[],
         help="any other parameter of ConfidenceTreeClassifier, such as drift=adwin or "
-        "max_depth=3; may be repeated",
+        "max_depth=3; parameters of the bound and the pruning are bound__NAME and "
+        "pruning__NAME; may be repeated",
     )
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skconftree import ConfidenceTreeClassifier, __version__
+from skconftree import __version__
 from skconftree.evaluation import PrequentialEvaluator
 
 from ._chosen import Chosen
@@ -10,6 +10,7 @@ from ._columns import READINGS, date_kinds, with_times
 from ._common import (
     check_labels_known,
     check_number_of_classes,
+    make_tree,
     tree_settings,
     typed_labels,
     whole_number,
@@ -149,9 +150,7 @@ class Run:
         self.notes += settle_columns(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_places(self.stream.readings)
-        self.tree = ConfidenceTreeClassifier(
-            **self.settings, categorical_features=nominal or None
-        )
+        self.tree = make_tree(self.settings, categorical_features=nominal or None)
         self.evaluator = self._make_evaluator()
 
     def _make_evaluator(self):

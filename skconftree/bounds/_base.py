@@ -111,9 +111,7 @@ class BaseBound(VersionedState, BaseEstimator):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
         validate_parameters(self)
 
-    def kernel(
-        self, criterion: str | None, n_classes: int, *, tie_threshold: float = 0.0
-    ) -> Bound:
+    def kernel(self, criterion: str | None, n_classes: int) -> Bound:
         """Make the compiled decision for one fit, scratch memory included.
 
         Parameters
@@ -122,9 +120,6 @@ class BaseBound(VersionedState, BaseEstimator):
             One of `criteria`; None is the first of them.
         n_classes : int
             Number of classes, at least 2.
-        tie_threshold : float, default=0.0
-            Radius at which a race is settled although no winner is sure, 0 for never;
-            other bounds know no ties.
 
         Returns
         -------
@@ -142,7 +137,6 @@ class BaseBound(VersionedState, BaseEstimator):
         kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
         kernel.check()
         kernel.reserve(n_classes, 2)
-        kernel.settle_ties(tie_threshold)
         return kernel
 
     def _make_kernel(self, criterion, n_classes):

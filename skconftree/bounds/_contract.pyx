@@ -53,9 +53,6 @@ cdef class Bound:
         Called before them, and again before tests may have more classes or outcomes.
         """
 
-    def settle_ties(self, float64_t tie_threshold):
-        """Take the best test once the radius is so small (0: never); races only."""
-
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         float64_t most,

@@ -10,6 +10,7 @@ class DeRosaBound(BaseBound):
     form: Literal["practical", "paper", "tight", "anytime"]
     c: float
     against: Literal["runner_up", "no_split"]
+    tie_threshold: float
     def __init__(
         self,
         delta: float = 0.05,
@@ -17,6 +18,7 @@ class DeRosaBound(BaseBound):
         form: Literal["practical", "paper", "tight", "anytime"] = "practical",
         c: float = 0.1,
         against: Literal["runner_up", "no_split"] = "runner_up",
+        tie_threshold: float = 0.0,
     ) -> None: ...
 
 def derosa_practical_radius(

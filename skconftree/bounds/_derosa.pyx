@@ -85,13 +85,16 @@ cdef class DeRosaKernel(RaceBound):
     cdef bint is_anytime
     cdef float64_t c
 
-    def __init__(self, criterion, n_classes, delta, form, c, against_no_split):
+    def __init__(
+        self, criterion, n_classes, delta, form, c, against_no_split, tie_threshold
+    ):
         super().__init__(
             criterion,
             n_classes,
             delta,
             factor=1.0 if form == "practical" else 2.0,
             against_no_split=against_no_split,
+            tie_threshold=tie_threshold,
         )
         self.is_practical = form == "practical"
         self.is_anytime = form == "anytime"
@@ -167,6 +170,9 @@ class DeRosaBound(BaseBound):
         Whom the best test must beat: the best test of every other attribute and
         "no split", as published, or "no split" alone. Two attributes that tell the
         same story never separate, and the tree waits, however good both are.
+    tie_threshold : float, default=0.0
+        Largest radius at which the best test is taken although it does not win, if it
+        beats "no split". 0 never settles a tie.
 
     Attributes
     ----------
@@ -224,15 +230,23 @@ class DeRosaBound(BaseBound):
         "form": [StrOptions({"practical", "paper", "tight", "anytime"})],
         "c": [Interval(Real, 0, None, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],
+        "tie_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
-        self, delta=0.05, *, form="practical", c=0.1, against="runner_up"
+        self,
+        delta=0.05,
+        *,
+        form="practical",
+        c=0.1,
+        against="runner_up",
+        tie_threshold=0.0,
     ):
         self.delta = delta
         self.form = form
         self.c = c
         self.against = against
+        self.tie_threshold = tie_threshold
 
     @property
     def uses_delta(self):
@@ -259,6 +273,7 @@ class DeRosaBound(BaseBound):
             self.form,
             self.c,
             self.against == "no_split",
+            self.tie_threshold,
         )
 
 

@@ -10,6 +10,7 @@ class HoeffdingBound(BaseBound):
     against: Literal["runner_up", "no_split"]
     variant: Literal["gain", "interval"]
     factor: float
+    tie_threshold: float
     def __init__(
         self,
         delta: float = 1e-07,
@@ -17,6 +18,7 @@ class HoeffdingBound(BaseBound):
         against: Literal["runner_up", "no_split"] = "runner_up",
         variant: Literal["gain", "interval"] = "gain",
         factor: float = 1.0,
+        tie_threshold: float = 0.0,
     ) -> None: ...
 
 def hoeffding_radius(

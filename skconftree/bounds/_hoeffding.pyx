@@ -28,8 +28,12 @@ cdef class HoeffdingRace(RaceBound):
     cdef public float64_t value_range
     cdef float64_t scale        # value_range * sqrt(ln(1 / delta) / 2)
 
-    def __init__(self, criterion, n_classes, delta, factor, against_no_split):
-        super().__init__(criterion, n_classes, delta, factor, against_no_split)
+    def __init__(
+        self, criterion, n_classes, delta, factor, against_no_split, tie_threshold
+    ):
+        super().__init__(
+            criterion, n_classes, delta, factor, against_no_split, tie_threshold
+        )
         if against_no_split:
             self.value_range = largest_impurity(self.impurity, n_classes)
         elif self.impurity == GINI or self.impurity == ERROR:
@@ -254,6 +258,11 @@ class HoeffdingBound(BaseBound):
         ``against="no_split"``.
     factor : float, default=1.0
         How many radii. VFDT takes 1, CorrH-Tree 2.
+    tie_threshold : float, default=0.0
+        Largest radius at which the best test is taken although it does not win, if it
+        beats "no split". 0 never settles a tie. VFDT
+        uses 0.05 on the scale of the information gain in bits, which is 0.025 here.
+        Not used by ``variant="interval"``.
 
     Attributes
     ----------
@@ -300,15 +309,23 @@ class HoeffdingBound(BaseBound):
         "against": [StrOptions({"runner_up", "no_split"})],
         "variant": [StrOptions({"gain", "interval"})],
         "factor": [Interval(Real, 0, None, closed="neither")],
+        "tie_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
-        self, delta=1e-7, *, against="runner_up", variant="gain", factor=1.0
+        self,
+        delta=1e-7,
+        *,
+        against="runner_up",
+        variant="gain",
+        factor=1.0,
+        tie_threshold=0.0,
     ):
         self.delta = delta
         self.against = against
         self.variant = variant
         self.factor = factor
+        self.tie_threshold = tie_threshold
 
     @property
     def uses_pool(self):
@@ -338,6 +355,6 @@ class HoeffdingBound(BaseBound):
         if self.variant == "gain":
             return HoeffdingRace(
                 criterion, n_classes, self.delta, self.factor,
-                self.against == "no_split",
+                self.against == "no_split", self.tie_threshold,
             )
         return HoeffdingInterval(criterion, n_classes, self.delta, self.factor)

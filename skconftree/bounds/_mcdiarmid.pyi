@@ -8,11 +8,13 @@ from ._base import BaseBound
 class McDiarmidBound(BaseBound):
     delta: float
     against: Literal["runner_up", "no_split"]
+    tie_threshold: float
     def __init__(
         self,
         delta: float = 0.05,
         *,
         against: Literal["runner_up", "no_split"] = "runner_up",
+        tie_threshold: float = 0.0,
     ) -> None: ...
 
 def mcdiarmid_radius(

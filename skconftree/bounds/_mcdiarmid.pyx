@@ -58,6 +58,9 @@ class McDiarmidBound(BaseBound):
         Whom the best test must beat: the best test of every other attribute and
         "no split", as published, or "no split" alone. Two attributes that tell the
         same story never separate, and the tree waits, however good both are.
+    tie_threshold : float, default=0.0
+        Largest radius at which the best test is taken although it does not win, if it
+        beats "no split". 0 never settles a tie.
 
     Attributes
     ----------
@@ -96,11 +99,13 @@ class McDiarmidBound(BaseBound):
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],
+        "tie_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, delta=0.05, *, against="runner_up"):
+    def __init__(self, delta=0.05, *, against="runner_up", tie_threshold=0.0):
         self.delta = delta
         self.against = against
+        self.tie_threshold = tie_threshold
 
     def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
@@ -108,6 +113,7 @@ class McDiarmidBound(BaseBound):
             n_classes,
             self.delta,
             against_no_split=self.against == "no_split",
+            tie_threshold=self.tie_threshold,
         )
 
 

@@ -27,13 +27,15 @@ cdef class RaceBound(Bound):
         self.against_no_split = False
 
     def __init__(
-        self, criterion, n_classes, delta=0.0, factor=1.0, against_no_split=False
+        self, criterion, n_classes, delta=0.0, factor=1.0, against_no_split=False,
+        tie_threshold=0.0,
     ):
         self.impurity = <Impurity> impurity_code(criterion)
         self.n_classes = n_classes
         self.delta = delta
         self.factor = factor
         self.against_no_split = against_no_split
+        self.tie_threshold = tie_threshold
 
     def check(self):
         """See `Bound.check`."""
@@ -42,10 +44,6 @@ cdef class RaceBound(Bound):
             raise NotImplementedError(
                 f"{type(self).__name__} does not define radius."
             )
-
-    def settle_ties(self, float64_t tie_threshold):
-        """See `Bound.settle_ties`."""
-        self.tie_threshold = tie_threshold
 
     cdef float64_t radius(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

@@ -17,7 +17,7 @@ class TreeDefaults:
     pruning : str, pruning object or None, default=None
         A pruning, by its name or with its parameters. Of ``fit`` alone.
     pruning_confidence : float or None, default=None
-        The strength that goes with it; None is that of the pruning.
+        The `confidence` of that pruning; None is its own.
     shrinkage : float, default=0.0
         How strongly leaves are drawn to the nodes above. Of ``fit`` alone.
     lookahead : int, default=0
@@ -25,7 +25,7 @@ class TreeDefaults:
         that are not large. Of ``fit`` alone, and only of use with a bound that
         `judges_alone`.
     lookahead_confidence : float or None, default=None
-        The strength of the pruning when the growth looked ahead; None is
+        The `confidence` of the pruning when the growth looked ahead; None is
         `pruning_confidence`.
     nominal_splits : {"binary", "multiway"}, default="binary"
         Sets of categories, or a branch for each.

@@ -113,14 +113,14 @@ class ConfidenceTreeClassifier(
           branch of a node take its place,
         - ``"possibilistic"``: unless its possibilistic entropy is lower,
         - ``"cost_complexity"``: unless it lowers the impurity by more than
-          `pruning_confidence` per leaf (scikit-learn's `ccp_alpha`),
+          the `confidence` of the object per leaf (scikit-learn's `ccp_alpha`),
         - ``"chi2"``: if it is one test, and class and outcome are not dependent,
         - ``"ec2"``: if it is one test, and label noise may explain it.
-    pruning_confidence : float or None, default=None
-        `fit` only. Overrides the `confidence` of the pruning, its strength:
+
+        The `confidence` of an object is its strength:
 
         ===================  ========================================  ========  ====
-        `pruning`            meaning                                   range     own
+        `pruning`            meaning of `confidence`                   range     own
         ===================  ========================================  ========  ====
         ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
         ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
@@ -131,9 +131,9 @@ class ConfidenceTreeClassifier(
                              prunes more, 0 not at all
         ===================  ========================================  ========  ====
 
-        None is that of the object; with ``pruning="auto"`` what the bound recommends,
-        which for ``bound="gtest"`` is 0.02 where the tree looks ahead, else 0.1.
-        Ignored without pruning.
+        A name is the object with its own strength, and ``"auto"`` is what the
+        bound recommends, which for ``bound="gtest"`` is ``PessimisticPruning(0.02)``
+        where the tree looks ahead, else ``PessimisticPruning(0.1)``.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` draws a leaf towards the nodes above
         it (hierarchical shrinkage): from the root down, the step from the class
@@ -150,10 +150,10 @@ class ConfidenceTreeClassifier(
         at, if the bound accepts it on its own: the test that would be taken
         otherwise and those two others of largest gain. Of these the one is taken
         below which the trees, grown without look-ahead and pruned, have the smallest
-        pessimistic count of errors (``pruning="pessimistic"``, at the
-        `pruning_confidence`).
-        Needs that pruning, a bound that judges each test by itself (``"gtest"``,
-        ``"chi2"``), all features, the best cut of each and no `max_leaf_nodes`.
+        pessimistic count of errors at the `confidence` of the pruning.
+        Needs a pessimistic pruning, a bound that judges each test by itself
+        (``"gtest"``, ``"chi2"``), all features, the best cut of each and no
+        `max_leaf_nodes`.
         0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for
         tables of a weight up to 10,000, with the pruning that goes with the bound; none
         where look-ahead is not served.
@@ -179,9 +179,6 @@ class ConfidenceTreeClassifier(
         bound) it is the square root of the weight that the tree has seen, but at least
         50 and at most 100: a short stream cannot wait, and on a long one a split that
         comes too early is there to stay.
-    tie_threshold : float, default=0.0
-        Race bounds only: once the radius has shrunk to this, the best test is
-        taken although no winner is sure. 0 never settles a tie.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
         What a leaf remembers of its rows while it grows in `partial_fit`:
 
@@ -272,7 +269,7 @@ class ConfidenceTreeClassifier(
     criterion_ : str
         The resolved criterion.
     pruning_ : pruning object or None
-        The resolved pruning, `pruning_confidence` included.
+        The resolved pruning.
     shrinkage_ : float
         The resolved shrinkage of `tree_`; 0 of a tree that started with `partial_fit`,
         or learned rows with `drift` set.
@@ -363,13 +360,11 @@ class ConfidenceTreeClassifier(
         min_impurity_decrease: float = 0.0,
         max_bins: int | None = None,
         pruning: str | BasePruning | None = "auto",
-        pruning_confidence: float | None = None,
         shrinkage: float | Literal["auto"] = "auto",
         lookahead: int | Literal["auto"] = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
         nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
         grace_period: float | Literal["auto"] = "auto",
-        tie_threshold: float = 0.0,
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
@@ -392,13 +387,11 @@ class ConfidenceTreeClassifier(
         self.min_impurity_decrease = min_impurity_decrease
         self.max_bins = max_bins
         self.pruning = pruning
-        self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage
         self.lookahead = lookahead
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period
-        self.tie_threshold = tie_threshold
         self.leaf_memory = leaf_memory
         self.max_bytes = max_bytes
         self.leaf_prediction = leaf_prediction

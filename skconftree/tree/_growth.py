@@ -53,9 +53,7 @@ class TreeGrowth(NamedTuple):
             request.caller,
         )
         defaults = tree_defaults(bound)
-        pruning = resolve_pruning(
-            estimator.pruning, estimator.pruning_confidence, defaults
-        )
+        pruning = resolve_pruning(estimator.pruning, defaults)
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
     def grow(self, table, told):

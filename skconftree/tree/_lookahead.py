@@ -26,8 +26,8 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
     if not n_levels:
         return None, pruning
     looking, cost = pruning, None
-    if tree.pruning == "auto" and tree.pruning_confidence is None:
-        looking = resolve_pruning("auto", defaults.lookahead_confidence, defaults)
+    if tree.pruning == "auto":
+        looking = resolve_pruning("auto", defaults, looks_ahead=True)
     if pruning is not None:
         cost = looking.leaf_cost(n_rows)
     wanted = _unmet_condition(cost, settings, schema)

@@ -30,7 +30,7 @@ AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
 AUTO_ROOT_GRACE = 60.0  # unless it is near the root, where most rows would suffer
 
-_COST = "pruning='cost_complexity' prunes as it does; its alpha is pruning_confidence"
+_COST = "pruning=skconftree.tree.CostComplexityPruning(alpha) prunes as it does"
 _ROUNDS = "Nothing is boosted here; ConfidenceForestClassifier has n_estimators"
 _SMOOTH = "shrinkage draws the leaves of small nodes upwards"
 # Parameters of scikit-learn's trees and forests that have other names here.
@@ -231,9 +231,6 @@ PARAMETERS = {
     ),
     "max_bins": Parameter([Interval(Integral, 2, 255, closed="both"), None]),
     "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), BasePruning, None]),
-    "pruning_confidence": Parameter(
-        [Interval(Real, 0.0, LARGEST, closed="both"), None]
-    ),
     "shrinkage": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both"), StrOptions({"auto"})]
     ),
@@ -252,9 +249,6 @@ PARAMETERS = {
             "root_grace": _root_grace,
             "row_weight": _row_weight,
         },
-    ),
-    "tie_threshold": Parameter(
-        [Interval(Real, 0.0, LARGEST, closed="both")], {"tie_threshold": _number}
     ),
     "leaf_memory": Parameter(
         [StrOptions({"auto", *ROW_LIMIT})],

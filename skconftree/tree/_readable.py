@@ -249,8 +249,8 @@ class ReadableTree:
         """Find the strengths of cost-complexity pruning at which the tree changes.
 
         A copy of the estimator is fitted without pruning, and its weakest link pruned
-        again and again. The strengths are what to try as `pruning_confidence` with
-        ``pruning="cost_complexity"``, as scikit-learn's `ccp_alpha`.
+        again and again. The strengths are what to try as the `confidence` of
+        :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
 
         Parameters
         ----------

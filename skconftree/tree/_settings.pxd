@@ -21,7 +21,6 @@ cdef class GrowthSettings:
     # What is searched, and who decides.
     cdef readonly str criterion
     cdef readonly object bound                  # parameter object, or None
-    cdef readonly float64_t tie_threshold       # of race bounds
     cdef readonly intp_t max_features           # examined at a node
     cdef readonly bint random_cuts
     cdef readonly bint multiway                 # a nominal test has a branch a category

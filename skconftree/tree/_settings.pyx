@@ -16,7 +16,6 @@ cdef intp_t MOST_KEPT = 1 << 40
 cdef dict DEFAULTS = {
     "criterion": "gini",
     "bound": None,
-    "tie_threshold": 0.0,
     "max_features": None,
     "random_cuts": False,
     "multiway": False,
@@ -59,7 +58,6 @@ cdef class GrowthSettings:
             )
         self.criterion = _word(values, "criterion", None)
         self.bound = _parameters(values, "bound", OF_BOUNDS)
-        self.tie_threshold = _number(values, "tie_threshold", 0.0, INFINITY)
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")
         self.multiway = _flag(values, "multiway")

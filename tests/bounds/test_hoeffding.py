@@ -6,9 +6,15 @@ literature; each reading is pinned down here by a worked number.
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skconftree._compat import InvalidParameterError
-from skconftree.bounds import HoeffdingBound, hoeffding_radius
+from skconftree.bounds import (
+    DeRosaBound,
+    HoeffdingBound,
+    McDiarmidBound,
+    hoeffding_radius,
+)
 from skconftree.criteria._criterion import CRITERIA as CRITERIA_OF_SCANS
 
 CRITERIA = ("entropy", "gini", "kearns_mansour", "error")
@@ -160,17 +166,37 @@ def test_only_fresh_rows_count():
     assert answer.radius == pytest.approx(0.5 * hoeffding_radius(200, 1e-7))
 
 
-def test_tie_threshold():
-    kernel = HoeffdingBound().kernel("gini", 2)
-    tie = {"criterion": "gini", "rival": 0.1801}
-    children = np.array([[90, 10], [10, 90]])
-    radius = kernel.evaluate(children, **tie).radius
+@pytest.mark.parametrize(
+    "bound",
+    [
+        HoeffdingBound(),
+        HoeffdingBound(0.5, against="no_split", factor=2.0),
+        McDiarmidBound(),
+        McDiarmidBound(against="no_split"),
+        DeRosaBound(),
+        DeRosaBound(form="tight", against="no_split"),
+    ],
+    ids=str,
+)
+def test_tie_threshold(bound):
+    tie = {"criterion": "gini", "rival": 0.5 if "no_split" in repr(bound) else 0.4801}
+    children = np.array([[60, 40], [40, 60]])
+    radius = bound.evaluate(children, **tie).radius
     for threshold, split in ((0, False), (0.99 * radius, False), (1.01 * radius, True)):
-        kernel.tie_threshold = threshold
-        assert kernel.evaluate(children, **tie).split == split
+        bound = clone(bound).set_params(tie_threshold=threshold)
+        assert bound.evaluate(children, **tie).split == split
         # Never when "no split" wins or is as good.
         useless = np.array([[30, 60], [10, 20]])
-        assert not kernel.evaluate(useless, **tie).split
+        assert not bound.evaluate(useless, **tie).split
+
+
+@pytest.mark.parametrize("bound", [HoeffdingBound, McDiarmidBound, DeRosaBound])
+def test_bad_tie_threshold(bound):
+    for value in (-0.1, np.nan, "0.05", None):
+        with pytest.raises(
+            ValueError, match=f"'tie_threshold' parameter of {bound.__name__}"
+        ):
+            bound(tie_threshold=value).kernel("gini", 2)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -18,10 +18,12 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _options, _streams, main
+from skconftree._cli._common import make_tree
 from skconftree._cli._completion import commands
 from skconftree._cli._options import make_parser
 from skconftree.bounds._registry import BOUNDS
 from skconftree.criteria._criterion import CRITERIA
+from skconftree.tree.pruning._registry import PRUNINGS
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 FAST = ["--folds", "2", "--rivals", "none"]
@@ -180,9 +182,47 @@ def test_settings_by_name(table, capsys):
     assert "Did you mean 'max_depth'?" in error(capsys, *argv, "--set", "max_dept=1")
     theirs = error(capsys, *argv, "--set", "ccp_alpha=0.1")
     assert "--set 'ccp_alpha=0.1'" in theirs
-    assert "pruning='cost_complexity'" in theirs
+    assert "CostComplexityPruning(alpha)" in theirs
     assert "Did you mean 'credible'?" in error(capsys, *argv, "--bound", "credibel")
     assert "Did you mean 'entropy'?" in error(capsys, *argv, "--criterion", "entropi")
+
+
+def test_settings_of_the_bound_and_the_pruning(table, capsys):
+    argv = ["fit", table, "--target", "kind", *FAST, "--verbose"]
+    nested = ["--set", "pruning__confidence=0.01", "--set", "pruning=c45"]
+    out = told(capsys, *argv, "--bound", "none", *nested).out
+    assert "pruning=C45Pruning(confidence=0.01)" in out
+    nested = ["--set", "bound__against=no_split", "--set", "bound__tie_threshold=0.3"]
+    out = told(capsys, *argv, "--bound", "hoeffding", *nested).out
+    written = "HoeffdingBound(against='no_split', tie_threshold=0.3)"
+    assert written in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["bound__tie=0.3"], "GTestBound has the parameters delta"),
+        (["bound=hoeffding", "bound__tie=0.3"], "Did you mean 'tie_threshold'?"),
+        (["bound=hoeffding", "bound__tie_threshold=-1"], "'tie_threshold' parameter"),
+        (["bound=None", "bound__delta=0.3"], "needs a bound"),
+        (["pruning__confidence=0.3"], "needs a pruning"),
+        (["pruning=best", "pruning__confidence=0.3"], "of pessimistic, c45"),
+        (["drift__delta=0.3"], "only bound and pruning"),
+        (["bound__delta"], "NAME=VALUE"),
+    ],
+)
+def test_bad_settings_of_the_bound_and_the_pruning(argv, words, table, capsys):
+    given = [part for one in argv for part in ("--set", one)]
+    assert words in error(capsys, "fit", table, "--target", "kind", *FAST, *given)
+
+
+@pytest.mark.parametrize("owner", ["bound", "pruning"])
+def test_every_bound_and_pruning_may_have_settings(owner):
+    kinds = {"bound": BOUNDS, "pruning": PRUNINGS}[owner]
+    for name, kind in kinds.items():
+        (parameter, value), *_ = kind().get_params().items()
+        tree = make_tree({owner: name, f"{owner}__{parameter}": value})
+        assert type(getattr(tree, owner)) is kind
 
 
 def test_verbose_adds_the_numbers(table, capsys):
@@ -403,6 +443,7 @@ def test_a_finished_model_says_so(table, tmp_path, capsys):
 def test_help_lists_the_names_of_bounds_and_criteria(capsys):
     assert set(_options.BOUNDS) == set(BOUNDS)
     assert set(_options.CRITERIA) == set(CRITERIA)
+    assert set(_options.PRUNINGS) == set(PRUNINGS)
     for argv in (["--help"], ["fit", "--help"], ["stream", "--help"]):
         with pytest.raises(SystemExit) as stop:
             main(argv)

@@ -339,7 +339,7 @@ SETTINGS = [
     ("gtest-rows-majority", {"bound": "gtest"}),
     ("gtest-rows-majority", {"bound": CredibleBound}),
     ("gtest-rows-majority", {"bound": DDM()}),
-    ("gtest-rows-majority", {"tie_threshold": np.nan}),
+    ("gtest-rows-majority", {"min_impurity_decrease": np.nan}),
     ("gtest-rows-majority", {"drift": "ddm"}),
     ("gtest-rows-majority", {"max_features": 0}),
     ("gtest-rows-majority", {"max_bins": 1}),

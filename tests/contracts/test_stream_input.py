@@ -14,7 +14,7 @@ from reference.streams import make_stream, state_of
 from sklearn import config_context
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import CredibleBound
+from skconftree.bounds import CredibleBound, HoeffdingBound
 
 LABELS = np.array(["ash", "birch", "cedar"])
 
@@ -118,7 +118,11 @@ FIRST_CALLS = {
     "leaf memory": ({"leaf_memory": "all"}, {}, "'leaf_memory' parameter"),
     "prediction": ({"leaf_prediction": "best"}, {}, "'leaf_prediction' parameter"),
     "drift": ({"drift": "never"}, {}, "'drift' parameter"),
-    "tie threshold": ({"tie_threshold": -1.0}, {}, "'tie_threshold' parameter"),
+    "tie threshold": (
+        {"bound": HoeffdingBound(tie_threshold=-1.0)},
+        {},
+        "'tie_threshold' parameter",
+    ),
 }
 
 
@@ -234,7 +238,7 @@ def test_parameters_are_looked_at_once(method):
     with pytest.raises(ValueError, match="'grace_period' parameter"):
         getattr(model, method)(X, y, LABELS)
     assert not hasattr(model, "tree_")
-    model.set_params(grace_period=10, pruning_confidence=-1.0)
+    model.set_params(grace_period=10, min_impurity_decrease=-1.0)
     with config_context(skip_parameter_validation=True):
         getattr(model, method)(X, y, LABELS)
     getattr(model, method)(X, y)

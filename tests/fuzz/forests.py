@@ -41,7 +41,7 @@ def use_forest(sequence):
         parameters["max_samples"] = draw.one([None, None, 0.5, 7])
     batch = draw.chance(0.5)
     if not batch:
-        parameters |= {"pruning": None, "pruning_confidence": None}
+        parameters["pruning"] = None
         if isinstance(parameters.get("class_weight"), str):
             del parameters["class_weight"]
     rows = table.rows(draw, draw.one([30, 100, MOST_ROWS]))

@@ -43,6 +43,7 @@ BOUNDS = {
         "form": ["practical", "paper", "tight", "anytime"],
         "c": [0.1, 0.01, 5.0],
         "against": ["runner_up", "no_split"],
+        "tie_threshold": [0.0, 0.05, 1e300],
     },
     EC2Bound: {
         "confidence": [0.5, 0.0, 1.0],
@@ -61,10 +62,12 @@ BOUNDS = {
         "delta": [0.05, 0.5, 0.999, 1e-9],
         "against": ["runner_up", "no_split"],
         "factor": [1.0, 0.1, 2.0],
+        "tie_threshold": [0.0, 0.05, 1.0, 1e300],
     },
     McDiarmidBound: {
         "delta": [0.05, 0.5, 0.999],
         "against": ["runner_up", "no_split"],
+        "tie_threshold": [0.0, 1.0],
     },
     PossibilisticBound: {
         "delta": [0.05, 0.5, 0.999, 1e-9],
@@ -100,7 +103,6 @@ OTHERS = {
     "max_bins": [2, 3, 16, 255],
     "shrinkage": [0.0, 5.0, 1e300],
     "nominal_splits": ["binary", "multiway"],
-    "tie_threshold": [0.05, 1.0, 1e300],
     "max_bytes": [65536, 100_000, 2**62, 2**70],
     "leaf_memory": list(registries.MEMORIES[1:]),
     "leaf_prediction": list(registries.PREDICTIONS[1:]),
@@ -113,7 +115,10 @@ OTHERS = {
 }
 GRACE = [1, 2, 5, 20, 100, 0.5, 1e-9, 1e300]
 ILLEGAL = {
-    "bound": ["nothing", 3, GTestBound, CredibleBound(delta=0.5), EC2Bound(noise=1)],
+    "bound": [
+        *("nothing", 3, GTestBound, CredibleBound(delta=0.5), EC2Bound(noise=1)),
+        *(HoeffdingBound(tie_threshold=-1.0), McDiarmidBound(tie_threshold=np.nan)),
+    ],
     "criterion": ["", "GINI", 1],
     "delta": [0.0, -1, np.nan, np.inf, "0.1"],
     "splitter": ["worst", None],
@@ -132,7 +137,6 @@ ILLEGAL = {
     "categorical_features": ["x", 3, [99], [[0]], ["no such column"], [0.5]],
     "nominal_splits": ["ternary", None],
     "grace_period": [0, -1, np.nan, None],
-    "tie_threshold": [-1.0, np.nan],
     "leaf_memory": ["none", None],
     "max_bytes": [0, 65535, 1e6, -1],
     "leaf_prediction": ["", None],
@@ -143,6 +147,11 @@ ILLEGAL = {
 # These are looked at in one of the two ways to learn only.
 FIT_ALONE = {"pruning"}
 STREAM_ALONE = {"drift", "class_weight"}
+
+
+def with_strength(pruning, confidence):
+    """A pruning by its name, or its object if it is to have another strength."""
+    return pruning if confidence is None else registries.PRUNINGS[pruning](confidence)
 
 
 def draw_bound(draw):
@@ -190,11 +199,10 @@ def draw_parameters(draw, table, theme, *, batch):
         parameters["sample_weight_kind"] = draw.one(kinds)
     if batch and draw.chance(0.5):
         pruning = draw.one(list(PRUNINGS))
-        parameters["pruning"] = pruning
-        parameters["pruning_confidence"] = draw.one(PRUNINGS[pruning])
+        parameters["pruning"] = with_strength(pruning, draw.one(PRUNINGS[pruning]))
     if batch and theme == "c45":
         parameters |= {"bound": None, "criterion": None}
-        parameters |= {"pruning": "c45", "pruning_confidence": draw.one([None, 0.45])}
+        parameters["pruning"] = with_strength("c45", draw.one([None, 0.45]))
     if theme == "sparse" and draw.chance(0.85):
         parameters["max_features"] = draw.one([1, 1, 0.5, "sqrt"])
         if draw.chance(0.5):

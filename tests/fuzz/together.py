@@ -189,10 +189,7 @@ def learn_apart(sequence):
     rows = table.rows(draw, 120)
     X, y = table.give(draw, rows.X), table.labels[rows.y]
     batch = draw.chance(0.5)
-    parameters = {
-        **sequence.parameters,
-        **{"pruning": "auto", "pruning_confidence": None},
-    }
+    parameters = {**sequence.parameters, "pruning": "auto"}
     if parameters.get("class_weight") == "balanced":
         del parameters["class_weight"]
     if (batch and not (rows.weights > 0.0).any()) or (sequence.by_volume and not batch):
@@ -398,7 +395,6 @@ def grow_deep(sequence):
     model = ConfidenceTreeClassifier(
         bound=None,
         pruning=pruning,
-        pruning_confidence=0.0 if pruning == "cost_complexity" else None,
         categorical_features=[0],
         leaf_prediction=draw.one(["majority", "nb", "nba"]),
     )

@@ -20,7 +20,7 @@ def call(sequence):
 def parameter(sequence):
     draw, table = sequence.draw, sequence.table
     batch = draw.chance(0.5)
-    parameters = sequence.parameters | {"pruning": "auto", "pruning_confidence": None}
+    parameters = sequence.parameters | {"pruning": "auto"}
     if parameters.get("class_weight") == "balanced":
         del parameters["class_weight"]
     name, value = draw_illegal(draw, batch=batch)

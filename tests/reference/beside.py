@@ -6,7 +6,7 @@ from skconftree import ConfidenceTreeClassifier
 
 from .cases import settings_of
 from .online import OnlineTree
-from .streams import learn
+from .streams import learn, settle_ties
 from .tree import assert_same_evidence
 
 # What a bound counts and looks at, said again and not read off the bound, so that a
@@ -35,8 +35,17 @@ def in_order_of_appearance(stream):
             table[:, f] = np.argmax(table[:, [f]] == values, axis=1)
 
 
-def grow_both(case, criterion, stream, class_weight=None, multiway=False, **growth):
+def grow_both(
+    case,
+    criterion,
+    stream,
+    class_weight=None,
+    multiway=False,
+    tie_threshold=0.0,
+    **growth,
+):
     bound, expected = settings_of(case, criterion, stream.n_classes)
+    settle_ties(bound, tie_threshold)
     model = ConfidenceTreeClassifier(
         bound=bound,
         criterion=criterion,
@@ -64,6 +73,7 @@ def grow_both(case, criterion, stream, class_weight=None, multiway=False, **grow
         class_weight=class_weight,
         nominal=stream.nominal or (),
         multiway=multiway,
+        tie_threshold=tie_threshold,
         **growth,
     )
     tree.run()

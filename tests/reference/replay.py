@@ -14,7 +14,7 @@ table       {"X": rows, "y": labels} as they are (texts and null make an object 
 sparse      true: X is a CSR array, and the tree that of the dense X
 weight      one number for all rows, or a list
 pool        true: the first rows without their labels are X_pool of the first call
-parameters  of the estimator; a bound may be {"name": ..., other parameters}
+parameters  of the estimator; bound and pruning may be {"name": ..., other parameters}
 calls       names of methods, or [name, options]; see `CALLS`
 raises      a pattern: the last call raises ValueError with such a message, and the
             model stays as it was
@@ -38,6 +38,7 @@ from scipy import sparse
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
 from skconftree.tree import export_text
+from skconftree.tree.pruning._registry import PRUNINGS
 
 from .streams import make_stream
 
@@ -118,9 +119,10 @@ def make_table(case):
 def make_model(case):
     """Return the estimator of a case."""
     parameters = dict(case.get("parameters", {}))
-    if isinstance(parameters.get("bound"), dict):
-        bound = dict(parameters["bound"])
-        parameters["bound"] = BOUNDS[bound.pop("name")](**bound)
+    for name, kinds in (("bound", BOUNDS), ("pruning", PRUNINGS)):
+        if isinstance(parameters.get(name), dict):
+            own = dict(parameters[name])
+            parameters[name] = kinds[own.pop("name")](**own)
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = {
             int(label): value for label, value in parameters["class_weight"].items()

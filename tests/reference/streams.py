@@ -146,6 +146,12 @@ GROWTH = {
 }
 
 
+def settle_ties(bound, tie_threshold):
+    """Set the tie threshold of a bound that knows ties."""
+    if hasattr(bound, "tie_threshold"):
+        bound.set_params(tie_threshold=tie_threshold)
+
+
 @st.composite
 def models(draw, n_classes, cases=ALL_CASES, **fixed):
     """Draw estimators with any bound, memory, prediction and rules of growth."""
@@ -172,6 +178,7 @@ def models(draw, n_classes, cases=ALL_CASES, **fixed):
         **draw(st.fixed_dictionaries({}, optional=GROWTH), label="growth"),
         **fixed,
     }
+    settle_ties(parameters["bound"], parameters.pop("tie_threshold", 0.0))
     return ConfidenceTreeClassifier(**parameters)
 
 

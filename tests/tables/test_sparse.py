@@ -16,7 +16,7 @@ from reference.effort import crossed, examples
 from reference.registries import BOUNDS, MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import CredibleBound
+from skconftree.bounds import CredibleBound, HoeffdingBound, McDiarmidBound
 from skconftree.tables import _sparse
 
 FORMATS = (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array)
@@ -79,8 +79,8 @@ def parameters():
     yield {"bound": None, "class_weight": "balanced"}
     yield {"bound": None, "class_weight": {0: 0.0}}
     yield from ({"bound": name} for name in BOUNDS)
-    yield {"bound": "hoeffding", "delta": 0.9, "tie_threshold": 0.3}
-    yield {"bound": "mcdiarmid", "delta": 0.9, "tie_threshold": 2.0}
+    yield {"bound": HoeffdingBound(0.9, tie_threshold=0.3)}
+    yield {"bound": McDiarmidBound(0.9, tie_threshold=2.0)}
 
 
 @pytest.mark.parametrize(

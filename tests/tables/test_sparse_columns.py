@@ -143,17 +143,15 @@ def test_trees_that_split(bound, n_classes):
     X, _ = make_table(4000, kinds, [0.1, 0.2, 0.15, 0.2, 0.4, 0.4], 2, rng)
     score = X @ [2.0, 4.0, 0.3, 0.01, 1.0, 1.0] + rng.normal(size=4000) / 4
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
-    options = {}
     if bound is not None and BOUNDS[bound].cautious:
-        bound, options = lax(BOUNDS[bound]()), {"tie_threshold": 1.0}
-    dense = ConfidenceTreeClassifier(bound, pruning=None, **options).fit(X, y)
+        bound = lax(BOUNDS[bound]()).set_params(tie_threshold=1.0)
+    dense = ConfidenceTreeClassifier(bound, pruning=None).fit(X, y)
     used = set(dense.tree_.feature.tolist()) - {-2}
     assert len(used) > 1
     if bound is None:
         assert used == set(range(6))
     for format in (sp.csr_array, sp.csc_matrix):
-        tree = ConfidenceTreeClassifier(bound, pruning=None, **options)
-        tree.fit(format(X), y)
+        tree = ConfidenceTreeClassifier(bound, pruning=None).fit(format(X), y)
         assert pickle.dumps(tree.tree_) == pickle.dumps(dense.tree_)
         assert_array_equal(tree.predict_proba(format(X)), dense.predict_proba(X))
 

@@ -226,12 +226,12 @@ def test_arrays_agree(tree):
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
 def test_prunings(pruning, nominal_splits):
     """Smaller trees whose counts are those of the rows that arrive."""
-    strength = {"cost_complexity": 0.01}.get(pruning)
+    strength = {"confidence": 0.01} if pruning == "cost_complexity" else {}
     plain = {"bound": None, "nominal_splits": nominal_splits}
     full = ConfidenceTreeClassifier(**plain).fit(FRAME, Y)
-    tree = ConfidenceTreeClassifier(
-        **plain, pruning=pruning, pruning_confidence=strength
-    ).fit(FRAME, Y)
+    tree = ConfidenceTreeClassifier(**plain, pruning=PRUNINGS[pruning](**strength)).fit(
+        FRAME, Y
+    )
     assert 1 < tree.get_n_leaves() < full.get_n_leaves()
     arrived = np.zeros_like(tree.tree_.counts)
     np.add.at(arrived, (tree.apply(FRAME), Y), 1)

@@ -138,12 +138,12 @@ def test_same_in_a_forest():
 
 def test_is_a_parameter_of_an_object():
     X, y = unequal()
-    given = PessimisticPruning(0.25, keep_below=None)
-    tree = ConfidenceTreeClassifier(pruning=given, pruning_confidence=0.02)
+    given = PessimisticPruning(0.02, keep_below=None)
+    tree = ConfidenceTreeClassifier(pruning=given)
     assert clone(tree).pruning.keep_below is None
     tree.fit(X, y)
     assert repr(tree.pruning_) == repr(ERRORS_ALONE)
-    assert given.confidence == 0.25  # a private copy was changed
+    assert tree.pruning_ is not given  # a private copy
     again = pickle.loads(pickle.dumps(tree))
     assert repr(again.pruning_) == repr(ERRORS_ALONE)
     search = GridSearchCV(

@@ -62,7 +62,7 @@ def test_nothing_reaches_a_size_beyond_everything(name, value):
 
 
 @pytest.mark.parametrize("value", LARGE[:-1])
-@pytest.mark.parametrize("name", ["max_features", "grace_period", "tie_threshold"])
+@pytest.mark.parametrize("name", ["max_features", "grace_period"])
 def test_other_numbers_may_be_large(name, value):
     for tree in grown(**{name: value}):
         assert tree.get_n_leaves() >= 1

@@ -60,8 +60,7 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
         expected,
         criterion,
         remembered,
-        pruning="pessimistic",
-        pruning_confidence=confidence,
+        pruning=PessimisticPruning(confidence),
         lookahead=levels,
     )
     if in_doubt is not None:
@@ -310,7 +309,7 @@ def test_the_root_is_the_greedy_one():
     for seed in range(12):
         X, y = several(300, seed)
         greedy, ahead, everywhere = (
-            ConfidenceTreeClassifier(lookahead=levels, pruning_confidence=0.01)
+            ConfidenceTreeClassifier(lookahead=levels, pruning=PessimisticPruning(0.01))
             for levels in (0, 4, 4)
         )
         with patch.object(_lookahead, "FIRST", 0):
@@ -438,11 +437,13 @@ def same_tree(a, b):
 def test_auto_is_what_the_bound_says():
     X, y = several(500)
     auto = ConfidenceTreeClassifier(Ahead()).fit(X, y)
-    asked = ConfidenceTreeClassifier(lookahead=3, pruning_confidence=0.05).fit(X, y)
+    asked = ConfidenceTreeClassifier(lookahead=3, pruning=PessimisticPruning(0.05)).fit(
+        X, y
+    )
     assert auto.lookahead_ == 3
     assert auto.pruning_.confidence == 0.05
     assert same_tree(auto, asked)
-    own = ConfidenceTreeClassifier(Ahead(), pruning_confidence=0.3).fit(X, y)
+    own = ConfidenceTreeClassifier(Ahead(), pruning=PessimisticPruning(0.3)).fit(X, y)
     assert (own.lookahead_, own.pruning_.confidence) == (3, 0.3)
     off = ConfidenceTreeClassifier(Ahead(), lookahead=0).fit(X, y)
     assert (off.lookahead_, off.pruning_.confidence) == (0, 0.1)
@@ -498,7 +499,7 @@ def test_sparse_tables_give_the_same_tree(seed):
         ConfidenceTreeClassifier(
             delta=5.0,
             lookahead=4,
-            pruning_confidence=(0.02, 0.5)[seed % 2],
+            pruning=PessimisticPruning((0.02, 0.5)[seed % 2]),
             class_weight=(None, "balanced")[seed // 2 % 2],
         ).fit(rows, y, sample_weight=weight)
         for rows in (X, csr_array(X))
@@ -541,7 +542,8 @@ def test_noise_splits_as_seldom_as_without(n, d, n_classes, n_tables):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(n, d)), rng.integers(0, n_classes, n)
         for levels, found in leaves.items():
-            model = ConfidenceTreeClassifier(lookahead=levels, pruning_confidence=0.1)
+            pruning = PessimisticPruning(0.1)
+            model = ConfidenceTreeClassifier(lookahead=levels, pruning=pruning)
             found.append(model.fit(X, y).get_n_leaves())
     greedy, ahead = (np.array(found) for found in leaves.values())
     assert 0.02 < (greedy > 1).mean() < 0.4

@@ -153,7 +153,7 @@ def test_rows_handed_over_are_evidence(bound):
             {(ROWS, True), (HISTOGRAM, True), (HISTOGRAM, False)},
         ),
         (EValueBound(), "rows", {(ROWS, False)}),
-        (HoeffdingBound(), "rows", {(ROWS, False)}),
+        (HoeffdingBound(tie_threshold=0.2), "rows", {(ROWS, False)}),
         (None, "rows", {(ROWS, False)}),
     ],
     ids=str,
@@ -161,9 +161,7 @@ def test_rows_handed_over_are_evidence(bound):
 def test_what_is_handed_over(bound, memory, expected):
     """Never fractions, and never what a promise forbids; no bound counts all anyway."""
     X, y = steps(4_000)
-    tree = ConfidenceTreeClassifier(
-        bound, leaf_memory=memory, grace_period=20, tie_threshold=0.2
-    )
+    tree = ConfidenceTreeClassifier(bound, leaf_memory=memory, grace_period=20)
     tree.partial_fit(X, y, range(4))
     leaves = read_leaves(tree).values()
     assert len(leaves) > 1

@@ -13,7 +13,6 @@ from skconftree import ConfidenceTreeClassifier
 OTHER = {
     "fit": {
         "pruning": "c45",
-        "pruning_confidence": 0.4,
         "shrinkage": 50.0,
         "lookahead": 3,
         "max_bins": 4,

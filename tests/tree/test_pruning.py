@@ -30,7 +30,10 @@ from skconftree.bounds import (
 from skconftree.testing._pruning import strengths
 from skconftree.tree import (
     BasePruning,
+    C45Pruning,
     Chi2Pruning,
+    CostComplexityPruning,
+    EC2Pruning,
     PessimisticPruning,
     export_text,
     node_table,
@@ -85,7 +88,7 @@ def test_cost_complexity_is_that_of_scikit_learn(load, criterion, class_weight):
         # their pruning of the same grown tree: equal tests are chosen differently
         theirs = tree.set_params(pruning=None).fit(X, y).to_sklearn()
         theirs.set_params(ccp_alpha=alpha)._prune_tree()
-        tree.set_params(pruning="cost_complexity", pruning_confidence=alpha).fit(X, y)
+        tree.set_params(pruning=CostComplexityPruning(alpha)).fit(X, y)
         here, there = list(preorder(tree.tree_)), list(preorder(theirs.tree_))
         assert_array_equal(tree.tree_.feature[here], theirs.tree_.feature[there])
         assert_array_equal(tree.tree_.threshold[here], theirs.tree_.threshold[there])
@@ -107,8 +110,7 @@ def test_ccp_alpha_by_its_public_name(criterion):
         tree = ConfidenceTreeClassifier(
             bound=None,
             criterion=criterion,
-            pruning="cost_complexity",
-            pruning_confidence=alpha,
+            pruning=CostComplexityPruning(alpha),
         ).fit(X, y)
         assert tree.tree_.node_count == theirs.tree_.node_count
         assert_allclose(tree.predict_proba(X), theirs.predict_proba(X))
@@ -212,7 +214,7 @@ def test_prunes_as_defined(pruning, data):
         ),
     )
     pruned = ConfidenceTreeClassifier(
-        pruning=pruning, pruning_confidence=confidence, **options
+        pruning=PRUNINGS[pruning](confidence), **options
     ).fit(X, y, weight)
     try:
         expected = reference.prune(nested, pruning, confidence, criterion)
@@ -247,8 +249,7 @@ def test_leaves_of_raised_branches_hold_all_rows(nominal_splits):
             bound=None,
             categorical_features=[0, 1],
             nominal_splits=nominal_splits,
-            pruning="c45",
-            pruning_confidence=0.45,
+            pruning=C45Pruning(0.45),
         ).fit(X, y)
         grown = clone(tree).set_params(pruning=None).fit(X, y)
         changed += tree.get_n_leaves() < grown.get_n_leaves()
@@ -274,9 +275,12 @@ def test_impurity_after_raising():
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
 def test_stronger_never_leaves_more_leaves(pruning, load):
     X, y = with_wrong_labels(load)
-    tree = ConfidenceTreeClassifier(bound=None, criterion="entropy", pruning=pruning)
+    pruning_object = PRUNINGS[pruning]()
+    tree = ConfidenceTreeClassifier(
+        bound=None, criterion="entropy", pruning=pruning_object
+    )
     sizes = [
-        tree.set_params(pruning_confidence=strength).fit(X, y).get_n_leaves()
+        tree.set_params(pruning__confidence=strength).fit(X, y).get_n_leaves()
         for strength in STRENGTHS[pruning]
     ]
     assert sizes == sorted(sizes, reverse=True)
@@ -287,9 +291,8 @@ def test_stronger_never_leaves_more_leaves(pruning, load):
 def test_weight_k_is_k_repeats(pruning):
     X, y = with_wrong_labels(load_iris)
     weight = 1 + np.arange(len(y)) % 3
-    tree = ConfidenceTreeClassifier(
-        bound=None, pruning=pruning, pruning_confidence=STRENGTHS[pruning][2]
-    )
+    pruning = PRUNINGS[pruning](STRENGTHS[pruning][2])
+    tree = ConfidenceTreeClassifier(bound=None, pruning=pruning)
     weighted = tree.fit(X, y, weight).tree_
     repeated = tree.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).tree_
     assert weighted.node_count > 3
@@ -392,9 +395,9 @@ def test_auto_is_what_goes_with_the_bound(monkeypatch):
     monkeypatch.setattr(BayesFactorBound, "defaults", said)
     tree = ConfidenceTreeClassifier(bound="bayes_factor").fit(X, y)
     assert repr(tree.pruning_) == repr(PessimisticPruning(1e-3))
-    tree.set_params(pruning_confidence=0.1).fit(X, y)
-    assert repr(tree.pruning_) == repr(PessimisticPruning(0.1))
-    tree.set_params(pruning="chi2", pruning_confidence=None).fit(X, y)
+    tree.set_params(pruning="pessimistic").fit(X, y)  # its own strength
+    assert repr(tree.pruning_) == repr(PessimisticPruning(0.25))
+    tree.set_params(pruning="chi2").fit(X, y)
     assert repr(tree.pruning_) == repr(Chi2Pruning(0.05))
     tree.set_params(pruning=None).fit(X, y)
     assert tree.pruning_ is None
@@ -408,9 +411,8 @@ def test_p_value_at_the_limit_keeps_the_split():
     y = np.arange(20) == 19  # 19 rows against one: p = 1/20
     tree = ConfidenceTreeClassifier(bound=None, pruning="chi2")
     assert tree.fit(y[:, None], y).get_n_leaves() == 2
-    assert (
-        tree.set_params(pruning_confidence=0.0499).fit(y[:, None], y).get_depth() == 0
-    )
+    tree.set_params(pruning=Chi2Pruning(0.0499))
+    assert tree.fit(y[:, None], y).get_depth() == 0
 
 
 def test_chi2_takes_the_exact_p_value_of_the_bound():
@@ -446,7 +448,7 @@ def test_ec2_uses_the_noise_of_the_bound():
     X, y = with_wrong_labels(load_breast_cancer)
     sizes = [
         ConfidenceTreeClassifier(
-            EC2Bound(confidence=0.0, noise=noise), pruning="ec2", pruning_confidence=0.9
+            EC2Bound(confidence=0.0, noise=noise), pruning=EC2Pruning(0.9)
         )
         .fit(X, y)
         .get_n_leaves()
@@ -459,7 +461,7 @@ def test_ec2_beats_what_the_bound_has_to_beat():
     """So stopping and pruning differ only where a node lies above a better one."""
     X, y = with_wrong_labels(load_breast_cancer)
     bound = EC2Bound(confidence=0.0, noise=0.15, against="chance")
-    tree = ConfidenceTreeClassifier(bound, pruning="ec2", pruning_confidence=0.9)
+    tree = ConfidenceTreeClassifier(bound, pruning=EC2Pruning(0.9))
     tree = tree.fit(X, y).tree_
     assert tree.n_leaves > 2
     tables = [tree.counts[tree.children(node)] for node in _above_leaves(tree)]
@@ -484,16 +486,13 @@ def test_strength_out_of_range(pruning):
     for value in (interval.left, interval.right, 1.5):
         if value is None:
             continue
-        given = ({"pruning": pruning, "pruning_confidence": value},)
-        given += ({"pruning": kind(value)},)
-        for parameters in given:
-            tree = ConfidenceTreeClassifier(None, **parameters)
-            if value in interval:
-                assert tree.fit([[0.0], [1.0]], [0, 1]).pruning_.confidence == value
-                continue
-            words = f"'confidence' parameter of {kind.__name__}.*Got {value}"
-            with pytest.raises(ValueError, match=words):
-                tree.fit("no table is looked at", None)
+        tree = ConfidenceTreeClassifier(None, pruning=kind(value))
+        if value in interval:
+            assert tree.fit([[0.0], [1.0]], [0, 1]).pruning_.confidence == value
+            continue
+        words = f"'confidence' parameter of {kind.__name__}.*Got {value}"
+        with pytest.raises(ValueError, match=words):
+            tree.fit("no table is looked at", None)
 
 
 @pytest.mark.parametrize(
@@ -501,9 +500,9 @@ def test_strength_out_of_range(pruning):
     [
         ({"pruning": "optimistic"}, r"'pruning'.*Got 'optimistic'"),
         ({"pruning": True}, r"'pruning'.*Got True"),
-        ({"pruning_confidence": -0.1}, r"'pruning_confidence'.*Got -0.1"),
-        ({"pruning_confidence": "high"}, r"'pruning_confidence'.*Got 'high'"),
-        ({"pruning_confidence": np.nan}, r"'pruning_confidence'.*Got nan"),
+        ({"pruning": C45Pruning(-0.1)}, r"'confidence'.*Got -0.1"),
+        ({"pruning": C45Pruning("high")}, r"'confidence'.*Got 'high'"),
+        ({"pruning": C45Pruning(np.nan)}, r"'confidence'.*Got nan"),
     ],
 )
 def test_bad_parameters(parameters, words):
@@ -539,8 +538,7 @@ def test_pruning_path_is_that_of_scikit_learn(load, criterion):
         pruned = ConfidenceTreeClassifier(
             None,
             criterion=criterion,
-            pruning="cost_complexity",
-            pruning_confidence=alpha * (1 + 1e-9),
+            pruning=CostComplexityPruning(alpha * (1 + 1e-9)),
         )
         table = node_table(pruned.fit(X, y))
         left = sum(row.impurity * row.weight for row in table if not row.branches)

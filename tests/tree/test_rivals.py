@@ -11,10 +11,11 @@ from sklearn.datasets import load_iris
 from tree.test_runner_up import all_sides, mixed, score_of, z_of
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import HoeffdingBound
 from skconftree.tree import export_text, node_table
 
 # bounds that split such tables, and who wins there: who gains most, or somebody else
-GAIN = {"bound": "hoeffding", "tie_threshold": 9.0, "pruning": None}
+GAIN = {"bound": HoeffdingBound(tie_threshold=9.0), "pruning": None}
 OTHERS = (
     {"bound": "gtest", "delta": 50.0},
     {"bound": "chi2", "delta": 0.9, "pruning": None},
@@ -135,7 +136,7 @@ def test_words_of_many_categories_and_many_branches():
             "many": pd.Categorical([f"c{one:02}" for one in many]),
         }
     )
-    settings = {"bound": "hoeffding", "tie_threshold": 9.0, "max_depth": 1}
+    settings = {"bound": HoeffdingBound(tie_threshold=9.0), "max_depth": 1}
     model = ConfidenceTreeClassifier(**settings).fit(frame, y)
     (one,) = node_table(model, rivals=1)[0].rivals
     assert one.name == "many" or model.tree_.feature[0] == 1

@@ -24,7 +24,6 @@ NO_LIMIT = sys.maxsize
 OTHER = {
     "criterion": "entropy",
     "bound": GTestBound(),
-    "tie_threshold": 0.1,
     "max_features": 3,
     "random_cuts": True,
     "multiway": True,
@@ -106,9 +105,6 @@ def test_settings_are_saved_as_plain_values(values):
         {"bound": "gtest"},
         {"bound": GTestBound},
         {"bound": DDM()},
-        {"tie_threshold": -0.1},
-        {"tie_threshold": np.nan},
-        {"tie_threshold": 0},
         {"max_features": 0},
         {"max_features": 2.0},
         {"max_features": True},

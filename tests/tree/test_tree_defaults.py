@@ -15,8 +15,7 @@ from skconftree.bounds import GTestBound, TreeDefaults
 from skconftree.tree import C45Pruning
 
 SAID = {
-    "pruning": "c45",
-    "pruning_confidence": 0.4,
+    "pruning": C45Pruning(0.4),
     "shrinkage": 3.0,
     "lookahead": 0,
     "nominal_splits": "multiway",
@@ -47,10 +46,11 @@ def same(a, b):
 
 def test_every_default_is_a_parameter_of_the_tree():
     parameters = ConfidenceTreeClassifier().get_params()
-    # What look-ahead changes the strength of the pruning to is no parameter.
-    names = {one.name for one in fields(TreeDefaults)} - {"lookahead_confidence"}
+    # The strengths of a pruning that is named are parameters of its object.
+    strengths = {"pruning_confidence", "lookahead_confidence"}
+    names = {one.name for one in fields(TreeDefaults)} - strengths
     assert names == set(SAID)
-    assert {parameters[name] for name in names} == {"auto", None}
+    assert {parameters[name] for name in names} == {"auto"}
 
 
 def test_auto_is_what_the_bound_says():
@@ -68,7 +68,7 @@ def test_auto_is_what_the_bound_says():
     ("name", "value"),
     [
         ("pruning", None),
-        ("pruning_confidence", 0.01),
+        ("pruning", C45Pruning(0.01)),
         ("shrinkage", 0.0),
         ("nominal_splits", "binary"),
     ],

@@ -436,7 +436,6 @@ NUMERIC = [
     for name, value in ConfidenceTreeClassifier().get_params().items()
     if isinstance(value, (int, float))
     or name in ("delta", "max_depth", "max_features", "max_leaf_nodes", "max_bytes")
-    or name == "pruning_confidence"
 ]
 
 

@@ -17,7 +17,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound, TreeDefaults
 from skconftree.tree import (
+    PessimisticPruning,
     export_html,
     export_text,
     node_table,
@@ -167,7 +169,7 @@ def test_words_follow_the_limits():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"lookahead": 0, "pruning_confidence": 0.5}, True),
+        ({"lookahead": 0, "pruning": PessimisticPruning(0.5)}, True),
         ({"bound": None, "pruning": "c45"}, True),
         ({"pruning": None}, False),
         ({"max_depth": 1}, False),  # which has no weak split
@@ -185,7 +187,9 @@ def test_weak_splits_are_called_guesses_where_an_error_limit_kept_them(settings,
 
 def test_what_grew_after_a_pruning_has_not_met_its_limit():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = ConfidenceTreeClassifier(lookahead=0, pruning_confidence=0.5).fit(X, y)
+    bound = GTestBound()
+    bound.defaults = TreeDefaults(pruning="pessimistic", pruning_confidence=0.5)
+    model = ConfidenceTreeClassifier(bound).fit(X, y)
     assert "useful guesses" in model.summary()
     assert "useful guesses" not in model.partial_fit(X, y).summary()
 

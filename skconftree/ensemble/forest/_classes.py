@@ -79,8 +79,6 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     pruning : str, pruning object or None, default=None
         As there; each tree is pruned by its own sample. With a pruning the forest has
         no `partial_fit`.
-    pruning_confidence : float or None, default=None
-        As there.
     shrinkage : float or "auto", default=0.0
         As there, in each tree. A forest is smooth by the mean of its trees.
     categorical_features, nominal_splits : object
@@ -90,8 +88,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         that a leaf has of all rows: trees make up for each other's early splits, but
         not for those at the root. It is in rows: with an `online_rate` above 1, which
         lets a row weigh more, its limits are as many times larger.
-    tie_threshold, leaf_memory : object
-        When each tree decides and what it remembers, as there.
+    leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
+        What the leaves of each tree remember, as there.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, in equal parts for the trees:
         at least 65536 for each.
@@ -259,12 +257,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         min_impurity_decrease: float = 0.0,
         max_bins: int | None = None,
         pruning: str | BasePruning | None = None,
-        pruning_confidence: float | None = None,
         shrinkage: float | Literal["auto"] = 0.0,
         categorical_features: ArrayLike | None = "from_dtype",
         nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
         grace_period: float | Literal["auto"] = "auto",
-        tie_threshold: float = 0.0,
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
@@ -299,12 +295,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.max_bins = max_bins
         self.pruning = pruning
-        self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period
-        self.tie_threshold = tie_threshold
         self.leaf_memory = leaf_memory
         self.max_bytes = max_bytes
         self.leaf_prediction = leaf_prediction

@@ -47,9 +47,7 @@ class ForestGrowth(NamedTuple):
         parameters = tree_parameters(forest)
         statements = _statements(forest, parameters)
         prunings = [
-            resolve_pruning(
-                forest.pruning, forest.pruning_confidence, tree_defaults(bound)
-            )
+            resolve_pruning(forest.pruning, tree_defaults(bound))
             for bound, _ in statements
         ]
         before = forest._model

@@ -39,7 +39,7 @@ class BasePruning(VersionedState, BaseEstimator):
     defines either what a node costs as a leaf (``cost``), of which the cheapest tree
     follows, or which nodes become leaves (``keep_as_leaf``), or all of it (``prune``).
     Parameters are only stored; they are checked when a tree is fitted. One of them is
-    `confidence`, which a tree's `pruning_confidence` overrides; its range stands in
+    `confidence`, the strength of the pruning; its range stands in
     ``_parameter_constraints``.
 
     Attributes

@@ -20,14 +20,16 @@ PRUNINGS: dict[str, type[BasePruning]] = {
 }
 
 
-def resolve_pruning(pruning, confidence, defaults):
+def resolve_pruning(pruning, defaults, *, looks_ahead=False):
     """A private, checked copy of the pruning that the user named or made, or None.
 
-    "auto" is what `defaults` says; `confidence` overrides its own unless it is None.
+    "auto" is what `defaults` gives for a growth that looks ahead or does not.
     """
+    confidence = None
     if isinstance(pruning, str) and pruning == "auto":
-        pruning = defaults.pruning
-        confidence = defaults.pruning_confidence if confidence is None else confidence
+        pruning, confidence = defaults.pruning, defaults.pruning_confidence
+        if looks_ahead and defaults.lookahead_confidence is not None:
+            confidence = defaults.lookahead_confidence
     if pruning is None:
         return None
     pruning = PRUNINGS[pruning]() if isinstance(pruning, str) else clone(pruning)

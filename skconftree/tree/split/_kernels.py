@@ -15,9 +15,7 @@ def make_kernels(settings, n_classes, largest=None):
         )
     criterion, bound = CRITERIA[settings.criterion](n_classes), None
     if settings.bound is not None:
-        bound = settings.bound.kernel(
-            settings.criterion, n_classes, tie_threshold=settings.tie_threshold
-        )
+        bound = settings.bound.kernel(settings.criterion, n_classes)
     if largest is not None:
         criterion.reserve(largest)
         if bound is not None and bound.score is not None:
