@@ -202,7 +202,10 @@ def test_settings_of_the_bound_and_the_pruning(table, capsys):
     ("argv", "words"),
     [
         (["bound__tie=0.3"], "GTestBound has the parameters delta"),
-        (["bound=hoeffding", "bound__tie=0.3"], "Did you mean 'tie_threshold'?"),
+        (
+            ["bound=hoeffding", "bound__tie_treshold=0.3"],
+            "Did you mean 'tie_threshold'?",
+        ),
         (["bound=hoeffding", "bound__tie_threshold=-1"], "'tie_threshold' parameter"),
         (["bound=None", "bound__delta=0.3"], "needs a bound"),
         (["pruning__confidence=0.3"], "needs a pruning"),

@@ -238,7 +238,7 @@ def test_parameters_are_looked_at_once(method):
     with pytest.raises(ValueError, match="'grace_period' parameter"):
         getattr(model, method)(X, y, LABELS)
     assert not hasattr(model, "tree_")
-    model.set_params(grace_period=10, min_impurity_decrease=-1.0)
+    model.set_params(grace_period=10, max_bins=-1)
     with config_context(skip_parameter_validation=True):
         getattr(model, method)(X, y, LABELS)
     getattr(model, method)(X, y)
