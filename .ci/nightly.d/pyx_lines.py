@@ -1,12 +1,54 @@
-"""Print which lines of .pyx files gcov counted: `python pyx_lines.py BUILD_FOLDER`."""
+"""Print which lines of .pyx files gcov counted: `python pyx_lines.py BUILD_FOLDER`.
+
+gcov counts lines of the C that Cython writes, which names in a comment the statement
+that the next lines come from. Lines that `cython --line-directives` makes are of no use:
+one directive holds for one line, and what follows it is counted as the lines below the
+statement.
+"""
 
 import json
+import re
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 BATCH = 20  # files for one start of gcov
+
+STATEMENT = re.compile(r'\s*/\* "([^"]*\.p(?:yx|xd))":(\d+)$')
+# Functions and methods that a .pyx or .pxd file defines; all others are Cython's own.
+DEFINED = re.compile(r"__pyx_(?:f|pf|fuse_\d+\w*|gb)_")
+# Where branches meet belongs to no statement: the last of a branch that is not taken
+# would be counted as reached.
+JOIN = re.compile(r"\s*(?:__pyx_L\w*:;|goto \w+;|break;|[{}]?)\s*$")
+
+
+def statements(c_file):
+    """Return {line of C: (file, line)}, both counted from 1."""
+    found = {}
+    statement = None
+    in_comment = False
+    for number, text in enumerate(c_file.read_text("utf-8").splitlines(), 1):
+        if match := STATEMENT.match(text):
+            statement = match[1], int(match[2])
+            in_comment = True
+        elif in_comment:
+            in_comment = "*/" not in text
+        elif "/* function exit code */" in text:
+            statement = None
+        elif statement and not JOIN.match(text):
+            found[number] = statement
+    return found
+
+
+def defined_lines(report):
+    """Return the lines of C within functions that are not Cython's own."""
+    return {
+        number
+        for function in report["functions"]
+        if DEFINED.match(function["name"])
+        for number in range(function["start_line"], function["end_line"] + 1)
+    }
 
 
 def counted_lines(build):
@@ -16,12 +58,18 @@ def counted_lines(build):
     for first in range(0, len(notes), BATCH):
         command = ["gcov", "--json-format", "--stdout", *notes[first : first + BATCH]]
         run = subprocess.run(command, cwd=build, capture_output=True, check=True)
-        for report in run.stdout.splitlines():
-            for file in json.loads(report)["files"] if report.startswith(b"{") else ():
-                if file["file"].endswith((".pyx", ".pxd")):
-                    name = file["file"][file["file"].rindex("skconftree/") :]
-                    for line in file["lines"]:
-                        lines[name][line["line_number"]] |= line["count"] > 0
+        for text in run.stdout.splitlines():
+            for report in json.loads(text)["files"] if text.startswith(b"{") else ():
+                c_file = build / report["file"]
+                if c_file.suffix != ".c" or not c_file.exists():
+                    continue
+                places = statements(c_file)
+                defined = defined_lines(report)
+                for line in report["lines"]:
+                    number = line["line_number"]
+                    if number in defined and number in places:
+                        name, place = places[number]
+                        lines[name][place] |= line["count"] > 0
     return lines
 
 
