@@ -1,9 +1,8 @@
 """Print which lines of .pyx files gcov counted: `python pyx_lines.py BUILD_FOLDER`.
 
-gcov counts lines of the C that Cython writes, which names in a comment the statement
-that the next lines come from. Lines that `cython --line-directives` makes are of no use:
-one directive holds for one line, and what follows it is counted as the lines below the
-statement.
+gcov counts lines of the C that Cython writes, where a comment names the statement that
+the next lines come from. Directives of `cython --line-directives` are of no use: one
+holds for one line, and what follows that counts as the lines below the statement.
 """
 
 import json
