@@ -17,36 +17,72 @@ killed / (sampled - equivalent).
 """
 
 import argparse
+import contextlib
 import csv
+import importlib
 import io
+import json
+import multiprocessing
 import os
 import random
 import re
+import resource
+import shlex
+import signal
 import subprocess
 import sys
+import sysconfig
+import tempfile
+import time
 import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PRELOADED = (
+    *("numpy", "scipy.stats", "pandas", "sklearn.ensemble", "sklearn.model_selection"),
+    *("hypothesis.extra.numpy", "hypothesis.stateful", "pytest"),
+    "Cython.Compiler.Main",
+)
 FIELDS = ("file", "line", "column", "original", "mutant", "result", "reason")
-# Which tests may kill the mutants of a package; quick ones that see much come first.
-GOLDEN = "tests/tree/test_golden.py"
+# Which tests may kill the mutants of a package, in stages: quick ones that see much
+# come first, as most mutants need no others.
+GOLDEN = ("tests/bounds/test_golden.py", "tests/tree/test_golden.py")
+REFERENCE = ("tests/tree/test_reference.py", "tests/tree/test_online_reference.py")
+SPLITS = tuple(
+    f"tests/tree/test_{topic}.py"
+    for topic in (
+        *("reference_nominal", "reference_draws", "many_categories", "kept_splits"),
+        *("runner_up", "rivals", "foresight", "lookahead", "features", "limits"),
+        *("drawn_source", "weights", "evidence_on_streams", "few_checks", "looks"),
+    )
+)
+LEAVES = (
+    *("tests/tree/test_rows_beside_counts.py", "tests/tree/test_bins.py"),
+    *("tests/tree/test_latest_rows.py", "tests/tree/test_online_tables.py"),
+    *("tests/tree/test_pool_rows.py", "tests/tree/test_weights.py"),
+    *("tests/contracts/test_chunking.py", "tests/contracts/test_plain_states.py"),
+    *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
+    *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
+)
 TESTS = {
-    "bounds": ("tests/bounds", GOLDEN, "tests/tree/test_reference.py"),
-    "criteria": (GOLDEN, "tests/tree/test_reference.py", "tests/bounds", "tests/tree"),
-    "tree/split": (GOLDEN, "tests/tree/test_reference.py", "tests/tree"),
-    "tree/pruning": ("tests/tree/test_pruning.py", GOLDEN, "tests/tree"),
+    "bounds": (GOLDEN, ("tests/bounds",), REFERENCE),
+    "criteria": (GOLDEN, REFERENCE, (*SPLITS, "tests/bounds")),
+    "tree/split": (GOLDEN, REFERENCE, SPLITS),
+    "tree/pruning": (GOLDEN, ("tests/tree/test_pruning.py",), REFERENCE),
     "tree/leaves": (
-        *("tests/tree/test_online_reference.py", "tests/tree/test_leaf_memory.py"),
-        *(GOLDEN, "tests/tree", "tests/contracts"),
+        (*GOLDEN, "tests/tree/test_leaf_memory.py"),
+        ("tests/tree/test_online_reference.py",),
+        LEAVES,
     ),
-    "tree/batch": (GOLDEN, "tests/tree/test_reference.py", "tests/tree"),
-    "tree/stream": ("tests/tree/test_online_reference.py", GOLDEN, "tests/contracts"),
-    "ensemble/forest": ("tests/ensemble/forest", "tests/contracts"),
-    "ensemble/ncm": ("tests/ensemble/ncm",),
-    "linear_model": ("tests/linear_model",),
-    "active/pool": ("tests/active/pool", "tests/active"),
+    "tree/batch": (GOLDEN, REFERENCE, SPLITS),
+    "tree/stream": (GOLDEN, REFERENCE[1:], LEAVES),
+    "ensemble/forest": (("tests/ensemble/forest",), ("tests/contracts",)),
+    "ensemble/ncm": (("tests/ensemble/ncm",),),
+    "linear_model": (("tests/linear_model",),),
+    "active/pool": (("tests/active/pool",), ("tests/active",)),
 }
+# pytest is among what is imported before it starts, and so are plug-ins of it.
+PRELOADING = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 # The packages whose score counts: they decide which splits a tree has.
 DECIDING = ("bounds", "criteria", "tree/split", "tree/pruning", "tree/leaves")
 REPLACEMENTS = {
@@ -174,54 +210,178 @@ def mutate(source, row, column, original, mutant):
     return "".join(lines)
 
 
-def run_python(*arguments, timeout=None):
-    """Run Python on this checkout; the exit code, None if it does not end."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
-    except subprocess.TimeoutExpired:
+def build_directory():
+    """Return where the editable install has its extension modules."""
+    command = "import skconftree.utils._memory as module; print(module.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", command],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Path(done.stdout.strip()).parent
+
+
+def in_a_fork(function, *arguments, timeout=None):
+    """Call a function in a process that has what is imported here; its exit code.
+
+    None if it did not end in time.
+    """
+    process = multiprocessing.get_context("fork").Process(
+        target=_with_its_group, args=(function, *arguments)
+    )
+    process.start()
+    process.join(timeout)
+    if process.exitcode is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
         return None
-    return done.returncode
+    return process.exitcode
 
 
-def judge(package, timeout):
-    """Build the package as it is and run the tests of one of its folders."""
-    if run_python("-c", "import skconftree.utils._memory") != 0:
-        return "invalid"
-    options = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
-    code = run_python("-m", "pytest", *options, *TESTS[package], timeout=timeout)
-    return "survived" if code == 0 else "killed"
+def _with_its_group(function, *arguments):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    code = 1
+    try:
+        code = int(function(*arguments) or 0)
+    finally:
+        os._exit(code)
 
 
-def run(packages, sample, seed, part, output, timeout):
+def cythonize(options, source, module, target):
+    """Make C of a .pyx file; the exit code."""
+    from Cython.Compiler import Main
+
+    sys.argv = ["cython", *options, "--module-name", module, source, "-o", target]
+    try:
+        Main.main(command_line=1)
+    except SystemExit as done:
+        return done.code
+    return 0
+
+
+def compile_module(build, name, source, target):
+    """Make a shared library of a changed .pyx file; whether it compiles."""
+    module = name.removesuffix(".pyx").replace("/", ".")
+    options = (build / "cython.dep.options").read_text("utf-8").split("\n")[1:]
+    path = Path(name).relative_to("skconftree").with_suffix(".c")
+    file = "_".join(path.parts)
+    commands = json.loads((build / "compile_commands.json").read_text("utf-8"))
+    (command,) = (one["command"] for one in commands if one["file"] == file)
+    words = shlex.split(command)
+    for option in ("-MD", "-c", "-o", "-MQ", "-MF"):
+        index = words.index(option)
+        del words[index : index + (1 if option in ("-MD", "-c") else 2)]
+    words = [word for word in words if word not in (file, "-Wall", "-O3")]
+    with tempfile.TemporaryDirectory() as folder:
+        pyx = Path(folder, Path(name).name)
+        pyx.write_text(source, encoding="utf-8")
+        made = str(pyx.with_suffix(".c"))
+        if in_a_fork(cythonize, options, str(pyx), module, made) != 0:
+            return False
+        words += ["-w", "-O1", "-shared", made, "-o", str(target), "-lm"]
+        return subprocess.run(words, cwd=build, check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def mutated(build, name, change):
+    """Have a mutant in the place of a module for a while; whether it compiles."""
+    path = ROOT / name
+    source = mutate(path.read_text("utf-8"), *change)
+    if path.suffix == ".py":
+        place = path
+    else:
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        place = build / (path.stem + suffix)
+    original = place.with_name(place.name + ".original")
+    os.replace(place, original)
+    try:
+        if path.suffix == ".py":
+            place.write_text(source, encoding="utf-8")
+            yield True
+        else:
+            yield compile_module(build, name, source, place)
+    finally:
+        os.replace(original, place)
+
+
+class Record:
+    """Orders the tests of a run, limits the time of each, and notes the last one."""
+
+    def __init__(self, first, note, seconds):
+        self.first = first
+        self.note = note
+        self.seconds = seconds
+
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda item: item.nodeid not in self.first)
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.note.write_text(nodeid, encoding="utf-8")
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = int(used.ru_utime + used.ru_stime + self.seconds)
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+
+
+def run_tests(paths, first, note, seconds):
+    """Run tests until one fails; the exit code of pytest."""
+    import pytest
+
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-W", PRELOADING]
+    return pytest.main([*options, *paths], plugins=[Record(first, note, seconds)])
+
+
+def judge(package, known, seconds):
+    """Run the tests of a package until one fails: ("killed", the test)."""
+    with tempfile.TemporaryDirectory() as folder:
+        note = Path(folder, "test")
+        for paths in TESTS[package]:
+            note.write_text("collection", encoding="utf-8")
+            if in_a_fork(run_tests, paths, known, note, seconds, timeout=3600) != 0:
+                return "killed", note.read_text("utf-8")
+    return "survived", ""
+
+
+def run(packages, sample, seed, part, output, seconds):
     """Draw mutants, judge each of them and write the table."""
+    for module in PRELOADED:
+        importlib.import_module(module)
+    os.chdir(ROOT)
+    build = build_directory()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     everything = population(packages)
     drawn = random.Random(seed).sample(everything, len(everything))
     number, n_parts = map(int, part.split("/"))
     print(f"{len(everything)} mutants; seed {seed}, part {part}", flush=True)
+    known = []  # tests that found a mutant before
+    done = []
+    if output.exists():
+        with output.open(newline="", encoding="utf-8") as file:
+            done = [tuple(row[:5]) for row in csv.reader(file)]
     for mine in drawn[:sample][number - 1 :: n_parts]:
+        if tuple(map(str, mine)) in done:
+            continue
         name, *change = mine
-        path = ROOT / name
-        source = path.read_text("utf-8")
         package = str(Path(name).parent.relative_to("skconftree").as_posix())
-        try:
-            path.write_text(mutate(source, *change), encoding="utf-8")
-            result = judge(package, timeout)
-        finally:
-            path.write_text(source, encoding="utf-8")
+        start = time.monotonic()
+        with mutated(build, name, change) as compiles:
+            result, test = "invalid", ""
+            if compiles:
+                result, test = judge(package, known, seconds)
+        known.append(test)
         new = not output.exists()
         with output.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             if new:
                 writer.writerow(FIELDS)
             writer.writerow([*mine, result, ""])
-        print(*mine, result, flush=True)
+        print(*mine, result, test, f"{time.monotonic() - start:.0f} s", flush=True)
 
 
 def score(paths):
@@ -253,7 +413,7 @@ def main():
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--part", default="1/1")
     command.add_argument("--output", type=Path, required=True)
-    command.add_argument("--timeout", type=float, default=900.0, help="seconds")
+    command.add_argument("--seconds", type=int, default=60, help="CPU time of a test")
     command = commands.add_parser("score")
     command.add_argument("tables", nargs="+", type=Path)
     options = vars(parser.parse_args())

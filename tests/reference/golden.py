@@ -4,7 +4,8 @@ A rebuilding of the compiled code must leave every tree as it is. Each case grow
 tree and hashes what it says; two builds are the same if all their hashes are.
 
 Run as a script to write the hashes of a build, or to compare a build with them; `keep`
-writes those of a few cases, to some digits, which `tests/tree/test_golden.py` expects:
+writes those of a few cases, to some digits, and the values that bounds compute, which
+`tests/tree/test_golden.py` and `tests/bounds/test_golden.py` expect:
 
     PYTHONPATH=tests python -P -m reference.golden write hashes.json
     PYTHONPATH=tests python -P -m reference.golden compare hashes.json
@@ -24,11 +25,13 @@ import numpy as np
 from scipy import sparse
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.criteria._criterion import CRITERIA as SCORES
 
 from .cases import CASES, CRITERIA
 from .registries import BOUNDS, MEMORIES, PRUNINGS
 
 KEPT = Path(__file__).with_name("golden.json")
+KEPT_BOUNDS = Path(__file__).with_name("golden_bounds.json")
 EVERY, DECIMALS = 61, 6  # of the cases that are kept; a prime meets all settings
 
 ARRAYS = (
@@ -231,11 +234,87 @@ def few():
     return hashes(EVERY, DECIMALS)
 
 
+def nodes():
+    """Yield counts of children and the other arguments of `BaseBound.evaluate`.
+
+    Small, large, pure, balanced and fractional ones, of several classes and outcomes.
+    """
+    rng = np.random.default_rng(53)
+    for k, r in [(2, 2), (3, 2), (7, 2), (2, 3), (4, 4)]:
+        for size, scale in itertools.product((2, 9, 60, 3000, 1e6), (1.0, 0.37)):
+            children = np.round(
+                size * rng.dirichlet(np.ones(k), r) * rng.random((r, 1))
+            )
+            children[:, 0] += 1
+            children[-1, -1] += size
+            settings = {
+                "pool": children.sum(axis=1) + rng.integers(0, 9, r),
+                "n_tests": int(rng.integers(1, 90)),
+                "time": 3.0 * children.sum(),
+                "depth": int(rng.integers(0, 9)),
+                "attributes": int(rng.integers(1, 9)),
+                "attempt": int(rng.integers(1, 9)),
+                "n_fresh": 0.5 * children.sum(),
+                "rival": rng.choice([None, 0.2, 0.6]),
+            }
+            yield scale * children, settings
+            if size > 2:
+                children[0, 1:] = 0
+                children[1] = size
+                yield scale * children, settings
+
+
+def scanned(score, children, pool):
+    """Return what a scan computes of the first of two children, by either way."""
+    if score is None or len(children) != 2:
+        return [np.nan, np.nan]
+    score.reserve(100)
+    ways = [False, True] if score.additive else [False]
+    found = [
+        score.evaluate(
+            children[:1],
+            children.sum(axis=0),
+            pool_left=pool[:1],
+            pool=pool.sum(),
+            from_sums=from_sums,
+        )[0]
+        for from_sums in ways
+    ]
+    return (found + [np.nan])[:2]
+
+
+def evaluations():
+    """Sum up what every bound computes about many nodes: name -> field -> number."""
+    found = {}
+    for case, bound, criterion in pairs():
+        rows = []
+        for children, settings in nodes():
+            k = children.shape[1]
+            if bound is None:
+                fields, answer, score = (), (), SCORES[criterion](k)
+            else:
+                kernel = bound.kernel(criterion, k)
+                answer = kernel.evaluate(children, criterion=criterion, **settings)
+                fields, score = answer._fields, kernel.score
+            rows.append([*answer, *scanned(score, children, settings["pool"])])
+        values = np.array(rows, dtype=float)
+        values[~np.isfinite(values)] = -1e-3
+        # Small numbers count beside large ones.
+        means = (np.sign(values) * np.log1p(1e3 * np.abs(values))).mean(axis=0)
+        found[f"{case} {criterion}"] = {
+            field: float(f"{mean:.12g}")
+            for field, mean in zip((*fields, "scan", "sums"), means, strict=True)
+        }
+    return found
+
+
 def main(command, path=KEPT):
     """Write hashes, or compare with those written."""
     if command in ("write", "keep"):
         found = hashes() if command == "write" else few()
         Path(path).write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+        if command == "keep":
+            KEPT_BOUNDS.write_text(json.dumps(evaluations(), indent=0) + "\n", "utf-8")
         print(f"{len(found)} cases written")
         return 0
     found = hashes()
