@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skconftree import ConfidenceForestClassifier
+from skconftree import ConfidenceForestClassifier, bounds
 
 PAGE = Path(__file__).parents[3] / "doc" / "published.rst"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -20,7 +20,7 @@ def test_the_page_lists_forests():
 
 @pytest.mark.parametrize(("name", "setting"), ROWS, ids=[name for name, _ in ROWS])
 def test_a_published_forest_learns(name, setting):
-    parameters = eval(f"dict({setting})")
+    parameters = eval(f"dict({setting})", vars(bounds).copy())
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5)).astype(np.float32)
     y = (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int)
