@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.naive_bayes import GaussianNB
 
 # What river and MOA agree on, and the loosened setting.
 DEFAULTS = {"delta": 1e-7, "grace": 200, "tie": 0.05, "leaf": "nba"}
@@ -180,39 +179,6 @@ def moa_tree(X, y, *, delta=1e-7, grace=200, tie=0.05, leaf="nba", nominal=(), *
     options = f"-g {grace} -c {delta} -t {tie} -l {MOA_LEAVES[leaf]}"
     name = "moa.classifiers.trees.HoeffdingTree"
     return moa_learner(X, y, name, options, nominal=nominal, **how)
-
-
-def gaussian_nb(X, y, *, chunk=1000, repeats=1):
-    """Run scikit-learn's GaussianNB, each chunk predicted before it is learnt.
-
-    Parameters
-    ----------
-    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
-    chunk : int
-        Rows handed over at a time. The first chunk is predicted as class 0.
-    repeats : int
-
-    Returns
-    -------
-    Run
-    """
-    classes = np.arange(y.max() + 1)
-
-    def one():
-        model = GaussianNB()
-        correct = 0
-        begin = time.process_time()
-        for start in range(0, len(X), chunk):
-            rows, labels = X[start : start + chunk], y[start : start + chunk]
-            if start == 0:
-                correct += np.count_nonzero(labels == 0)
-                model.partial_fit(rows, labels, classes=classes)
-            else:
-                correct += np.count_nonzero(model.predict(rows) == labels)
-                model.partial_fit(rows, labels)
-        return correct / len(X), None, time.process_time() - begin
-
-    return timed(one, repeats)
 
 
 def river_forest(X, y, *, n_trees=10, seed=0, nominal=(), repeats=1):
