@@ -14,12 +14,11 @@ from sklearn.utils import check_scalar
 
 from ..utils import (
     default_parameters,
-    refuse_damage,
     with_version,
     without_version,
 )
 from ..utils._lock import Lockable, learns, reads
-from ._detector import Detector, OnlyPickled, read_detector, write_detector
+from ._detector import Detector, read_detector, write_detector
 
 LARGEST = 2**62  # of the parameters that count rows
 LARGEST_NUMBER = 1e100  # to watch: the sum of squares is finite
@@ -94,8 +93,6 @@ class BaseDetector(Lockable, BaseEstimator):
         state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(state)
         if "_running" in vars(self):  # it has begun
-            sound = isinstance(self._running, OnlyPickled | tuple)
-            refuse_damage(self, {"_running": sound})
             self._running = read_detector(type(self.kernel()), self._running)
 
     def check_parameters(self) -> None:

@@ -1,7 +1,7 @@
 """The drift detection method of Gama et al. (2004)."""
 
 from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
-from skconftree.drift._detector import damaged, require_counts
+from skconftree.drift._detector import require_counts
 from skconftree.utils._lock import reads
 
 from libc.math cimport INFINITY, sqrt
@@ -76,15 +76,8 @@ cdef class DDMKernel(Detector):
 
     def __setstate__(self, state):
         self.take_totals(state, STATE_VERSION)
-        n_errors, best = state.get("n_errors"), (state.get("p_min"), state.get("s_min"))
-        if not (
-            isinstance(n_errors, int)
-            and 0 <= n_errors <= self.n
-            and all([isinstance(value, float) and value >= 0.0 for value in best])
-        ):
-            raise damaged(state)
-        self.n_errors = n_errors
-        self.p_min, self.s_min = best
+        self.n_errors = state["n_errors"]
+        self.p_min, self.s_min = state["p_min"], state["s_min"]
 
 
 class DDM(BaseDetector):

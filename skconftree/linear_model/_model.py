@@ -6,10 +6,8 @@ from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..utils import (
     NO_DEFAULT,
-    are_classes,
     canonical,
     completed,
-    is_count,
     refuse_damage,
 )
 from ._cloud_settings import CloudSettings
@@ -159,16 +157,10 @@ class OASISModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed."""
+        """Make a model from what came out of a file."""
         owner = cls.__new__(cls) if owner is None else owner
         state = completed(state, PARTS, "The state of OASIS")
         classes, cloud = state["classes"], state["cloud"]
-        sound = {
-            "classes_": are_classes(classes),
-            "seed": is_count(state["seed"]),
-            "cloud": cloud is None or (isinstance(cloud, tuple) and len(cloud) == 2),
-        }
-        refuse_damage(owner, sound)
         schema = Schema.of_state(state["schema"], owner)
         model = cls(schema, Classes(classes), state["seed"], state["waiting"])
         if cloud is not None:

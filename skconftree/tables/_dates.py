@@ -40,15 +40,6 @@ def look_like_dates(values):
     return n > 0
 
 
-def are_kinds(kinds, n_features):
-    """Whether these say of each column that it holds days, times or no dates."""
-    return (
-        isinstance(kinds, tuple)
-        and len(kinds) == n_features
-        and all(one is None or one in (DAY, TIME) for one in kinds)
-    )
-
-
 def write_date(days, kind):
     """Write days since 1970-01-01 as a date; None where no calendar has it.
 

@@ -9,9 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array
 
 from .._compat import check_feature_count, check_feature_names
-from ..utils import NO_DEFAULT, completed, is_count, refuse_damage
+from ..utils import NO_DEFAULT, completed, refuse_damage
 from ..utils._finite import finiteness
-from ._dates import are_kinds
 from ._features import MAX_CATEGORIES, Features, nominal_columns
 from ._few_rows import read_few
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
@@ -240,15 +239,10 @@ class Schema(NamedTuple):
         if isinstance(features, str):
             with suppress(TypeError, ValueError):  # what stays a text does not fit
                 features = Features.of_text(features)
-        sound = {
-            "n_features_in_": is_count(d) and d > 0,
-            "feature_names_in_": names is None
-            or (isinstance(names, np.ndarray) and names.shape == (d,)),
-            "dates": dates is None or are_kinds(dates, d),
-            "categories_": features is None
-            or (isinstance(features, Features) and len(features.dictionaries) == d),
-        }
-        refuse_damage(owner, sound)
+        fits = features is None or (
+            isinstance(features, Features) and len(features.dictionaries) == d
+        )
+        refuse_damage(owner, {"categories_": fits})
         return cls(d, names, features, dates)
 
 

@@ -2,22 +2,16 @@
 
 import numpy as np
 
-from ..bounds._base import BaseBound
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..tables._weights import LARGEST_SUM
 from ..utils import (
     NO_DEFAULT,
-    are_classes,
     completed,
-    is_array,
-    is_count,
     refuse_damage,
 )
 from ._plan import read_resolved
 from .nodes._plain import read_nodes
 from .nodes._tree import Tree
-from .pruning._base import BasePruning
 from .stream._make_grower import kind_of
 
 PARTS = {
@@ -39,18 +33,6 @@ def read_parts(state, owner, shared=None):
     state = completed(state, own, "The state of a tree")
     resolved = read_resolved(state["resolved"])
     grower = state["grower"]
-    sound = {
-        "tree_": isinstance(state["tree"], tuple) and len(state["tree"]) == 2,
-        "bound_": _is_resolved(resolved),
-        "grower": grower is None
-        or (
-            (isinstance(grower, list) and len(grower) == 2)
-            and isinstance(grower[0], dict)
-        ),
-        "n_rows_seen_": is_count(state["n_rows_before"])
-        and isinstance(state["waits"], bool),
-    }
-    refuse_damage(owner, sound)
     tree = read_nodes(Tree, state["tree"])
     if grower is not None:
         recipe = grower[0]
@@ -64,10 +46,8 @@ def read_parts(state, owner, shared=None):
 
 def read_columns(state, owner):
     """Make the schema and the classes of a model from its state."""
-    names = state["classes"]
-    refuse_damage(owner, {"classes_": are_classes(names)})
     schema = Schema.of_state(state["schema"], owner)
-    return {"schema": schema, "classes": Classes(names)}
+    return {"schema": schema, "classes": Classes(state["classes"])}
 
 
 def check_parts(parts, owner):
@@ -84,20 +64,8 @@ def check_parts(parts, owner):
         # splits have evidence if a bound has looked at them
         "bound_": tree.keeps_evidence == (bound is not None),
         "grower": _has_grower(parts),
-        "honest_counts": _has_honest_counts(parts["honest_counts"], tree),
-        "fidelity_": _is_fidelity(parts["fidelity"], parts["grower"]),
     }
     refuse_damage(owner, sound)
-
-
-def _is_resolved(parts):
-    return (
-        isinstance(parts.bound, BaseBound | None)
-        and isinstance(parts.criterion, str)
-        and is_count(parts.max_features)
-        and isinstance(parts.pruning, BasePruning | None)
-        and (parts.taken_back is None or is_count(parts.taken_back))
-    )
 
 
 def _has_columns(schema, tree):
@@ -106,21 +74,10 @@ def _has_columns(schema, tree):
     features = schema.features
     if features is None:
         return not tree.is_nominal.any()
-    return _asks_of_kinds(tree, features.is_categorical) and _has_categories(
-        tree, features
-    )
-
-
-def _asks_of_kinds(tree, nominal):
-    # Nominal tests are of nominal columns, and thresholds of the others.
+    # nominal tests are of nominal columns, and thresholds of the others
     split = tree.feature >= 0
-    return np.array_equal(nominal[tree.feature[split]], tree.is_nominal[split])
-
-
-def _has_categories(tree, features):
-    # A category that a test knows has a name.
-    named = [0 if one is None else len(one.codes) for one in features.dictionaries]
-    return bool((tree.n_known() <= named).all())
+    nominal = features.is_categorical[tree.feature[split]]
+    return np.array_equal(nominal, tree.is_nominal[split])
 
 
 def _has_grower(parts):
@@ -129,17 +86,3 @@ def _has_grower(parts):
     nominal = parts["schema"].is_categorical
     nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
     return parts["grower"].recipe.nominal == nominal
-
-
-def _has_honest_counts(counts, tree):
-    return counts is None or (
-        is_array(counts, np.float64, (tree.node_count, tree.n_classes))
-        and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
-    )
-
-
-def _is_fidelity(value, grower):
-    # What imitates does not grow.
-    if value is None:
-        return True
-    return grower is None and type(value) is float and 0.0 <= value <= 1.0

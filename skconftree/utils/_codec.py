@@ -520,13 +520,3 @@ def is_array(value, dtype, shape):
             n is None or n == found for n, found in zip(shape, value.shape, strict=True)
         )
     )
-
-
-def are_classes(value, least=1):
-    """Whether a part of a state is a list of classes, each once and in order."""
-    if not is_array(value, None, (None,)) or len(value) < least:
-        return False
-    try:
-        return bool((value[1:] > value[:-1]).all())
-    except TypeError:
-        return False

@@ -13,7 +13,6 @@ from ._codec import (
     VERSION,
     canonical,
     default_parameters,
-    refuse_damage,
     with_version,
     without_version,
     written_by,
@@ -101,14 +100,9 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
         return with_version(attributes)
 
     def __setstate__(self, state):
-        # It comes out of a file, and is not believed.
         kind = type(self)
         found = state.get(VERSION) if isinstance(state, dict) else None
         state = without_version(state, default_parameters(kind), kind.__name__)
-        shown = {name: getattr(kind, name, None) for name in state}
-        refuse_damage(
-            self, {name: not isinstance(one, property) for name, one in shown.items()}
-        )
         # trees that share an array go on to do so
         model = canonical(state.get("_model"))
         if model is not None:

@@ -213,23 +213,13 @@ def test_parameters_of_a_copy():
     assert DriftState.DRIFT not in detector.reset().update_many(20 * [0] + 5 * [1])
 
 
-def test_old_or_damaged_states():
+def test_states_of_another_version():
     detector = DDM()
     detector.update_many([0, 1, 0])
     make, arguments, state = detector._running.__reduce__()
-    for change in (
-        {"version": 1},
-        {"n_errors": 4},
-        {"n_errors": -1},
-        {"n_drifts": -1},
-        {"state": 3},
-        {"p_min": math.nan},
-        {"s_min": -0.1},
-    ):
-        with pytest.raises(ValueError, match=r"version 2|damaged"):
-            make(*arguments).__setstate__({**state, **change})
-    with pytest.raises(ValueError, match="version 2"):
-        make(*arguments).__setstate__(None)
+    for wrong in ({**state, "version": 1}, None):
+        with pytest.raises(ValueError, match="version 2"):
+            make(*arguments).__setstate__(wrong)
     copy = make(*arguments)
     copy.__setstate__(state)
     assert copy.__reduce__() == detector._running.__reduce__()

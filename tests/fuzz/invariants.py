@@ -198,16 +198,6 @@ def reaches_leaf(model, X):
     )
 
 
-def kinds_of_tests(model):
-    """Tests of nominal columns are nominal, and no others."""
-    tree, nominal = model.tree_, model.is_categorical_
-    split = tree.feature >= 0
-    expected = np.zeros(split.sum(), dtype=bool)
-    if nominal is not None:
-        expected = nominal[tree.feature[split]]
-    require(np.array_equal(tree.is_nominal[split], expected), "kinds of tests")
-
-
 def counts_of_leaves(model, expected, *, rtol=1e-9):
     """Counts of the leaves sum to the weights of the rows, class by class."""
     tree = model.tree_

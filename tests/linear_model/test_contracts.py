@@ -257,8 +257,6 @@ def test_a_whole_state_is_not_damaged():
     [
         ("classes", np.array(["a", "b"])),
         ("schema", {"n_features": 9, "names": None, "features": None}),
-        ("seed", "x"),
-        ("cloud", 3),
         ("waiting", (1, 2)),
     ],
 )

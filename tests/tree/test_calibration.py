@@ -109,8 +109,7 @@ def test_damaged_losses_are_found():
     make, (structure, recipe, state) = tree._model.grower.__reduce__()
     losses = state[-1]
     assert min(losses) > 0.0
-    negative = (-1.0, *losses[1:])
-    for wrong in (None, (), losses[1:], negative, (np.inf,) * 5, ("1",) * 5):
+    for wrong in ((), losses[1:], (*losses, 1.0)):
         with pytest.raises(ValueError, match="growing tree is damaged"):
             make(structure, recipe, (*state[:-1], wrong))
 

@@ -195,26 +195,6 @@ def test_pickles_have_them():
     assert pickle.dumps(again) == pickle.dumps(model)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda counts: counts[:-1],
-        lambda counts: -counts,
-        lambda counts: counts * np.nan,
-        lambda counts: counts.astype(np.float32),
-        lambda counts: counts.tolist(),
-    ],
-)
-def test_hostile_states_are_refused(make):
-    model, X, y = fitted()
-    model.recount_leaves(X, y)
-    state = model.__getstate__()
-    parts = state["_model"]
-    parts["honest_counts"] = make(parts["honest_counts"])
-    with pytest.raises(ValueError, match="'honest_counts' does not fit"):
-        ConfidenceTreeClassifier().__setstate__(state)
-
-
 def test_honest_limits_hold_where_those_of_the_training_rows_do_not():
     """Share of the test rows whose leaf has its true proportions within the limits."""
     covered = {"conditional": [], "honest": []}

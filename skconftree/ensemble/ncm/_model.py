@@ -13,11 +13,9 @@ from ...tables._schema import Schema
 from ...tree.nodes._plain import read_nodes, write_nodes
 from ...utils import (
     NO_DEFAULT,
-    are_classes,
     canonical,
     completed,
     is_array,
-    is_count,
     refuse_damage,
 )
 from ._centroid_tree import NCMTree
@@ -55,26 +53,16 @@ class NCMModel:
 
     @classmethod
     def read(cls, state, owner):
-        """Make the common parts from what came out of a file, which is not believed."""
+        """Make the common parts from what came out of a file."""
         defaults = {
             one.name: NO_DEFAULT if one.default is MISSING else one.default
             for one in fields(cls)
         }
         state = completed(state, defaults, "The state of an NCM model")
-        classes, samples = state["classes"], state["samples"]
-        sound = {
-            "classes_": are_classes(classes),
-            "bound_": isinstance(state["bound"], BaseBound | None),
-            "seed": is_count(state["seed"]),
-            "n_rows_seen_": is_count(state["n_rows_seen"]),
-            "n_updates_": is_count(state["n_updates"]),
-            "samples": samples is None
-            or (isinstance(samples, dict) and samples.keys() == set(Samples._fields)),
-        }
-        refuse_damage(owner, sound)
+        samples = state["samples"]
         parts = state | {
             "schema": Schema.of_state(state["schema"], owner),
-            "classes": Classes(classes),
+            "classes": Classes(state["classes"]),
         }
         if samples is not None:
             parts["samples"] = Samples(**samples)
@@ -106,7 +94,7 @@ class NCMTreeModel(NCMModel):
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed."""
+        """Make a model from what came out of a file."""
         parts = cls.read(state, owner)
         return cls(**parts | {"tree": _read_tree(parts["tree"], parts, owner)})
 
@@ -165,28 +153,9 @@ class NCMForestModel(NCMModel):
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed."""
+        """Make a model from what came out of a file."""
         parts = cls.read(state, owner)
-        trees, seeds = parts["trees"], parts["seeds"]
-        sound = {
-            "estimators_": isinstance(trees, list)
-            and isinstance(seeds, list)
-            and len(trees) == len(seeds) > 0
-            and all(map(is_count, seeds)),
-            "parameters": isinstance(parts["parameters"], dict),
-            "samples": parts["samples"] is not None,
-        }
-        refuse_damage(owner, sound)
-        n = len(trees)
-        n_bytes = (len(parts["samples"].y) + 7) // 8
-        sound = {
-            "in_bag": is_array(parts["in_bag"], np.uint8, (n, n_bytes)),
-            "penalty": is_array(parts["penalty"], np.float64, (n,))
-            and bool(np.isfinite(parts["penalty"]).all()),
-            "regrown_": is_array(parts["regrown"], np.bool_, (n,)),
-        }
-        refuse_damage(owner, sound)
-        trees = [_read_tree(tree, parts, owner) for tree in trees]
+        trees = [_read_tree(tree, parts, owner) for tree in parts["trees"]]
         return cls(**parts | {"trees": trees, "leaves": None})
 
 
@@ -217,5 +186,4 @@ def _are_sound(samples, parts):
         and bool((y < n_classes).all())
         and is_array(ranks, np.uint32, (n,))
         and is_array(n_seen, np.int64, (n_classes,))
-        and bool((n_seen >= np.bincount(y, minlength=n_classes)).all())
     )

@@ -164,14 +164,9 @@ cdef class LeafPredictor:
         return tuple([self.losses[i] for i in range(N_POWERS)])
 
     def read_losses(self, losses):
-        """Take losses from a state; ValueError if they are none."""
-        if not (
-            isinstance(losses, tuple)
-            and len(losses) == N_POWERS
-            and all([
-                isinstance(loss, float) and 0.0 <= loss < INFINITY for loss in losses
-            ])
-        ):
+        """Take losses from a state; ValueError if there are more or fewer."""
+        losses = tuple(losses)
+        if len(losses) != N_POWERS:
             raise ValueError("The state of this growing tree is damaged.")
         for i in range(N_POWERS):
             self.losses[i] = losses[i]

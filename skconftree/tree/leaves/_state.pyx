@@ -23,7 +23,7 @@ cdef class StateWriter:
 cdef class StateReader:
     """Takes memory from bytes, never past their end."""
 
-    def __cinit__(self, bytes data):
+    def __cinit__(self, bytes data not None):
         self.data = data
 
     cdef intp_t left(self) noexcept:

@@ -1,8 +1,6 @@
 """A tree that grows beside a part of another one, and whether it is better."""
 
-from skconftree.tree.stream._grower_state import damaged
-
-from libc.math cimport isfinite, log
+from libc.math cimport log
 
 cdef float64_t FADING = 0.98    # of rows that one of the two predicts, with each
 cdef float64_t BOLDEST = 0.9    # largest stake
@@ -99,25 +97,11 @@ cdef class Challenger:
         )
 
     def take_numbers(self, numbers):
-        """Go on from `numbers`, which are not believed."""
-        if not (
-            isinstance(numbers, tuple) and len(numbers) == 2
-            and all([isinstance(some, tuple) for some in numbers])
-            and (len(numbers[0]), len(numbers[1])) == (8, 3)
-            and all([isinstance(one, float) and isfinite(one) for one in numbers[0]])
-            and all([type(one) is int and 0 <= one < 2**62 for one in numbers[1]])
-        ):
-            raise damaged()
+        """Go on from `numbers`."""
         wealths, counts = numbers
         (
             self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
             self.usual, self.share,
         ) = wealths
         self.n_rows, self.most_rows, verdict = counts
-        if not (
-            min(self.n_won, self.n_lost) >= 0.0 and verdict <= 2
-            and 0.0 < min(self.usual, self.share)
-            and max(self.usual, self.share) <= MOST_ERRORS
-        ):
-            raise damaged()
         self.verdict = <Verdict> <int> verdict

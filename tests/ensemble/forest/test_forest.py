@@ -378,13 +378,10 @@ def test_pickles_copies_and_grids():
 
 
 @pytest.mark.parametrize("name", ["trees", "classes", "seed", "n_rows_seen"])
-def test_a_damaged_state_raises(name):
+def test_a_part_that_is_missing_is_named(name):
     X, y = make_table(16)
     state = forest_of().fit(X, y).__getstate__()
     parts = state["_model"]
-    for damage in (None, [], -1.5):
-        with pytest.raises(ValueError, match="does not fit"):
-            forest_of().__setstate__({**state, "_model": {**parts, name: damage}})
     parts = {one: parts[one] for one in parts if one != name}
     with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
         forest_of().__setstate__({**state, "_model": parts})
@@ -407,8 +404,6 @@ def test_parts_of_another_forest():
         parts = state["_model"] | {name: other.__getstate__()["_model"][name]}
         with pytest.raises(ValueError, match="does not fit"):
             forest_of().__setstate__({**state, "_model": parts})
-    with pytest.raises(ValueError, match="another release: 'estimators_'"):
-        forest_of().__setstate__({**state, "estimators_": narrow.estimators_})
     forest_of().__setstate__(state)
 
 

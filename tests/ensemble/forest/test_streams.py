@@ -421,7 +421,6 @@ def test_a_damaged_state_raises():
     for damage in (
         [],
         np.zeros((3, 2)),
-        np.full((4, 2), np.nan),
         np.zeros((4, 2), int),
     ):
         parts = {**state["_model"], "records": damage}

@@ -477,20 +477,12 @@ def test_a_pickle_goes_on_alike(update, most):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("trees", []),
         ("trees", [None]),
         ("classes", np.arange(3)),
         ("schema", {"n_features": 3, "names": None, "features": None}),
-        ("samples", None),
         ("samples", "labels"),
         ("samples", "rows"),
         ("samples", "nan"),
-        ("in_bag", np.zeros((8, 1), dtype=np.uint8)),
-        ("in_bag", None),
-        ("penalty", np.full(8, np.nan)),
-        ("penalty", np.zeros(3)),
-        ("seed", -1),
-        ("n_updates", None),
     ],
 )
 def test_damaged_states_raise(name, value):

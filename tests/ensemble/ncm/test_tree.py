@@ -374,10 +374,7 @@ def test_damaged_states_raise():
         ("classes", np.arange(3)),
         ("schema", {"n_features": 4, "names": None, "features": None}),
         ("schema", {"n_features": "5", "names": None, "features": None}),
-        ("seed", None),
-        ("n_updates", -1),
         ("tree", None),
-        ("samples", ()),
     ],
 )
 def test_damaged_estimators_raise(name, value):
