@@ -7,9 +7,12 @@ A mutant is the package with one operator or constant of one file changed. `run`
 mutants from the packages that decide about splits, builds each one, and runs the tests
 of its package until one fails: the mutant is "killed" then, or when a test does not
 end, and "survived" otherwise. Those that do not compile are not counted. It needs an
-editable install of this checkout, without uncommitted changes, as it changes files in
-place (and restores them). `--part 1/2` runs every second mutant, so that two checkouts
-can share the work.
+editable install of this checkout, without uncommitted changes: a mutant takes the place
+of its file, or of its extension module, while its tests run.
+
+A run continues an output that exists, and judges the survivors there again, after tests
+were added or with more of them: `--stages 1` runs the quick ones only. `--part 1/2`
+runs every second mutant, so that two checkouts can share the work.
 
 A mutant whose behavior cannot differ is equivalent: whoever reviews the survivors
 writes "equivalent" into the column `result` and why into `reason`. `score` prints
@@ -46,7 +49,8 @@ PRELOADED = (
 FIELDS = ("file", "line", "column", "original", "mutant", "result", "reason")
 # Which tests may kill the mutants of a package, in stages: quick ones that see much
 # come first, as most mutants need no others.
-GOLDEN = ("tests/bounds/test_golden.py", "tests/tree/test_golden.py")
+TREES = ("tests/tree/test_golden.py",)
+KERNELS = ("tests/bounds/test_golden.py",)
 REFERENCE = ("tests/tree/test_reference.py", "tests/tree/test_online_reference.py")
 SPLITS = tuple(
     f"tests/tree/test_{topic}.py"
@@ -57,25 +61,23 @@ SPLITS = tuple(
     )
 )
 LEAVES = (
+    "tests/tree/test_leaf_memory.py",
     *("tests/tree/test_rows_beside_counts.py", "tests/tree/test_bins.py"),
     *("tests/tree/test_latest_rows.py", "tests/tree/test_online_tables.py"),
     *("tests/tree/test_pool_rows.py", "tests/tree/test_weights.py"),
+    *("tests/tree/test_two_values.py", "tests/tree/test_proba_before_learning.py"),
     *("tests/contracts/test_chunking.py", "tests/contracts/test_plain_states.py"),
     *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
     *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
 )
 TESTS = {
-    "bounds": (GOLDEN, ("tests/bounds",), REFERENCE),
-    "criteria": (GOLDEN, REFERENCE, (*SPLITS, "tests/bounds")),
-    "tree/split": (GOLDEN, REFERENCE, SPLITS),
-    "tree/pruning": (GOLDEN, ("tests/tree/test_pruning.py",), REFERENCE),
-    "tree/leaves": (
-        (*GOLDEN, "tests/tree/test_leaf_memory.py"),
-        ("tests/tree/test_online_reference.py",),
-        LEAVES,
-    ),
-    "tree/batch": (GOLDEN, REFERENCE, SPLITS),
-    "tree/stream": (GOLDEN, REFERENCE[1:], LEAVES),
+    "bounds": (KERNELS, TREES, ("tests/bounds",)),
+    "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds")),
+    "tree/split": (TREES, REFERENCE, SPLITS),
+    "tree/pruning": (TREES, ("tests/tree/test_pruning.py",), REFERENCE),
+    "tree/leaves": (TREES, REFERENCE[1:], LEAVES),
+    "tree/batch": (TREES, REFERENCE, SPLITS),
+    "tree/stream": (TREES, REFERENCE[1:], LEAVES),
     "ensemble/forest": (("tests/ensemble/forest",), ("tests/contracts",)),
     "ensemble/ncm": (("tests/ensemble/ncm",),),
     "linear_model": (("tests/linear_model",),),
@@ -337,18 +339,35 @@ def run_tests(paths, first, note, seconds):
     return pytest.main([*options, *paths], plugins=[Record(first, note, seconds)])
 
 
-def judge(package, known, seconds):
+def judge(package, stages, known, seconds):
     """Run the tests of a package until one fails: ("killed", the test)."""
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder, "test")
-        for paths in TESTS[package]:
+        for paths in TESTS[package][:stages]:
             note.write_text("collection", encoding="utf-8")
             if in_a_fork(run_tests, paths, known, note, seconds, timeout=3600) != 0:
                 return "killed", note.read_text("utf-8")
     return "survived", ""
 
 
-def run(packages, sample, seed, part, output, seconds):
+def read(path):
+    """Return the rows of a table by what was changed."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return {
+            tuple(row[field] for field in FIELDS[:5]): row
+            for row in csv.DictReader(file)
+        }
+
+
+def write(rows, path):
+    """Write a table."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
+
+
+def run(packages, sample, seed, part, stages, output, seconds):
     """Draw mutants, judge each of them and write the table."""
     for module in PRELOADED:
         importlib.import_module(module)
@@ -360,27 +379,20 @@ def run(packages, sample, seed, part, output, seconds):
     number, n_parts = map(int, part.split("/"))
     print(f"{len(everything)} mutants; seed {seed}, part {part}", flush=True)
     known = []  # tests that found a mutant before
-    done = []
-    if output.exists():
-        with output.open(newline="", encoding="utf-8") as file:
-            done = [tuple(row[:5]) for row in csv.reader(file)]
-    for mine in drawn[:sample][number - 1 :: n_parts]:
-        if tuple(map(str, mine)) in done:
+    rows = read(output) if output.exists() else {}
+    for name, *change in drawn[:sample][number - 1 :: n_parts]:
+        mine = (name, *map(str, change))
+        if mine in rows and rows[mine]["result"] != "survived":
             continue
-        name, *change = mine
         package = str(Path(name).parent.relative_to("skconftree").as_posix())
         start = time.monotonic()
         with mutated(build, name, change) as compiles:
             result, test = "invalid", ""
             if compiles:
-                result, test = judge(package, known, seconds)
+                result, test = judge(package, stages, known, seconds)
         known.append(test)
-        new = not output.exists()
-        with output.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if new:
-                writer.writerow(FIELDS)
-            writer.writerow([*mine, result, ""])
+        rows[mine] = dict(zip(FIELDS, (*mine, result, ""), strict=True))
+        write(rows, output)
         print(*mine, result, test, f"{time.monotonic() - start:.0f} s", flush=True)
 
 
@@ -388,8 +400,7 @@ def score(paths):
     """Print the score of the mutants of some tables, by package and in all."""
     rows = []
     for path in paths:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows += list(csv.DictReader(file))
+        rows += read(path).values()
     packages = {package: f"skconftree/{package}/" for package in TESTS} | {"all": ""}
     for package, prefix in packages.items():
         results = [row["result"] for row in rows if row["file"].startswith(prefix)]
@@ -412,6 +423,7 @@ def main():
     command.add_argument("--sample", type=int, default=200)
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--part", default="1/1")
+    command.add_argument("--stages", type=int, help="of the tests, all if not given")
     command.add_argument("--output", type=Path, required=True)
     command.add_argument("--seconds", type=int, default=60, help="CPU time of a test")
     command = commands.add_parser("score")

@@ -4,8 +4,8 @@ A rebuilding of the compiled code must leave every tree as it is. Each case grow
 tree and hashes what it says; two builds are the same if all their hashes are.
 
 Run as a script to write the hashes of a build, or to compare a build with them; `keep`
-writes those of a few cases, to some digits, and the values that bounds compute, which
-`tests/tree/test_golden.py` and `tests/bounds/test_golden.py` expect:
+writes those of a few cases, to some digits, what leaves remember and bounds compute,
+which `tests/tree/test_golden.py` and `tests/bounds/test_golden.py` expect:
 
     PYTHONPATH=tests python -P -m reference.golden write hashes.json
     PYTHONPATH=tests python -P -m reference.golden compare hashes.json
@@ -28,10 +28,12 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.criteria._criterion import CRITERIA as SCORES
 
 from .cases import CASES, CRITERIA
-from .registries import BOUNDS, MEMORIES, PRUNINGS
+from .leaf_state import bytes_of_leaves, fields_of_leaves
+from .registries import BOUNDS, MEMORIES, PREDICTIONS, PRUNINGS
 
 KEPT = Path(__file__).with_name("golden.json")
 KEPT_BOUNDS = Path(__file__).with_name("golden_bounds.json")
+KEPT_LEAVES = Path(__file__).with_name("golden_leaves.json")
 EVERY, DECIMALS = 61, 6  # of the cases that are kept; a prime meets all settings
 
 ARRAYS = (
@@ -194,9 +196,7 @@ def digest(model, X, *, decimals=None):
 
     def add(values):
         values = np.ascontiguousarray(values)
-        if decimals is not None and values.dtype.kind == "f":
-            values = np.array([f"{v:.{decimals}g}" for v in values.ravel().tolist()])
-        found.update(values.tobytes())
+        found.update((values if decimals is None else _rounded(values)).tobytes())
 
     for name in ARRAYS:
         add(getattr(tree, name))
@@ -216,12 +216,12 @@ def digest(model, X, *, decimals=None):
     return found.hexdigest()[:16]
 
 
-def hashes(every=1, decimals=None):
-    """Hash every case, or one in some."""
+def hashes(cases, decimals=None):
+    """Hash some cases."""
     result = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, settings, rows, how in itertools.islice(cases(), 0, None, every):
+        for name, settings, rows, how in cases:
             try:
                 result[name] = digest(*grow(settings, rows, how), decimals=decimals)
             except ValueError as error:
@@ -230,8 +230,71 @@ def hashes(every=1, decimals=None):
 
 
 def few():
-    """Hash the cases that are kept."""
-    return hashes(EVERY, DECIMALS)
+    """Hash the cases that are kept: one in some, and all that are pruned."""
+    kept = [
+        case
+        for i, case in enumerate(cases())
+        if i % EVERY == 0 or case[0].startswith("pruned")
+    ]
+    return hashes(kept, DECIMALS)
+
+
+def streams():
+    """Yield a name, parameters, a table and its size, for leaves of every kind."""
+    bounds = (None, "gtest", "credible", "evalue")
+    settings = itertools.cycle(itertools.product(bounds, PREDICTIONS, (5, 40, 400)))
+    for name, memory in itertools.product(TABLES, (*MEMORIES, *MEMORIES)):
+        bound, prediction, period = next(settings)
+        delta = {} if bound is None else {"delta": 0.3}
+        yield (
+            f"{memory} {bound} {prediction} {period} / {name}",
+            {
+                "bound": bound,
+                "leaf_memory": memory,
+                "leaf_prediction": prediction,
+                "grace_period": period,
+                **delta,
+            },
+            name,
+            260,
+        )
+    for name, delta in itertools.product(TABLES, (1e-20, 1e-300)):
+        # Leaves of more rows than are kept without being counted.
+        yield f"late {delta} / {name}", {"bound": "gtest", "delta": delta}, name, 900
+
+
+def leaves():
+    """Hash what the leaves of growing trees remember and predict."""
+    found = {}
+    for case, settings, name, n in streams():
+        X, y, given, of_table = table(name, n)
+        model = ConfidenceTreeClassifier(lookahead=0, **settings, **of_table)
+        pool = {"X_pool": given["X_pool"]} if "X_pool" in given else {}
+        weight = given.get("sample_weight")
+        hashed = hashlib.sha256()
+        for part in np.array_split(np.arange(n), 3):
+            model.partial_fit(
+                X[part],
+                y[part],
+                np.arange(y.max() + 1),
+                sample_weight=None if weight is None else weight[part],
+                **pool,
+            )
+            pool = {}
+            _, data = bytes_of_leaves(model._model.grower.__getstate__())
+            for field in fields_of_leaves(model.tree_, data):
+                values = np.frombuffer(data[field.begin : field.end], field.dtype)
+                hashed.update(field.name.encode() + _rounded(values).tobytes())
+            hashed.update(_rounded(model.predict_proba(X)).tobytes())
+        found[case] = hashed.hexdigest()[:16]
+    return found
+
+
+def _rounded(values, decimals=DECIMALS):
+    values = np.ascontiguousarray(values)
+    if values.dtype.kind == "f":
+        values = np.array([f"{v:.{decimals}g}" for v in values.ravel().tolist()])
+    return values
 
 
 def nodes():
@@ -311,13 +374,14 @@ def evaluations():
 def main(command, path=KEPT):
     """Write hashes, or compare with those written."""
     if command in ("write", "keep"):
-        found = hashes() if command == "write" else few()
+        found = hashes(cases()) if command == "write" else few()
         Path(path).write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
         if command == "keep":
             KEPT_BOUNDS.write_text(json.dumps(evaluations(), indent=0) + "\n", "utf-8")
+            KEPT_LEAVES.write_text(json.dumps(leaves(), indent=0) + "\n", "utf-8")
         print(f"{len(found)} cases written")
         return 0
-    found = hashes()
+    found = hashes(cases())
     with open(path, encoding="utf-8") as file:
         expected = json.load(file)
     other = [name for name in expected if found.get(name) != expected[name]]

@@ -15,7 +15,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from reference.golden import KEPT, digest, few, grow, table
+from reference.golden import KEPT, KEPT_LEAVES, digest, few, grow, leaves, table
 
 TESTS = Path(__file__).parents[1]
 
@@ -26,6 +26,11 @@ def test_trees_are_what_they_were():
     assert len(found) > 100
     assert {name: found.get(name) for name in expected} == expected
     assert found.keys() == expected.keys()
+
+
+def test_leaves_remember_what_they_did():
+    expected = json.loads(KEPT_LEAVES.read_text(encoding="utf-8"))
+    assert leaves() == expected
 
 
 @pytest.mark.slow
@@ -43,9 +48,9 @@ def test_trees_do_not_hang_on_the_last_bit_of_the_mathematical_library(tmp_path)
     command = ["-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, source]
     subprocess.run([*compiler, *command, "-ldl", "-lm"], check=True)
     script = (
-        "import json, math, sys; from reference.golden import few;"
+        "import json, math, sys; from reference.golden import few, leaves;"
         "known = [math.log(x) for x in range(3, 99)];"
-        "json.dump([known, few()], sys.stdout)"
+        "json.dump([known, few() | leaves()], sys.stdout)"
     )
     before = [one for one in [os.environ.get("LD_PRELOAD")] if one]
     known, found = json.loads(
@@ -61,7 +66,9 @@ def test_trees_do_not_hang_on_the_last_bit_of_the_mathematical_library(tmp_path)
         ).stdout
     )
     assert known != [math.log(x) for x in range(3, 99)]  # it is another library
-    expected = json.loads(KEPT.read_text(encoding="utf-8"))
+    expected = {}
+    for path in (KEPT, KEPT_LEAVES):
+        expected |= json.loads(path.read_text(encoding="utf-8"))
     assert [name for name in expected if found.get(name) != expected[name]] == []
 
 
