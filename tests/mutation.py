@@ -16,7 +16,7 @@ runs every second mutant, so that two checkouts can share the work.
 
 A mutant whose behavior cannot differ is equivalent: whoever reviews the survivors
 writes "equivalent" into the column `result` and why into `reason`. `score` prints
-killed / (sampled - equivalent).
+killed / (sampled - equivalent); with `--store` the table goes to `benchmarks/results`.
 """
 
 import argparse
@@ -373,6 +373,7 @@ def run(packages, sample, seed, part, stages, output, seconds):
         importlib.import_module(module)
     os.chdir(ROOT)
     build = build_directory()
+    os.environ["MESONPY_EDITABLE_SKIP"] = str(build)  # no import builds anything
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     everything = population(packages)
     drawn = random.Random(seed).sample(everything, len(everything))
@@ -396,20 +397,34 @@ def run(packages, sample, seed, part, stages, output, seconds):
         print(*mine, result, test, f"{time.monotonic() - start:.0f} s", flush=True)
 
 
-def score(paths):
+def figures(rows, package=None):
+    """Count what became of the mutants of a package, or of all."""
+    prefix = f"skconftree/{package}/" if package else ""
+    results = [row["result"] for row in rows if row["file"].startswith(prefix)]
+    counts = {
+        name: results.count(name) for name in ("killed", "survived", "equivalent")
+    }
+    judged = counts["killed"] + counts["survived"]
+    return counts | {"judged": judged, "score": counts["killed"] / max(judged, 1)}
+
+
+def score(tables, store, note):
     """Print the score of the mutants of some tables, by package and in all."""
-    rows = []
-    for path in paths:
-        rows += read(path).values()
-    packages = {package: f"skconftree/{package}/" for package in TESTS} | {"all": ""}
-    for package, prefix in packages.items():
-        results = [row["result"] for row in rows if row["file"].startswith(prefix)]
-        killed, equivalent = results.count("killed"), results.count("equivalent")
-        judged = killed + results.count("survived")
-        share = f"{killed / judged:.1%}" if judged else "-"
+    rows = {}
+    for path in tables:
+        rows |= read(path)
+    for package in (*DECIDING, None):
+        found = figures(rows.values(), package)
         print(
-            f"{package}: {killed} of {judged} killed ({share}), {equivalent} equivalent"
+            f"{package or 'all'}: {found['killed']} of {found['judged']} killed "
+            f"({found['score']:.1%}), {found['equivalent']} equivalent"
         )
+    if store:
+        sys.path.insert(0, str(ROOT / "benchmarks"))
+        from common.results import FOLDER, Tables
+
+        write(rows, FOLDER / "mutation.csv")
+        Tables("mutation", FOLDER, note).record("mutation")
 
 
 def main():
@@ -428,11 +443,13 @@ def main():
     command.add_argument("--seconds", type=int, default=60, help="CPU time of a test")
     command = commands.add_parser("score")
     command.add_argument("tables", nargs="+", type=Path)
+    command.add_argument("--store", action="store_true", help="in benchmarks/results")
+    command.add_argument("--note", default="", help="that is stored with the table")
     options = vars(parser.parse_args())
     if options.pop("command") == "run":
         run(**options)
     else:
-        score(options["tables"])
+        score(**options)
 
 
 if __name__ == "__main__":

@@ -52,9 +52,13 @@ class Tables:
         folder = Path(self.folder)
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / f"{name}.csv", header, rows)
+        self.record(name)
+
+    def record(self, name):
+        """Write down where the table of this name comes from."""
         facts = {key: str(self.facts[key]) for key in (*VERSIONS, *HOST)}
         record(
-            folder,
+            Path(self.folder),
             {
                 "table": name,
                 "script": self.script,

@@ -243,17 +243,28 @@ def streams():
     """Yield a name, parameters, a table and its size, for leaves of every kind."""
     bounds = (None, "gtest", "credible", "evalue")
     settings = itertools.cycle(itertools.product(bounds, PREDICTIONS, (5, 40, 400)))
+    others = itertools.cycle(
+        [
+            {},
+            {"max_features": 3, "random_state": 3},
+            {"max_bytes": 65536},
+            {"drift": "ddm"},
+            {"splitter": "random", "random_state": 3},
+        ]
+    )
     for name, memory in itertools.product(TABLES, (*MEMORIES, *MEMORIES)):
         bound, prediction, period = next(settings)
+        other = next(others)
         delta = {} if bound is None else {"delta": 0.3}
         yield (
-            f"{memory} {bound} {prediction} {period} / {name}",
+            f"{memory} {bound} {prediction} {period} {' '.join(other)} / {name}",
             {
                 "bound": bound,
                 "leaf_memory": memory,
                 "leaf_prediction": prediction,
                 "grace_period": period,
                 **delta,
+                **other,
             },
             name,
             260,
