@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.criteria._criterion import CRITERIA as SCORES
 
 from .cases import CASES, CRITERIA
@@ -34,6 +34,7 @@ from .registries import BOUNDS, MEMORIES, PREDICTIONS, PRUNINGS
 KEPT = Path(__file__).with_name("golden.json")
 KEPT_BOUNDS = Path(__file__).with_name("golden_bounds.json")
 KEPT_LEAVES = Path(__file__).with_name("golden_leaves.json")
+PARTS = [slice(i, None, 6) for i in range(6)]  # for tests of a fraction of a second
 EVERY, DECIMALS = 61, 6  # of the cases that are kept; a prime meets all settings
 
 ARRAYS = (
@@ -229,18 +230,18 @@ def hashes(cases, decimals=None):
     return result
 
 
-def few():
-    """Hash the cases that are kept: one in some, and all that are pruned."""
+def few(part=slice(None)):
+    """Hash the cases that are kept, or a part: one in some, and all that are pruned."""
     kept = [
         case
         for i, case in enumerate(cases())
         if i % EVERY == 0 or case[0].startswith("pruned")
     ]
-    return hashes(kept, DECIMALS)
+    return hashes(kept[part], DECIMALS)
 
 
 def streams():
-    """Yield a name, parameters, a table and its size, for leaves of every kind."""
+    """Yield a name, an estimator, a table and its size, for leaves of every kind."""
     bounds = (None, "gtest", "credible", "evalue")
     settings = itertools.cycle(itertools.product(bounds, PREDICTIONS, (5, 40, 400)))
     others = itertools.cycle(
@@ -255,47 +256,50 @@ def streams():
     for name, memory in itertools.product(TABLES, (*MEMORIES, *MEMORIES)):
         bound, prediction, period = next(settings)
         other = next(others)
-        delta = {} if bound is None else {"delta": 0.3}
-        yield (
-            f"{memory} {bound} {prediction} {period} {' '.join(other)} / {name}",
-            {
-                "bound": bound,
-                "leaf_memory": memory,
-                "leaf_prediction": prediction,
-                "grace_period": period,
-                **delta,
-                **other,
-            },
-            name,
-            260,
+        model = ConfidenceTreeClassifier(
+            bound,
+            leaf_memory=memory,
+            leaf_prediction=prediction,
+            grace_period=period,
+            lookahead=0,
+            **other,
         )
+        if bound is not None:
+            model.set_params(delta=0.3)
+        what = f"{memory} {bound} {prediction} {period} {' '.join(other)}"
+        yield f"{what} / {name}", model, name, 260
     for name, delta in itertools.product(TABLES, (1e-20, 1e-300)):
         # Leaves of more rows than are kept without being counted.
-        yield f"late {delta} / {name}", {"bound": "gtest", "delta": delta}, name, 900
+        model = ConfidenceTreeClassifier("gtest", delta=delta, lookahead=0)
+        yield f"late {delta} / {name}", model, name, 900
+    for name in TABLES:  # leaves that draw the features that they remember
+        model = ConfidenceForestClassifier(
+            n_estimators=3, max_features=2, grace_period=20, random_state=3
+        )
+        yield f"forest / {name}", model, name, 260
 
 
-def leaves():
-    """Hash what the leaves of growing trees remember and predict."""
+def leaves(part=slice(None)):
+    """Hash what the leaves of growing trees remember and predict, or of some."""
     found = {}
-    for case, settings, name, n in streams():
+    for case, model, name, n in list(streams())[part]:
         X, y, given, of_table = table(name, n)
-        model = ConfidenceTreeClassifier(lookahead=0, **settings, **of_table)
-        pool = {"X_pool": given["X_pool"]} if "X_pool" in given else {}
+        model.set_params(**of_table)
+        is_tree = isinstance(model, ConfidenceTreeClassifier)
+        pool = {"X_pool": given["X_pool"]} if "X_pool" in given and is_tree else {}
         weight = given.get("sample_weight")
         hashed = hashlib.sha256()
-        for part in np.array_split(np.arange(n), 3):
+        for rows in np.array_split(np.arange(n), 3):
+            weights = {} if weight is None else {"sample_weight": weight[rows]}
             model.partial_fit(
-                X[part],
-                y[part],
-                np.arange(y.max() + 1),
-                sample_weight=None if weight is None else weight[part],
-                **pool,
+                X[rows], y[rows], np.arange(y.max() + 1), **weights, **pool
             )
             pool = {}
-            _, data = bytes_of_leaves(model._model.grower.__getstate__())
-            for field in fields_of_leaves(model.tree_, data):
-                values = np.frombuffer(data[field.begin : field.end], field.dtype)
-                hashed.update(field.name.encode() + _rounded(values).tobytes())
+            if is_tree:
+                _, data = bytes_of_leaves(model._model.grower.__getstate__())
+                for field in fields_of_leaves(model.tree_, data):
+                    values = np.frombuffer(data[field.begin : field.end], field.dtype)
+                    hashed.update(field.name.encode() + _rounded(values).tobytes())
             hashed.update(_rounded(model.predict_proba(X)).tobytes())
         found[case] = hashed.hexdigest()[:16]
     return found
@@ -357,10 +361,10 @@ def scanned(score, children, pool):
     return (found + [np.nan])[:2]
 
 
-def evaluations():
-    """Sum up what every bound computes about many nodes: name -> field -> number."""
+def evaluations(part=slice(None)):
+    """Sum up what bounds compute about many nodes: name -> field -> number."""
     found = {}
-    for case, bound, criterion in pairs():
+    for case, bound, criterion in list(pairs())[part]:
         rows = []
         for children, settings in nodes():
             k = children.shape[1]
