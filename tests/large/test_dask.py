@@ -157,6 +157,34 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
     assert (len(threads) >= 2) == (lookahead == 0)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(max_bins=255, lookahead=0),
+        ConfidenceTreeClassifier(
+            None, max_bins=9, class_weight={"b": 0.0}, lookahead=0
+        ),
+        ConfidenceForestClassifier(3, max_bins=40, random_state=0),
+    ],
+    ids=["tree", "class weight", "forest"],
+)
+def test_workers_that_are_threads_give_the_same_bytes(monkeypatch, model):
+    distributed = pytest.importorskip("distributed", reason="no cluster is installed")
+    frame = make_frame()
+    monkeypatch.setattr(_data, "MOST_GATHERED", 500)
+    monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
+    monkeypatch.setattr(_dask_engine, "JOINED", 2)
+    monkeypatch.setattr(_dask_engine, "GROWING", 1)  # so that some wait for others
+    threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    with (
+        distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        parts = dd.from_pandas(frame, npartitions=5).persist()
+        found = large.fit(clone(model), parts, target="y")
+    assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+
+
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
