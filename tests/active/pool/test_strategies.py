@@ -11,6 +11,7 @@ from scipy.special import entr
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
@@ -29,8 +30,10 @@ from skconftree.active.pool import (
     DiversitySampling,
     ExpectedErrorSampling,
     SamplingStrategy,
+    _auto,
+    _embedding,
 )
-from skconftree.active.pool._embedding import REFERENCE, Embedding
+from skconftree.active.pool._embedding import Embedding
 from skconftree.bounds import excess_risk_upper, risk_upper
 
 X, Y = load_iris(return_X_y=True)
@@ -201,24 +204,25 @@ def test_distances():
     assert (np.diff(context.density[order]) <= 0).all()
 
 
-@pytest.mark.slow  # the pool has to be larger than the sample
-def test_density_of_a_large_pool_is_about_that_of_all_rows():
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(REFERENCE + 1000, 3)).astype(np.float32)
-    by_sample = Embedding(points, neighbors=None, seed=0).density()
+def test_a_large_pool_is_covered_by_some_of_its_rows(monkeypatch):
+    monkeypatch.setattr(_auto, "CLUSTERED", 20)
+    _, context = context_of(GaussianNB())
+    chosen, scores = _auto.cover(context, 30)
+    assert len(set(chosen.tolist())) == len(scores) == 30
+    assert (scores[:20] > 0.0).all()
+    assert (scores[20:] == 0.0).all()  # drawn from those that were not looked at
 
-    class Exact:
-        def fit(self, points):
-            from sklearn.neighbors import NearestNeighbors
 
-            return NearestNeighbors().fit(points)
-
-        def kneighbors(self):
-            raise AssertionError
-
-    exact = Embedding(points, neighbors=Exact()).density()
+def test_density_by_neighbors_and_by_a_sample_is_about_that_of_all_rows(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)
+    exact = Embedding(points).density()
+    searched = Embedding(points, neighbors=NearestNeighbors()).density()
+    np.testing.assert_allclose(searched, exact, rtol=1e-3)
+    monkeypatch.setattr(_embedding, "REFERENCE", 1000)
+    monkeypatch.setattr(_embedding, "SAMPLE", 500)
+    by_sample = Embedding(points, seed=0).density()
     ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
-    assert np.corrcoef(*ranks)[0, 1] > 0.85
+    assert 0.85 < np.corrcoef(*ranks)[0, 1] < 0.999
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e30])

@@ -1,0 +1,136 @@
+"""Tables and options that a command refuses: it says what is wrong, in one line."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+from skconftree._cli import main
+
+
+def refused(capsys, *argv):
+    """Run a command that fails; return what it says."""
+    assert main([str(one) for one in argv]) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    return said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,y\n1,x\0\n2,z\n", "target column 'y' has a label with a zero byte"),
+        ("a,y\n", "has no rows below its header"),
+        ("y\n1\n2\n", "has no column besides the target 'y'"),
+    ],
+)
+def test_a_table_that_no_tree_can_be_fitted_to(tmp_path, capsys, text, words):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert words in refused(capsys, "fit", path, "--target", "y")
+
+
+def test_a_target_without_labels(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,\n2,\n")
+    told = refused(capsys, "fit", path, "--target", "y", "--skip-missing")
+    assert "target column 'y' has no value in any row" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,y\n", "has no rows below its header"),
+        ("y\nu\nv\n", "has no column besides the target 'y'"),
+        ("a,y\n1,u,2\n2,v\n", "line 2"),
+    ],
+)
+def test_a_table_that_cannot_be_labelled(tmp_path, capsys, text, words):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert words in refused(capsys, "label", path, "--target", "y")
+
+
+def test_texts_without_words_cannot_be_learnt_from(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n!,u\n?,v\n!,\n")
+    told = refused(capsys, "label", path, "--target", "y", "--text", "a")
+    assert "--text" in told
+    assert "vocabulary" in told
+
+
+def test_standard_input_cannot_be_labelled(capsys):
+    told = refused(capsys, "label", "-", "--labels", "yes,no")
+    assert "standard input cannot be labelled" in told
+
+
+def test_a_stream_with_more_labels_than_classes(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    labels = [f"x{i}" for i in range(70_000)]
+    path.write_text("a,y\n" + "".join(f"1,{one}\n" for one in labels))
+    told = refused(capsys, "stream", path, "--target", "y")
+    assert "70000 different values; at most" in told
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.xz"])
+def test_a_packed_table_that_is_damaged(tmp_path, capsys, name):
+    path = tmp_path / name
+    packed = bytearray(gzip.compress(b"a,y\n" + b"1,x\n2,z\n" * 5000))
+    packed[20:40] = bytes(20)
+    path.write_bytes(packed)
+    assert str(path) in refused(capsys, "fit", path, "--target", "y")
+
+
+def test_a_folder_is_no_model(tmp_path, capsys):
+    told = refused(capsys, "predict", tmp_path, tmp_path / "t.csv")
+    assert f"cannot read {tmp_path}: it is not a file" in told
+
+
+def test_a_column_of_numbers_that_is_nominal(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,x\n2,z\n")
+    argv = ["fit", path, "--target", "y", "--numeric", "a", "--nominal", "a"]
+    assert "--numeric" in refused(capsys, *argv)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "words"),
+    [
+        (["fit"], ["--budget", "-1"], "must be at least 0"),
+        (["label", "--labels", "a,b"], ["--stop-risk", "1"], "must be between 0 and 1"),
+    ],
+)
+def test_an_option_out_of_its_range(tmp_path, capsys, command, option, words):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,x\n2,z\n")
+    name, *more = command
+    with pytest.raises(SystemExit, match="2"):
+        main([name, str(path), *more, *option])
+    assert words in capsys.readouterr().err
+
+
+def test_a_plot_needs_matplotlib(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,x\n2,z\n")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = refused(capsys, "fit", path, "--target", "y", "--plot", tmp_path / "t.png")
+    assert "pip install matplotlib" in told
+
+
+def test_the_upper_levels_of_a_large_tree(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((800, 25)).round(3), rng.integers(0, 2, 800)
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    header = ",".join([*(f"c{j}" for j in range(25)), "y"])
+    np.savetxt(path, np.c_[X, y], delimiter=",", fmt="%g", header=header, comments="")
+    fast = ["--set", "bound=None", "--folds", "2", "--rivals", "none"]
+    options = ["--report", page, "--plot", tmp_path / "t.png"]
+    argv = ["fit", path, "--target", "y", *fast, *options]
+    assert main([str(one) for one in argv]) == 0
+    capsys.readouterr()
+    told = page.read_text("utf-8")
+    assert "smaller leaves" in told
+    assert "columns more" in told
+    assert "splits more" in told
+    assert (tmp_path / "t.png").stat().st_size > 1000
