@@ -3,7 +3,6 @@
 import gzip
 import sys
 
-import numpy as np
 import pytest
 
 from skconftree._cli import main
@@ -116,21 +115,3 @@ def test_a_plot_needs_matplotlib(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = refused(capsys, "fit", path, "--target", "y", "--plot", tmp_path / "t.png")
     assert "pip install matplotlib" in told
-
-
-def test_the_upper_levels_of_a_large_tree(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X, y = rng.random((800, 25)).round(3), rng.integers(0, 2, 800)
-    path, page = tmp_path / "t.csv", tmp_path / "t.html"
-    header = ",".join([*(f"c{j}" for j in range(25)), "y"])
-    np.savetxt(path, np.c_[X, y], delimiter=",", fmt="%g", header=header, comments="")
-    fast = ["--set", "bound=None", "--folds", "2", "--rivals", "none"]
-    options = ["--report", page, "--plot", tmp_path / "t.png"]
-    argv = ["fit", path, "--target", "y", *fast, *options]
-    assert main([str(one) for one in argv]) == 0
-    capsys.readouterr()
-    told = page.read_text("utf-8")
-    assert "smaller leaves" in told
-    assert "columns more" in told
-    assert "splits more" in told
-    assert (tmp_path / "t.png").stat().st_size > 1000
