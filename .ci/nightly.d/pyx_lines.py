@@ -41,12 +41,15 @@ def statements(c_file):
 
 
 def defined_lines(report):
-    """Return the lines of C within functions that are not Cython's own."""
+    """Return the lines of C within functions that are not Cython's own.
+
+    gcov does not count the first line of some, such as inline functions.
+    """
     return {
         number
         for function in report["functions"]
         if DEFINED.match(function["name"])
-        for number in range(function["start_line"], function["end_line"] + 1)
+        for number in range(function["start_line"] + 1, function["end_line"] + 1)
     }
 
 
