@@ -9,7 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, ArrayOracle
+from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
+from skconftree.active.pool import SamplingStrategy
 
 
 def taught(rows, labels, **more):
@@ -171,3 +172,65 @@ def test_a_tree_that_grows_and_looks_for_drifts_among_chosen_labels_warns():
     with pytest.warns(UserWarning, match=r"drift='ddm'.*Set its drift to None"):
         learner(tree, refit=False).fit(X, some(Y))
     learner(tree, refit=True).fit(X, some(Y))  # has no stream to look at
+
+
+class Bad(SamplingStrategy):
+    """A strategy whose scores, or places among candidates, are what it is given."""
+
+    def __init__(self, scores=None, places=None):
+        self.scores = scores
+        self.places = places
+
+    def score(self, context):
+        return self.scores(len(context.candidates))
+
+    def select(self, context, k):
+        if self.places is None:
+            return super().select(context, k)
+        return self.places, np.zeros(k)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "costs", "message"),
+    [
+        (Bad(lambda n: np.zeros(n - 1)), None, "one score for each of the"),
+        (Bad(lambda n: np.full(n, np.nan)), None, "gave NaN as the score of a row"),
+        (Bad(lambda n: np.full(n, -1.0)), np.ones(150), "gave negative scores"),
+        (Bad(places=[-1]), None, "must give places among"),
+    ],
+)
+def test_a_strategy_that_gives_no_scores_or_places(strategy, costs, message):
+    one = learner(strategy=strategy).fit(X, some(Y))
+    with pytest.raises(ValueError, match=message):
+        one.query(costs=costs)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        ({"budget": 0}, ValueError, "budget must be 1 or more, or None. Got 0"),
+        ({"oracle": Y}, TypeError, "oracle must be callable with"),
+        ({"oracle": NoisyOracle(Y, 2.0)}, ValueError, r"noise must be in \[0, 1\]"),
+    ],
+)
+def test_a_run_that_cannot_begin(parameters, kind, message):
+    one = learner().fit(X, some(Y))
+    with pytest.raises(kind, match=message):
+        one.run(**{"oracle": ArrayOracle(Y), "budget": 3, **parameters})
+    assert one.n_labeled_ == 6
+
+
+def test_a_run_ends_where_all_rows_are_skipped():
+    one, asked = learner(batch_size=100).fit(X, some(Y)), []
+
+    def skip(X, rows):
+        asked.extend(rows.tolist())
+        return [None] * len(rows)
+
+    one.run(skip, budget=None)
+    assert len(set(asked)) == len(asked) == 144
+
+
+def test_a_table_without_columns():
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)"):
+        learner().fit(np.empty((150, 0)), some(Y))
