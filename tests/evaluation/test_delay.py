@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -223,6 +224,7 @@ def test_a_label_that_never_comes_is_not_looked_at():
         np.ndarray.tolist,
         pd.DataFrame,
         lambda X: pl.DataFrame(X, schema=["a", "b", "c"]),
+        lambda X: pa.table(dict(zip("abc", X.T, strict=True))),
         scipy.sparse.csr_array,
     ],
 )
