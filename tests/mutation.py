@@ -256,7 +256,10 @@ def _with_its_group(function, *arguments):
 
 
 def cythonize(options, source, module, target):
-    """Make C of a .pyx file; the exit code."""
+    """Make C of a .pyx file; the exit code.
+
+    The first time in a process takes a second longer, so that a run does it once.
+    """
     from Cython.Compiler import Main
 
     sys.argv = ["cython", *options, "--module-name", module, source, "-o", target]
@@ -267,10 +270,15 @@ def cythonize(options, source, module, target):
     return 0
 
 
+def cython_options(build):
+    """Return how the build calls Cython."""
+    return (build / "cython.dep.options").read_text("utf-8").split("\n")[1:]
+
+
 def compile_module(build, name, source, target):
     """Make a shared library of a changed .pyx file; whether it compiles."""
     module = name.removesuffix(".pyx").replace("/", ".")
-    options = (build / "cython.dep.options").read_text("utf-8").split("\n")[1:]
+    options = cython_options(build)
     path = Path(name).relative_to("skconftree").with_suffix(".c")
     file = "_".join(path.parts)
     commands = json.loads((build / "compile_commands.json").read_text("utf-8"))
@@ -374,6 +382,10 @@ def run(packages, sample, seed, part, stages, output, seconds):
     os.chdir(ROOT)
     build = build_directory()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    with tempfile.TemporaryDirectory() as folder:
+        some = "skconftree/tree/split/_selection"
+        module, made = some.replace("/", "."), str(Path(folder, "some.c"))
+        cythonize(cython_options(build), f"{some}.pyx", module, made)
     everything = population(packages)
     drawn = random.Random(seed).sample(everything, len(everything))
     number, n_parts = map(int, part.split("/"))
