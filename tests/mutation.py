@@ -74,7 +74,10 @@ TESTS = {
     "bounds": (KERNELS, TREES, ("tests/bounds",)),
     "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds")),
     "tree/split": (TREES, REFERENCE, SPLITS),
-    "tree/pruning": (TREES, ("tests/tree/test_pruning.py",), REFERENCE),
+    "tree/pruning": (
+        TREES,
+        ("tests/tree/test_pruning.py", "tests/tree/test_lookahead.py"),
+    ),
     "tree/leaves": (TREES, REFERENCE[1:], LEAVES),
     "tree/batch": (TREES, REFERENCE, SPLITS),
     "tree/stream": (TREES, REFERENCE[1:], LEAVES),

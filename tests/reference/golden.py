@@ -34,6 +34,7 @@ from .registries import BOUNDS, MEMORIES, PREDICTIONS, PRUNINGS
 KEPT = Path(__file__).with_name("golden.json")
 KEPT_BOUNDS = Path(__file__).with_name("golden_bounds.json")
 KEPT_LEAVES = Path(__file__).with_name("golden_leaves.json")
+AT_ONCE = ("credible", "possibilistic")  # bounds of pools
 PARTS = [slice(i, None, 6) for i in range(6)]  # for tests of a fraction of a second
 EVERY, DECIMALS = 61, 6  # of the cases that are kept; a prime meets all settings
 
@@ -251,6 +252,8 @@ def streams():
             {"max_bytes": 65536},
             {"drift": "ddm"},
             {"splitter": "random", "random_state": 3},
+            {"shrinkage": 2.0},
+            {"class_weight": {0: 1.5}},
         ]
     )
     for name, memory in itertools.product(TABLES, (*MEMORIES, *MEMORIES)):
@@ -268,6 +271,19 @@ def streams():
             model.set_params(delta=0.3)
         what = f"{memory} {bound} {prediction} {period} {' '.join(other)}"
         yield f"{what} / {name}", model, name, 260
+    for name, memory in itertools.product(TABLES, ("histogram", "gaussian")):
+        model = ConfidenceTreeClassifier(
+            "gtest", delta=0.5, leaf_memory=memory, grace_period=20, lookahead=0
+        )
+        yield f"{memory}, many splits / {name}", model, name, 900
+    bounds = [CASES[case][:2] for case in CASES if CASES[case][0] in AT_ONCE]
+    for name, (bound, parameters) in itertools.product(
+        ("pool", "four pool nominal"), bounds
+    ):
+        model = ConfidenceTreeClassifier(
+            BOUNDS[bound](**parameters), grace_period=10, lookahead=0
+        )
+        yield f"grown {bound} {parameters} / {name}", model, name, 260
     for name, delta in itertools.product(TABLES, (1e-20, 1e-300)):
         # Leaves of more rows than are kept without being counted.
         model = ConfidenceTreeClassifier("gtest", delta=delta, lookahead=0)
@@ -291,6 +307,9 @@ def leaves(part=slice(None)):
         hashed = hashlib.sha256()
         for rows in np.array_split(np.arange(n), 3):
             weights = {} if weight is None else {"sample_weight": weight[rows]}
+            if case.startswith("grown") and rows[0] == 0:
+                model.fit(X[rows], y[rows], **weights, **pool)
+                continue
             model.partial_fit(
                 X[rows], y[rows], np.arange(y.max() + 1), **weights, **pool
             )
