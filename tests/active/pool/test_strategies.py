@@ -29,6 +29,7 @@ from skconftree.active import (
 from skconftree.active.pool import (
     DiversitySampling,
     ExpectedErrorSampling,
+    LeafEntropySampling,
     SamplingStrategy,
     _auto,
     _embedding,
@@ -378,3 +379,21 @@ def test_a_function_is_given_fitted_classifiers_only():
     assert not asked
     learner.query()
     assert asked == [150 - learner.n_labeled_]
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        LeafEntropySampling(),
+        LeafRiskSampling(gap=False),
+        LeafRiskSampling(gap=True),
+        ExpectedErrorSampling(),
+    ],
+    ids=repr,
+)
+def test_a_leaf_of_the_only_class_is_one_of_two_classes(strategy):
+    one, sizes = np.array([[4.0], [0.0], [9.0]]), np.array([5.0, 3.0, 40.0])
+    two = np.column_stack([one, np.zeros(3)])
+    np.testing.assert_array_equal(
+        strategy.worth(one, sizes, 48.0), strategy.worth(two, sizes, 48.0)
+    )
