@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from ..tables._label_values import unique_classes
-from ..tables._missing_labels import is_missing, split_labels
+from ..tables._missing_labels import is_unlabeled, split_labels
 from ..utils import canonical
 
 
@@ -20,7 +20,7 @@ class LabelCodes:
         self.fixed = classes is not None
         self.classes = None
         if self.fixed:
-            if is_missing(np.array(list(classes), dtype=object), missing_label).any():
+            if is_unlabeled(np.array(list(classes), dtype=object), missing_label).any():
                 raise ValueError(
                     f"classes must not hold missing_label={missing_label!r}, None or "
                     f"NaN. Got {classes!r}."

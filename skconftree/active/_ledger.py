@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
+from ..utils import is_count
+
 RULINGS = ("last", "first", "majority")
 NOTHING = object()  # in the place of a label: there is none
 
@@ -15,29 +17,25 @@ def is_label(value):
     )
 
 
-def _is_count(value):
-    return type(value) is int and value >= 0
-
-
 def _is_name(value):
     return value is None or type(value) is str
 
 
 # What a line may hold under each name, if it has it, and how that is put in words.
 FIELDS = {
-    "row": (_is_count, "a row of the pool, an integer of 0 or more"),
+    "row": (is_count, "a row of the pool, an integer of 0 or more"),
     "label": (is_label, "a string, a boolean or a finite number"),
     "guess": (is_label, "a string, a boolean or a finite number"),
     "by": (_is_name, "a name"),
     "at": (_is_name, "a time"),
     "batch": (
-        lambda value: value is None or (_is_count(value) and value > 0),
+        lambda value: value is None or (is_count(value) and value > 0),
         "the number of a question, an integer of 1 or more",
     ),
-    "left": (_is_count, "an integer of 0 or more"),
+    "left": (is_count, "an integer of 0 or more"),
     "again": (lambda value: type(value) is bool, "true or false"),
     "skip": (lambda value: value is True, "true"),
-    "undo": (_is_count, "the number of a line"),
+    "undo": (is_count, "the number of a line"),
 }
 
 

@@ -1,5 +1,7 @@
 """What every running change detector shares."""
 
+from skconftree.utils._codec import damaged
+
 from copy import deepcopy
 
 import numpy as np
@@ -11,11 +13,6 @@ from skconftree.utils._typedefs cimport int8_t, intp_t
 cdef enum:
     BOUNDARY = 1024     # rows: signal handlers and other threads come at multiples
     ATTEMPTS = 10       # of updates in a row that fail: later rows get one each
-
-
-def damaged(what):
-    """Make the error for a state that no detector writes."""
-    return ValueError(f"The state of this drift detector is damaged: {what}.")
 
 
 def require_counts(*values):
@@ -69,12 +66,12 @@ def read_detector(kind, state):
     if isinstance(state, OnlyPickled) and isinstance(state.detector, Detector):
         return deepcopy(state.detector)
     if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)):
-        raise damaged("its parts")
+        raise damaged("drift detector", "its parts")
     arguments, parts = state
     try:
         detector = kind(*arguments)
     except TypeError as error:
-        raise damaged("its parameters") from error
+        raise damaged("drift detector", "its parameters") from error
     detector.__setstate__(parts)
     return detector
 

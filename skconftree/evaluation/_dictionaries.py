@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..tables._records import Records
+from ..utils import is_missing
 from ..utils._warnings import warn
 
 
@@ -108,10 +109,6 @@ def columns_in(rows):
             if columns.setdefault(name) is None and not is_missing(value):
                 columns[name] = "category" if isinstance(value, str) else "number"
     return columns
-
-
-def is_missing(value):
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def number(value, name):

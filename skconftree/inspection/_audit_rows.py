@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils import warn
+from ..utils import is_missing, warn
 
 MOST = 2.0**53  # up to which counts are exact
 SHOWN = 5  # values that a message names
@@ -228,17 +228,13 @@ def _refuse_unknown_categories(final, shape, path, X):
         if known is None:
             continue
         known = set(known)
-        unknown = [one for one in column if not _is_missing(one) and one not in known]
+        unknown = [one for one in column if not is_missing(one) and one not in known]
         if unknown:
             raise ValueError(
                 f"Column {name!r} of X_new has categories that the tree does not know: "
                 f"{_some(dict.fromkeys(unknown))}. Leave their rows out: a split has "
                 "no branch for them."
             )
-
-
-def _is_missing(value):
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def warn_of_training_rows(estimator, counts):

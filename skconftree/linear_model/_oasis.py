@@ -21,7 +21,7 @@ from .._compat import (
 )
 from ..tables._labels import Classes
 from ..tables._learning import Call, learn
-from ..tables._missing_labels import is_missing, split_labels
+from ..tables._missing_labels import is_unlabeled, split_labels
 from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
@@ -331,7 +331,7 @@ class OASISClassifier(Questions, LearntClassifier):
         check_consistent_length(rows.X, known)
         if classes is not None:
             listed = np.asarray(classes, dtype=object).ravel()
-            if is_missing(listed, self.missing_label).any():
+            if is_unlabeled(listed, self.missing_label).any():
                 raise ValueError(
                     f"classes={classes!r} holds missing_label={self.missing_label!r} "
                     "or another sign for no label."

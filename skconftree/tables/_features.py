@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ..utils import from_json, to_json
+from ..utils import from_json, is_missing, to_json
 from ._dates import DATES, look_like_dates
 from ._frames import kind_of, library_of, mixture
 from ._strays import MOST_STRAYS, is_number
@@ -366,13 +366,3 @@ def _hint(codes, kind):
 def _as_category(value):
     # Lists stand for tuples in texts of earlier versions; no category is a list.
     return tuple(map(_as_category, value)) if isinstance(value, list) else value
-
-
-def is_missing(value):
-    """Whether it is None, NaN, pandas' NA or NaT: not equal to itself."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True

@@ -6,7 +6,8 @@ long as a row takes to be predicted. What is not as plain as it is here is left 
 
 import numpy as np
 
-from ._features import MISSING, UNKNOWN, is_missing
+from ..utils import is_missing
+from ._features import MISSING, UNKNOWN
 from ._frames import kind_of, library_of
 from ._records import Records
 

@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from ..utils import is_missing
 from ._label_values import check_labels, exact_labels, refuse_nul
 
 FEW = 16  # labels
@@ -23,7 +24,7 @@ def split_labels(y, missing_label=None, name="y"):
             f"label that is not known is None within {name}."
         )
     if _is_plain(y):
-        known = ~is_missing(y, missing_label)
+        known = ~is_unlabeled(y, missing_label)
         return y if known.all() else y[known], known
     given, y = y, exact_labels(y)
     if not isinstance(getattr(y, "dtype", None), np.dtype | None):
@@ -31,7 +32,7 @@ def split_labels(y, missing_label=None, name="y"):
     if isinstance(y, list | tuple):
         y = np.array(y, dtype=object)  # no NaN as a text, no whole numbers as floats
     y = column_or_1d(y, warn=True)
-    known = ~is_missing(y, missing_label)
+    known = ~is_unlabeled(y, missing_label)
     labels = y if known.all() else y[known]
     if labels.dtype.kind == "O" and len(labels):
         labels = _of_one_kind(labels, name)
@@ -54,15 +55,11 @@ def _is_plain(y):
     )
 
 
-def is_missing(y, missing_label=None):
+def is_unlabeled(y, missing_label=None):
     """Say which labels are not known, as `split_labels` has it."""
     kind = y.dtype.kind
     if kind == "O":
-        # NaN and pandas' NA are not equal to themselves, or do not say
-        marked = [
-            one is None or not _equal(one, one) or _is_marker(one, missing_label)
-            for one in y
-        ]
+        marked = [is_missing(one) or _is_marker(one, missing_label) for one in y]
         return np.array(marked, dtype=bool)
     found = np.isnan(y) if kind == "f" else np.zeros(len(y), dtype=bool)
     if isinstance(missing_label, str if kind in "US" else Real):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..utils import is_missing
 from ..utils._warnings import warn_once
-from ._features import MISSING, UNKNOWN, is_missing
+from ._features import MISSING, UNKNOWN
 
 FEWEST = 10  # rows that tell a mistake from rare categories
 SHOWN = 3

@@ -413,6 +413,12 @@ class StateError(ValueError):
     """A state that does not fit the class that reads it."""
 
 
+def damaged(owner, part=None):
+    """Error of a state by which compiled code would leave its arrays."""
+    named = "" if part is None else f": {part}"
+    return StateError(f"The state of this {owner} is damaged{named}.")
+
+
 def refuse_damage(estimator, sound_parts):
     """Raise ValueError that names the first attribute of a state that is not sound."""
     for name, is_sound in sound_parts.items():
@@ -505,13 +511,24 @@ def written_by(found):
         ) from None
 
 
+def is_missing(value):
+    """Whether a value is None, NaN, pandas' NA or NaT: not equal to itself."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
 def is_count(value):
-    """Whether a part of a state is a whole number, and not negative."""
-    return isinstance(value, Integral) and value >= 0
+    """Whether a value is a whole number, and not negative."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_whole and bool(value >= 0)
 
 
 def is_array(value, dtype, shape):
-    """Whether a part of a state is such an array; None is any dtype, or length."""
+    """Whether a value is such an array; None is any dtype, or length."""
     return (
         isinstance(value, np.ndarray)
         and (dtype is None or value.dtype == dtype)

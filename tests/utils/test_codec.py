@@ -7,6 +7,7 @@ import sys
 from enum import StrEnum
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
@@ -22,6 +23,8 @@ from skconftree.bounds import CredibleBound, GTestBound
 from skconftree.utils import (
     CannotBeRestored,
     from_json,
+    is_count,
+    is_missing,
     to_json,
     with_default_parameters,
 )
@@ -234,3 +237,23 @@ def test_the_table_has_the_public_parameter_objects():
     assert set(CLASSES) == public - LEFT_OUT
     for name, module in CLASSES.items():
         assert name in importlib.import_module(module).__all__
+
+
+@pytest.mark.parametrize(
+    "value", [None, np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+)
+def test_values_that_are_missing(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize("value", ["", "nan", 0, False, np.inf, pd.Timestamp(0), (1,)])
+def test_values_that_are_not_missing(value):
+    assert not is_missing(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, True), (np.int8(3), True), (-1, False), (True, False), (1.0, False)],
+)
+def test_counts(value, expected):
+    assert is_count(value) is expected

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches
 
-from ...tables._missing_labels import is_missing
+from ...tables._missing_labels import is_unlabeled
 from ...utils._types import Indices, Seed
 from .._rows import CHUNK
 
@@ -80,7 +80,7 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
             f"{name} must give one group for each of the {len(X)} rows. Got shape "
             f"{groups.shape}."
         )
-    if is_missing(groups, None).any():
+    if is_unlabeled(groups, None).any():
         raise ValueError(f"{name} must give every row a group. Got None or NaN.")
     return np.unique(groups, return_inverse=True)[1].reshape(-1)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...tree.nodes._node_state import damaged
+from ...utils._codec import damaged
 
 TEST_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
 # Behind the arrays of the nodes: one element a node, then one a class mean.
@@ -19,7 +19,7 @@ def check_centroids(arrays, n_classes):
     """Raise unless routing by these tests comes to an end."""
     tests, owners = arrays["tests"], arrays["owners"]
     if len(tests) != len(arrays["parent"]):
-        raise damaged("'tests'")
+        raise damaged("tree", "'tests'")
     n = tests["n"].astype(np.int64)
     split = arrays["n_children"] > 0
     if not (
@@ -28,22 +28,22 @@ def check_centroids(arrays, n_classes):
         and np.all(n[split] >= 2)
         and np.array_equal(tests["first"], places_of(n))
     ):
-        raise damaged("'tests'")
+        raise damaged("tree", "'tests'")
     for name in CENTROID_ARRAYS:
         if len(arrays[name]) != n.sum():
-            raise damaged(repr(name))
+            raise damaged("tree", repr(name))
     if not np.isfinite(arrays["centroids"]).all():
-        raise damaged("'centroids'")
+        raise damaged("tree", "'centroids'")
     # the classes of a split ascend
     of = np.repeat(np.arange(len(n)), n)
     ascends = (np.diff(owners) > 0) | (np.diff(of) > 0)
     if not (ascends.all() and np.all((owners >= 0) & (owners < n_classes))):
-        raise damaged("'owners'")
+        raise damaged("tree", "'owners'")
     # both children of a split have classes
     first = tests["first"][split]
     if np.any(arrays["sides"] > 1):
-        raise damaged("'sides'")
+        raise damaged("tree", "'sides'")
     if len(first):
         right = np.add.reduceat(arrays["sides"].astype(np.int64), first)
         if np.any(right == 0) or np.any(right == n[split]):
-            raise damaged("'sides'")
+            raise damaged("tree", "'sides'")

@@ -1,5 +1,7 @@
 """The memories of the leaves of a growing tree."""
 
+from skconftree.utils._codec import damaged
+
 import numpy as np
 
 from libc.string cimport memcpy, memset
@@ -303,7 +305,7 @@ cdef class LeafStore:
     @n_codes.setter
     def n_codes(self, n_codes):
         if not self._are_codes(n_codes):
-            raise ValueError("The state of this growing tree is damaged.")
+            raise damaged("growing tree")
         if n_codes is not None:
             np.asarray(self._n_codes)[:] = n_codes
 

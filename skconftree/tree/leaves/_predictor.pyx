@@ -1,5 +1,7 @@
 """Predictions of growing leaves."""
 
+from skconftree.utils._codec import damaged
+
 from libc.math cimport INFINITY, exp, log
 from libc.string cimport memset
 
@@ -167,7 +169,7 @@ cdef class LeafPredictor:
         """Take losses from a state; ValueError if there are more or fewer."""
         losses = tuple(losses)
         if len(losses) != N_POWERS:
-            raise ValueError("The state of this growing tree is damaged.")
+            raise damaged("growing tree")
         for i in range(N_POWERS):
             self.losses[i] = losses[i]
         self.choose_power()

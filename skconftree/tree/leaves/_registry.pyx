@@ -1,5 +1,7 @@
 """The memories that growing leaves may have."""
 
+from skconftree.utils._codec import damaged
+
 from skconftree.tree.leaves._counted_rows cimport COUNTED_ROWS
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport HISTOGRAM
@@ -27,7 +29,7 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
     for i in range(N_MEMORIES):
         if MEMORIES[i].code == code:
             return MEMORIES[i]
-    raise ValueError("The state of this growing tree is damaged.")
+    raise damaged("growing tree")
 
 
 cdef _check():

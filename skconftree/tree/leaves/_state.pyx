@@ -1,5 +1,7 @@
 """Memory as bytes."""
 
+from skconftree.utils._codec import damaged
+
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.math cimport isfinite
 from libc.string cimport memcpy
@@ -50,7 +52,7 @@ cdef class StateReader:
 
 cdef require(bint condition):
     if not condition:
-        raise ValueError("The state of this growing tree is damaged.")
+        raise damaged("growing tree")
 
 
 cdef require_finite(const float64_t* values, intp_t n):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...utils._codec import damaged
 from .._settings import MOST_RIVALS as MOST_RIVALS
 
 EVIDENCE_DTYPE = np.dtype(
@@ -86,11 +87,6 @@ def checked_shrinkage(shrinkage):
     return shrinkage
 
 
-def damaged(what):
-    """Make the error that tells which part of a state cannot be believed."""
-    return ValueError(f"The state of this tree is damaged: {what}.")
-
-
 def row_bytes(array):
     """Bytes of one element along the first axis."""
     return array.itemsize * int(np.prod(array.shape[1:]))
@@ -108,13 +104,13 @@ def read_arrays(state, names, templates):
             f"it was written by another release."
         )
     if len(state) != 1 + len(names):
-        raise damaged("its arrays")
+        raise damaged("tree", "its arrays")
     arrays = {}
     for data, name in zip(state[1:], names, strict=True):
         template = templates[name]
         shape = (-1, *template.shape[1:])
         if not isinstance(data, bytes) or len(data) % row_bytes(template):
-            raise damaged(repr(name))
+            raise damaged("tree", repr(name))
         arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
     return arrays
 
@@ -128,7 +124,7 @@ def check_nodes(arrays, n_features):
             continue
         size = n_splits if name in OF_SPLITS else count
         if len(arrays[name]) != size:
-            raise damaged(repr(name))
+            raise damaged("tree", repr(name))
     for name, is_sound in (
         ("counts", _are_counts(arrays["counts"], MOST_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
@@ -137,7 +133,7 @@ def check_nodes(arrays, n_features):
         (RIVALS, _names_features(arrays.get(RIVALS), n_features, "feature")),
     ):
         if not is_sound:
-            raise damaged(repr(name))
+            raise damaged("tree", repr(name))
 
 
 def _are_counts(counts, limit):

@@ -5,9 +5,10 @@ from copy import copy
 import numpy as np
 
 from skconftree.tree.nodes._node_state import (
-    STATE_VERSION, check_nodes, checked_shrinkage, damaged, read_arrays,
+    STATE_VERSION, check_nodes, checked_shrinkage, read_arrays,
 )
 from skconftree.tree.nodes._structure import structure_of, survivors
+from skconftree.utils._codec import damaged
 
 from libc.math cimport NAN
 from libc.string cimport memcpy
@@ -207,7 +208,7 @@ cdef class NodeTable(NodeArrays):
         cdef dict arrays = read_arrays(state, self._names(), self._arrays)
         structure = structure_of(arrays["parent"])
         if structure is None:
-            raise damaged("its nodes")
+            raise damaged("tree", "its nodes")
         arrays.update(structure)
         self._check(arrays)
         self._take(arrays)

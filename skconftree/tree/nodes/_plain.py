@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ...utils._codec import damaged
 from ._derived import NONE, first_children
-from ._node_state import NODE_ARRAYS, damaged
+from ._node_state import NODE_ARRAYS
 
 
 def write_nodes(tree):
@@ -17,12 +18,12 @@ def read_nodes(kind, state):
     if not (
         isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
     ):
-        raise damaged("its parts")
+        raise damaged("tree", "its parts")
     arguments, arrays = state
     try:
         tree = kind(*arguments)
     except TypeError as error:
-        raise damaged("its size") from error
+        raise damaged("tree", "its size") from error
     tree.__setstate__(arrays)
     return tree
 

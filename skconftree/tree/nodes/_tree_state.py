@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ._node_state import LEAF, NODE_ARRAYS, damaged
+from ...utils._codec import damaged
+from ._node_state import LEAF, NODE_ARRAYS
 from ._node_state import MAX_CLASSES as MAX_CLASSES
 
 NODE_DTYPE = np.dtype(
@@ -26,9 +27,9 @@ def check_tests(arrays, n_features):
     """Raise unless routing by these tests comes to an end."""
     for name in ("nodes", "branching"):
         if len(arrays[name]) != len(arrays["parent"]):
-            raise damaged(repr(name))
+            raise damaged("tree", repr(name))
     if not (_are_tests(arrays, n_features) and _are_branches(arrays)):
-        raise damaged("its nodes")
+        raise damaged("tree", "its nodes")
 
 
 def _are_tests(arrays, n_features):

@@ -5,10 +5,11 @@ from copy import copy
 import numpy as np
 
 from skconftree.tree.stream._grower_state import (
-    STATE_VERSION, GrowerState, damaged, read_state,
+    STATE_VERSION, GrowerState, read_state,
 )
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
+from skconftree.utils._codec import damaged
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport rint, sqrt
@@ -523,7 +524,7 @@ cdef class Grower(GrowingTree):
             state.detector is not None or state.background is not None
             or state.watches is not None or state.beside or state.drifts
         ):
-            raise damaged()
+            raise damaged("growing tree")
         self.policy.missing = state.missing
         self.leaves.n_codes = state.n_codes
         if state.n_codes is not None:

@@ -33,11 +33,6 @@ class GrowerState(NamedTuple):
     losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them
 
 
-def damaged():
-    """Make the error that tells that a state cannot be believed."""
-    return ValueError("The state of this growing tree is damaged.")
-
-
 def read_state(state):
     """Parts of a state; ValueError if it is of another version.
 

@@ -1,8 +1,9 @@
 """A tree that grows row by row, and what it predicts meanwhile."""
 
+from skconftree.utils._codec import damaged
+
 import numpy as np
 
-from skconftree.tree.stream._grower_state import damaged
 
 from libc.string cimport memset
 
@@ -196,13 +197,13 @@ cdef class GrowingTree:
         # Hand out the rows as a state says.
         cdef const float32_t[:, ::1] pool = self.source.pool
         if (pool is None) != (bits is None):
-            raise damaged()
+            raise damaged("growing tree")
         if pool is None:
             return
         learnt = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
         n = pool.shape[0]
         if len(learnt) != n + -n % 8 or learnt[n:].any():
-            raise damaged()
+            raise damaged("growing tree")
         self.open_pool(learnt)
 
     def fresh_counts(self):

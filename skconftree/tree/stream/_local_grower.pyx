@@ -4,7 +4,7 @@ from math import log
 
 from skconftree.tree.nodes._plain import read_nodes, write_nodes
 from skconftree.tree.stream._grower import with_state
-from skconftree.tree.stream._grower_state import damaged
+from skconftree.utils._codec import damaged
 
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._routing cimport DEAD
@@ -36,7 +36,7 @@ cdef class LocalGrower(WatchingGrower):
 
     def __init__(self, Tree tree, recipe):
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
-            raise damaged()
+            raise damaged("growing tree")
         WatchingGrower.__init__(self, tree, recipe)
         self.delta = recipe.settings.drift.delta
         self.watches = Watches(tree.n_classes)
@@ -236,7 +236,7 @@ cdef class LocalGrower(WatchingGrower):
 
     def _take(self, state):
         if state.watches is None:
-            raise damaged()
+            raise damaged("growing tree")
         WatchingGrower._take(self, state._replace(watches=None, beside=()))
         self.watches.read(state.watches, self.tree.node_count)
         self.n_beside, self.n_begun = state.n_beside, state.n_begun
@@ -244,12 +244,12 @@ cdef class LocalGrower(WatchingGrower):
         for one in state.beside:
             self._take_beside(one)
         if self.watches.n_slots() != len(state.beside):
-            raise damaged()
+            raise damaged("growing tree")
 
     def _take_beside(self, state):
         # Made from the same recipe, not believed: leaves will be moved.
         if not (isinstance(state, tuple) and len(state) == 6):
-            raise damaged()
+            raise damaged("growing tree")
         node, slot, serial, numbers, nodes, growth = state
         if not (
             all([type(value) is int for value in (node, slot, serial)])
@@ -258,10 +258,10 @@ cdef class LocalGrower(WatchingGrower):
             and 0 <= serial < self.n_begun
             and self.watches.at[node].slot == slot + 1
         ):
-            raise damaged()
+            raise damaged("growing tree")
         tree = read_nodes(Tree, nodes)
         if tree._arguments() != self.tree._arguments():
-            raise damaged()
+            raise damaged("growing tree")
         grower = with_state(self._grower_at(tree, node, serial), growth)
         beside = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
         beside.take_numbers(numbers)

@@ -5,7 +5,7 @@ import numpy as np
 from skconftree.drift._detector import read_detector, write_detector
 from skconftree.tree.nodes._plain import read_nodes, write_nodes
 from skconftree.tree.stream._grower import with_state
-from skconftree.tree.stream._grower_state import damaged
+from skconftree.utils._codec import damaged
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
 from skconftree.tree.nodes._tree cimport Tree
@@ -120,7 +120,7 @@ cdef class ReplacingGrower(WatchingGrower):
 
     def _take(self, state):
         if state.detector is None:
-            raise damaged()
+            raise damaged("growing tree")
         WatchingGrower._take(self, state._replace(detector=None, background=None))
         self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
@@ -130,12 +130,12 @@ cdef class ReplacingGrower(WatchingGrower):
     def _take_second(self, background):
         # Made from the same recipe, not believed: leaves will be traded.
         if not (isinstance(background, tuple) and len(background) == 2):
-            raise damaged()
+            raise damaged("growing tree")
         tree, state = background
         tree = read_nodes(Tree, tree)
         if (
             (tree.n_features, tree.n_classes)
             != (self.tree.n_features, self.tree.n_classes)
         ):
-            raise damaged()
+            raise damaged("growing tree")
         return with_state(self._successor(tree), state)

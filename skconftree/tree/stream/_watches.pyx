@@ -1,8 +1,9 @@
 """What a growing tree notes of the rows at each of its nodes."""
 
+from skconftree.utils._codec import damaged
+
 import numpy as np
 
-from skconftree.tree.stream._grower_state import damaged
 
 from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
@@ -109,16 +110,16 @@ cdef class Watches:
             and isinstance(state[0], bytes) and isinstance(state[1], bytes)
             and len(state[0]) % sizeof(Watch) == 0
         ):
-            raise damaged()
+            raise damaged("growing tree")
         cdef bytes watches = state[0]
         cdef bytes seen = state[1]
         cdef intp_t n = len(watches) // sizeof(Watch)
         if n > n_nodes or len(seen) != n * K * sizeof(float64_t):
-            raise damaged()
+            raise damaged("growing tree")
         # of each node, fields of 8 bytes; a tree that was fitted has watched none yet
         counts = np.frombuffer(watches, np.int64).reshape(n, sizeof(Watch) // 8)
         if not bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all()):
-            raise damaged()
+            raise damaged("growing tree")
         self.reserve(n_nodes)
         if n > 0:
             memcpy(self.at, <const char*> watches, n * sizeof(Watch))

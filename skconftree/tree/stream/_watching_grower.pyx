@@ -1,6 +1,7 @@
 """Growth of a tree that watches its errors, and grows others beside itself."""
 
-from skconftree.tree.stream._grower_state import damaged
+from skconftree.utils._codec import damaged
+
 
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.utils._spare_memory cimport give_way
@@ -14,7 +15,7 @@ cdef class WatchingGrower(Grower):
 
     def __init__(self, Tree tree, recipe):
         if recipe.settings.drift is None:
-            raise damaged()
+            raise damaged("growing tree")
         Grower.__init__(self, tree, recipe)
         self.found = []
 
