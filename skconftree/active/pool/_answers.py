@@ -59,3 +59,7 @@ class Pool:
     def __getstate__(self):
         # coordinates can be made again
         return canonical(self.__dict__ | {"_embedding": None})
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.n_rows = n_rows_of(self.X)  # of arrays that will be made
