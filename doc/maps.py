@@ -35,7 +35,7 @@ ROADS = {
             ),
             (
                 "Read columns, labels, weights; refuse what is wrong",
-                "tree/_training.py, tables/_schema.py, tables/_labels.py",
+                "tree/_growth.py, tables/_schema.py, tables/_labels.py",
                 "float32 numbers and codes of categories: Rows, TrainingTable",
             ),
             (
@@ -55,7 +55,7 @@ ROADS = {
             ),
             (
                 "Prune; draw leaves towards the nodes above",
-                "tree/_plan.py, tree/pruning/_registry.py",
+                "tree/_parameters.py, tree/pruning/_registry.py",
                 "one of the counts of the pruned Tree",
             ),
             (
@@ -70,7 +70,7 @@ ROADS = {
         (
             (
                 "Take the lock; read and check the whole call first",
-                "tree/_classes.py, tables/_learning.py",
+                "tree/_classes.py, tables/_partial_fit.py",
                 "a row of the user's chunk",
             ),
             (
@@ -80,7 +80,7 @@ ROADS = {
             ),
             (
                 "Start a growing model if there is none; set memory aside",
-                "tree/_growth.py, tree/_model.py, tree/stream/_recipe.py",
+                "tree/_growth.py, tree/_model.py, tree/stream/_state.py",
                 "the next row of Grower.learn, without the GIL",
             ),
             (
@@ -100,12 +100,12 @@ ROADS = {
             ),
             (
                 "Split the leaf; hand its memory to the children",
-                "tree/stream/_installer.pyx, tree/leaves/_children.pyx",
+                "tree/stream/_grower.pyx, tree/leaves/_leaf.pyx",
                 "in the memory of a child",
             ),
             (
                 "Every 1,024 rows: limit the memory, run signal handlers",
-                "tree/stream/_memory_limit.pyx",
+                "tree/stream/_grower.pyx",
                 "",
             ),
         ),
@@ -115,22 +115,22 @@ ROADS = {
         (
             (
                 "fit: read and encode the table once for all trees",
-                "ensemble/forest/_growth.py, tree/_training.py",
+                "ensemble/forest/_growth.py, tree/_growth.py",
                 "one row of one EncodedTable",
             ),
             (
                 "Draw how often it is in each tree's sample",
-                "ensemble/forest/_sampling.py, ensemble/_bootstrap.pyx",
+                "ensemble/forest/_model.py, ensemble/forest/_voting.pyx",
                 "a whole count beside the row; rows are never copied",
             ),
             (
                 "Grow trees side by side, as a single tree grows",
-                "ensemble/forest/_side_by_side.py, tree/_plan.py",
+                "ensemble/forest/_growth.py, tree/_parameters.py",
                 "counted in a TreeModel for each tree",
             ),
             (
                 "partial_fit: the same protocol as a tree's",
-                "tables/_learning.py, ensemble/forest/_model.py",
+                "tables/_partial_fit.py, ensemble/forest/_model.py",
                 "a row of a step of at most 1,024 rows",
             ),
             (
@@ -150,12 +150,12 @@ ROADS = {
         (
             (
                 "Keep the pool as it was given",
-                "active/pool/_learner.py, active/pool/_answers.py",
+                "active/pool/_learner.py, active/pool/_teach.py",
                 "a place in the pool, without a label",
             ),
             (
                 "query: show the strategy what may be asked about",
-                "active/pool/_asking.py, active/pool/_context.py",
+                "active/pool/_query.py, active/pool/_context.py",
                 "a candidate of a QueryContext",
             ),
             (
@@ -170,7 +170,7 @@ ROADS = {
             ),
             (
                 "Fit anew, or go on with partial_fit; an index follows",
-                "active/pool/_learning.py, tree/_row_index.py",
+                "active/pool/_teach.py, tree/_row_index.py",
                 "a training row of the classifier",
             ),
             (

@@ -25,7 +25,7 @@ from skconftree.testing import (
     check_detector,
     check_pruning,
 )
-from skconftree.testing._tables import table, turning, with_wrong_labels
+from skconftree.testing._common import table, turning, with_wrong_labels
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
 
@@ -212,7 +212,7 @@ from skconftree.bounds._base import BaseBound
 from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
 )
-from skconftree.bounds._race cimport RaceBound
+from skconftree.bounds._contract cimport RaceBound
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef class Silent(Bound):

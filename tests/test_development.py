@@ -20,8 +20,9 @@ import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree._compat import InvalidParameterError
 from skconftree.testing import check_stopping_rule, check_strategy
-from skconftree.testing._tables import table
-from skconftree.tree import _parameters, _resolve
+from skconftree.testing._common import table
+from skconftree.tree import _parameters
+from skconftree.tree import _parameters as tree_parameters
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "skconftree"
@@ -136,7 +137,7 @@ def test_the_first_screen_answers():
     screen = "\n".join(lines[:FIRST_SCREEN])
     for question, answer in {
         "a table read": "tables/_schema.py",
-        "a call of ``partial_fit``": "tables/_learning.py",
+        "a call of ``partial_fit``": "tables/_partial_fit.py",
         "a tree that learns": "tree/_model.py",
         "a copy made": "TreeModel.of_state",
         "a value put into a bin": "EncodedTable",
@@ -228,7 +229,7 @@ def test_the_parameter(recipe, monkeypatch):
         for name, one in row.items()
         for setting, resolve in one.settings.items()
     ]
-    monkeypatch.setattr(_resolve, "RESOLVERS", [*_parameters.RESOLVERS, *added])
+    monkeypatch.setattr(tree_parameters, "RESOLVERS", [*_parameters.RESOLVERS, *added])
 
     class Tree(ConfidenceTreeClassifier):
         _parameter_constraints = ConfidenceTreeClassifier._parameter_constraints | {

@@ -102,7 +102,7 @@ BY_NAME = {
     "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{one}"'},
 }
 # The spare memory belongs to no model: it lies beneath what models own.
-OWNERS_OF_MEMORY = {"utils/_memory.pyx", "utils/_spare_memory.pyx"}
+OWNERS_OF_MEMORY = {"utils/_memory.pyx"}
 RAW_MEMORY = re.compile(
     r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|mmap|munmap"
     r"|Py\w+_(?:Raw)?(?:Malloc|Calloc|Realloc|Free))[ \t]*\(|\b(libcpp)\b"

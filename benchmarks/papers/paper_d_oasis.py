@@ -43,7 +43,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skconftree import OASISClassifier
 from skconftree.datasets import make_diced
-from skconftree.linear_model._questions import decide
+from skconftree.linear_model._model import decide
 
 THRESHOLDS = {  # table 4.3; "gbs" asks as "oasis" does, at (1 - threshold) / 2
     "oasis": (0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5),

@@ -28,7 +28,7 @@ from common.timing import (
     print_environment,
 )
 
-from skconftree.tree._lookahead import LARGEST_TABLE
+from skconftree.tree._parameters import LARGEST_TABLE
 
 LARGE = 1_000_000  # values of a table that is fitted once
 WIDE = 100_000_000  # places of a sparse table that is not made dense to compare

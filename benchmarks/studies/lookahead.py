@@ -37,7 +37,7 @@ from common.study import Fold, cart
 from sklearn.model_selection import StratifiedKFold
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import PessimisticPruning, _lookahead
+from skconftree.tree import PessimisticPruning, _parameters
 
 MAX_ROWS = 3_000
 BASE = "greedy"
@@ -75,7 +75,7 @@ def scores(fold, first, levels, width, confidence):
         lookahead=levels, pruning=PessimisticPruning(confidence), shrinkage=0.0
     )
     # patched here alone: the fingerprint is of the default
-    with patch.multiple(_lookahead, FIRST=first, WIDTH=width):
+    with patch.multiple(_parameters, FIRST=first, WIDTH=width):
         start = time.process_time()
         model.fit(X, fold.y)
         seconds = time.process_time() - start

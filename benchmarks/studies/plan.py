@@ -135,9 +135,9 @@ class Plan(NamedTuple):
 
 def measure(plan, repeats):
     """Nanoseconds of the processor that a value takes: counted, coded, in nodes."""
-    from skconftree.large._cells import Coder
+    from skconftree.large._coded_part import Coder
 
-    from skconftree.large._edges import Question, Values
+    from skconftree.large._encoding import Question, Values
 
     rng = np.random.default_rng(0)
     n, d = 1_000_000, 4
@@ -328,7 +328,7 @@ def counted_messages(n_parts, n, d):
     import pandas as pd
     from dask.callbacks import Callback
 
-    from skconftree.large._edges import Found
+    from skconftree.large._encoding import Found
 
     X, y = make_random_tree_stream(n, n_features=d, random_state=0)
     X = X.astype(np.float32)

@@ -33,7 +33,7 @@ from common.data import data_folder, encoded, impute, manifest, table_names
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import binomial_upper
-from skconftree.tree import PessimisticPruning, _lookahead
+from skconftree.tree import PessimisticPruning, _parameters
 
 MAX_ROWS = 4_500
 SIZES = (300, 900, 3_000, 9_000)
@@ -60,7 +60,7 @@ def trees(X, y):
     """Fit the tree of every rule."""
     found = {}
     for rule, first in FIRST.items():
-        with patch.object(_lookahead, "FIRST", first):
+        with patch.object(_parameters, "FIRST", first):
             found[rule] = ConfidenceTreeClassifier().fit(X, y)
     strength = found[BASE].pruning_.confidence
     found[GREEDY] = ConfidenceTreeClassifier(

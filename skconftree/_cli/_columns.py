@@ -4,6 +4,7 @@ Nearly all values of a column of numbers can be read in the same way; the few th
 cannot are its strays, and are missing values.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._common import is_missing
+from ._text import UserError
 
 HEAD = 1000  # rows that settle what the columns are
 # Share of the values of a column of numbers that may be strays ...
@@ -42,7 +44,7 @@ _GROUPED = re.compile(
 _UNGROUPED = re.compile(rf"[-+{_MINUS}]?\d{{4,}}", re.ASCII)
 
 
-def _written(group, decimal):
+def _number_pattern(group, decimal):
     """Pattern of numbers with groups of three digits and the sign of a currency."""
     space = r"[ \u00a0\u202f]?"
     digits = rf"[1-9]\d{{0,2}}(?:[{group} \u00a0\u202f'\u2019]\d{{3}})+|\d+"
@@ -54,8 +56,8 @@ def _written(group, decimal):
     )
 
 
-_BY_POINT = _written(",", r"\.")
-_BY_COMMA = _written(".", ",")
+_BY_POINT = _number_pattern(",", r"\.")
+_BY_COMMA = _number_pattern(".", ",")
 
 
 def _number(pattern, text):
@@ -566,3 +568,182 @@ def other_decimal(texts, reading):
             if len(_readable(texts, other)) == len(texts):
                 return sign
     return None
+
+
+# -- What is odd about a table, in sentences with the way out ----------------------
+
+
+MANY_CATEGORIES = 100
+SHOWN = 3  # categories that are named
+
+
+def column_notes(X, stream):
+    """Say which columns tell nothing, and which have very many categories."""
+    notes = []
+    for place, (name, reading) in enumerate(
+        zip(stream.features, stream.readings, strict=True)
+    ):
+        column = X[:, place]
+        if reading is None:
+            n = len(set(column.tolist()))
+            if n > MANY_CATEGORIES:
+                notes.append(
+                    f"column {name!r} has {n} categories; group them if some mean the "
+                    "same, or --drop it if it says nothing about new rows"
+                )
+        else:
+            values = column.astype(np.float32)
+            known = values[~np.isnan(values)]
+            n = int(len(known) < len(values)) + (
+                0 if not len(known) else 1 + int((known != known[0]).any())
+            )
+        if n <= 1:
+            notes.append(f"column {name!r} has one value only and says nothing")
+    return notes
+
+
+def label_notes(y, target):
+    """Say which labels may be one class, written in several ways."""
+    alike = {}
+    for label in np.unique(y).tolist():
+        alike.setdefault("".join(str(label).casefold().split()), []).append(label)
+    return [
+        f"labels {', '.join(map(repr, same))} of the target {target!r} differ by case "
+        "or blanks only and are taken as different classes"
+        for same in alike.values()
+        if len(same) > 1
+    ]
+
+
+def same_notes(X, y, names, target):
+    """Say which columns are others over again, or the target in other words."""
+    notes, first = [], {}
+    n_classes, classes = len(np.unique(y)), y.tolist()
+    for name, column in zip(names, X.T, strict=True):
+        earlier = first.setdefault(_digest(column), name)
+        if earlier != name:
+            notes.append(f"column {name!r} is an exact copy of column {earlier!r}")
+        if renames(column.tolist(), classes, n_classes):
+            notes.append(
+                f"column {name!r} has one value for each class of {target!r} and gives "
+                "it away; --drop it if it will not be known when rows are predicted"
+            )
+    return notes
+
+
+def _digest(column):
+    """What equal columns have in common, in a few bytes."""
+    if column.dtype == object:
+        written = "\0".join(map(repr, column.tolist())).encode()
+    else:
+        written = np.ascontiguousarray(column)
+    return hashlib.sha256(written).digest()
+
+
+def renames(values, classes, n_classes):
+    """Whether there is one value for each class, which no other class has."""
+    seen = {}
+    for value, label in zip(values, classes, strict=True):
+        value = value if value == value else None  # NaN equals no other
+        if seen.setdefault(value, label) != label or len(seen) > n_classes:
+            return False
+    return len(seen) == len(set(seen.values())) == n_classes
+
+
+def unknown_notes(X, features, categories):
+    """Say how many rows have categories that a model has never seen, and which.
+
+    `categories` has those of each nominal column, None for others.
+    """
+    notes = []
+    for name, column, known in zip(features, X.T, categories or (), strict=False):
+        if known is None:
+            continue
+        new, known = {}, set(known)
+        for value in column.tolist():
+            if value not in known:
+                new[value] = new.get(value, 0) + 1
+        if not new:
+            continue
+        shown = sorted(new, key=new.get, reverse=True)[:SHOWN]
+        shown = ", ".join("missing" if one is None else repr(one) for one in shown)
+        more = ", ..." if len(new) > SHOWN else ""
+        n = sum(new.values())
+        rows = "1 row has" if n == 1 else f"{n:,} of {len(column):,} rows have"
+        what = "a category" if len(new) == 1 else f"{len(new)} categories"
+        notes.append(
+            f"column {name!r}: {rows} {what} that the model has not seen ({shown}{more}"
+            "); where it asks for that column, it stops for such a row"
+        )
+    return notes
+
+
+# -- Columns that a command of the console script has written into a table before ---
+#
+# What a model has predicted is not a property of a row: a tree that learns from it is
+# right about its own training data, and of no use for new rows.
+
+
+OURS = " (skconftree)"  # behind a name that the table had already
+PREDICTED = "predicted"
+SHARE = "probability of "
+SAID_BY, SAID_AT = "said by", "at"
+
+
+def own_name(name, taken):
+    """Name of a column of ours beside those of a table."""
+    return f"{name}{OURS}" if name in taken else name
+
+
+def own_columns(header, target=None):
+    """Columns that `skconftree label` or `predict` wrote, by the order of the names.
+
+    ``label`` writes *predicted*, *probability of A*, ..., *said by*, *at*; ``predict``
+    the target, or *predicted TARGET*, and then *probability* as the last column, or
+    *probability of A*, ...
+    """
+    found = []
+    for place, name in enumerate(header):
+        bare = name.removesuffix(OURS)
+        end = place + 1
+        while end < len(header) and header[end].startswith(SHARE):
+            end += 1
+        is_ours = bare == PREDICTED or (
+            bare.startswith(f"{PREDICTED} ") and bare[len(PREDICTED) + 1 :] in header
+        )
+        shares = header[place + 1 : end]
+        after = [one.removesuffix(OURS) for one in header[end : end + 2]]
+        if not is_ours and name != target:
+            continue
+        if len(shares) >= 2 and (is_ours or end == len(header)):
+            found += [name, *shares] if is_ours else shares
+            if is_ours and after == [SAID_BY, SAID_AT]:
+                found += header[end : end + 2]
+        elif header[place + 1 :] == ["probability"]:
+            found += [name, "probability"] if is_ours else ["probability"]
+    return [name for name in dict.fromkeys(found) if name != target]
+
+
+def left_out(stream, dropped=()):
+    """Columns of a reader of tables that are ours, besides those that are dropped."""
+    target = next((one for one in stream.header if one not in stream.features), None)
+    ours = own_columns(stream.header, target)
+    if ours and all(name in ours for name in stream.features):
+        raise UserError(
+            f"{stream.path} has no column to learn from: besides the target "
+            f"{target!r} there is only what `skconftree label` or `predict` wrote"
+        )
+    return [name for name in ours if name not in dropped]
+
+
+def own_notes(names):
+    """Say which columns are left out because a command has written them."""
+    if not names:
+        return []
+    columns = ", ".join(map(repr, names))
+    are = "columns {} are" if len(names) > 1 else "column {} is"
+    return [
+        f"{are.format(columns)} left out: `skconftree label` or `predict` wrote "
+        f"{'them' if len(names) > 1 else 'it'}; under another name "
+        f"{'they are' if len(names) > 1 else 'it is'} learned from"
+    ]

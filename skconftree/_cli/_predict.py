@@ -7,14 +7,12 @@ import warnings
 
 import numpy as np
 
-from ._checkpoint import load
-from ._columns import DECIMALS, READINGS
-from ._dialect import Dialect
+from ._columns import DECIMALS, READINGS, unknown_notes
 from ._files import check_files, replacing
-from ._names import with_columns
-from ._notes import unknown_notes
+from ._model_file import load
+from ._readers import Dialect
 from ._table import kept_texts, read_columns
-from ._text import Progress, UserError, standard_output
+from ._text import Progress, UserError, standard_output, with_columns
 
 
 def run_predict(options):

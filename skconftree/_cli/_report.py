@@ -1,28 +1,324 @@
 """The report of ``skconftree fit``: a page to send to a colleague."""
 
 import os
+import platform
+import re
 
 import numpy as np
+import scipy
+import sklearn
 
-from skconftree.tree import class_colors, node_table
+import skconftree
 
+from ..inspection import ConfidenceTreeDisplay
+from ..tree import class_colors, export_html, node_table
 from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
-from ._figures import OWN, classes_table
-from ._report_parts import (
-    better,
-    classes_sentence,
-    columns_section,
-    notes_section,
-    preformatted,
-    rules_section,
-    settings_section,
-    shape_sentence,
-    splits_by_column,
-    tree_section,
-    write_report_page,
-)
+from ._cross_validation import OWN, classes_table
+from ._files import write_text
+
+# -- What the reports of `fit` and `stream` have in common: the page, tree and rules ---
+
+
+MOST_LEAVES = 200  # of a tree whose whole shape is drawn
+MOST_RULES = 60
+MOST_COLUMNS = 20
+MOST_NAMES = 60
+WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
+MISSING = " or missing"
+DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
+STYLE = """\
+:root { --paper: #fff; --line: rgba(128,128,128,.45); --shade: rgba(0,0,0,.28) }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --paper: #161616; --shade: rgba(255,255,255,.3) } }
+.lead { font-size: 1.15em; line-height: 1.6; max-width: 46em }
+h2 { margin: 2em 0 .4em; font-size: 1.25em }
+h3 { margin: 1.4em 0 .2em; font-size: 1.05em; overflow-wrap: anywhere }
+h1, p, li { overflow-wrap: anywhere }
+.wide { overflow-x: auto; max-width: 100%;
+  background: linear-gradient(90deg, var(--paper) 50%, transparent) 0 0 / 48px 100%
+    no-repeat local,
+  linear-gradient(270deg, var(--paper) 50%, transparent) 100% 0 / 48px 100%
+    no-repeat local,
+  linear-gradient(90deg, var(--shade), transparent) 0 0 / 12px 100% no-repeat scroll,
+  linear-gradient(270deg, var(--shade), transparent) 100% 0 / 12px 100%
+    no-repeat scroll }
+.wide th:first-child, .wide td:first-child { position: sticky; left: 0; z-index: 1;
+  background: var(--paper); min-width: 5em; max-width: 11em; overflow-wrap: break-word }
+.wide td { white-space: nowrap }
+.wide td:first-child { white-space: normal }
+.wide .sct { max-width: none !important; display: block }
+@media screen and (min-width: 700px) { .fits .sct { max-width: 100% !important } }
+.wide .sct > .paper { display: none }
+.aside { display: none }
+.chart { width: 100%; max-width: 520px; height: auto; display: block; margin: .6em 0 }
+.chart text { fill: currentColor; font: 11px system-ui, sans-serif }
+.chart .thin { stroke: currentColor; stroke-opacity: .35 }
+.chart .cut { stroke: currentColor; stroke-width: 1.5; stroke-dasharray: 4 3 }
+.chart .dot { fill: #0072B2; stroke: currentColor }
+.chart polyline, .swatch line { fill: none; stroke-width: 1.6 }
+.ours { stroke: currentColor } .latest { stroke: #56B4E9; stroke-opacity: .8 }
+.before { stroke: #999; stroke-dasharray: 5 3 }
+.drift { stroke: #D55E00; stroke-width: 1.5; stroke-dasharray: 2 2 }
+.swatch { width: 24px; height: 10px; margin-right: 4px }
+.one { white-space: nowrap; margin-right: 1em }
+.bars { width: 100%; max-width: 44em; table-layout: fixed; margin: .6em 0 }
+.bars caption { position: absolute; clip-path: inset(50%); height: 1px;
+  overflow: hidden }
+.bars .name { width: 34% } .bars .n { width: 4em }
+.bars th { font-weight: 400; padding: 2px 8px 2px 0; text-align: right;
+  overflow-wrap: anywhere; line-height: 1.25 }
+.bars td { padding: 2px 0; text-align: left; white-space: nowrap; font-size: 0 }
+.bars td:last-child { padding-left: 6px; font-size: 1em }
+.bars i { display: inline-block; height: 15px; background: #0072B2;
+  vertical-align: middle; print-color-adjust: exact }
+.confusion td, .confusion th { text-align: center; min-width: 3em; padding: 6px }
+.confusion th { font-weight: 400; overflow-wrap: break-word; max-width: 9em }
+.confusion td { print-color-adjust: exact }
+.confusion .right { font-weight: 600; outline: 1px solid currentColor }
+.date { white-space: nowrap }
+.rules li { margin: .5em 0 }
+.soft { opacity: .8 }
+tr.own { font-weight: 600 }
+pre { white-space: pre-wrap; overflow-wrap: anywhere }
+@media screen and (max-width: 560px) {
+  body { margin: .8em auto }
+  h1 { font-size: 1.5em } .lead { font-size: 1.05em }
+  main > ul { padding-left: 1.1em }
+  td, th { padding: 2px 5px } .wide td, .wide th { font-size: .9em }
+  .wide td:first-child { min-width: 4em }
+  .aside { display: block } .boxes { display: none }
+  .confusion td, .confusion th { padding: 5px 2px; min-width: 2.2em }
+  .skconftree.skconftree ul { margin-left: 2px; padding-left: 7px }
+}
+@media print { body { max-width: none; margin: 0 } h2, h3 { break-after: avoid }
+  .chart, table, pre { break-inside: avoid } .wide { background: none }
+  .wide .sct { max-width: 100% !important }
+  .skconftree .bar, .skconftree .key { print-color-adjust: exact }
+  details::details-content { content-visibility: visible; block-size: auto } }
+"""
+
+
+def write_report_page(path, title, tree, names, sections):
+    """Write a page of sections; `sections(as_list)` is given the tree as a list."""
+    page = export_html(tree, **names, title=title)
+    head, _, rest = page.partition("</h1>\n")
+    as_list, _, tail = rest.rpartition("\n</main>")
+    head = head.replace("</style>", f"{STYLE}</style>", 1)
+    body = "\n".join(sections(as_list))
+    write_text(path, f"{head}</h1>\n{body}\n</main>{tail}")
+
+
+def tree_section(tree, nodes, class_names, as_list):
+    """The tree as pictures that answer, and as a list that opens.
+
+    On a phone the list stands alone: a picture is too wide for its letters to be read,
+    and its root lies out of sight.
+    """
+    shape = ConfidenceTreeDisplay(nodes, class_names=class_names)
+    whole = shape.to_svg(max_depth=None)
+    upper = shape.to_svg()
+    yield "<h2>The tree</h2>"
+    yield '<p class="aside">A wider screen, or a phone that is turned, shows boxes.</p>'
+    yield '<div class="boxes">'
+    yield "<p>Point at a box, or tap it, to be told how one gets there.</p>"
+    fits = " fits" if _width(upper) <= WIDEST else ""
+    yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
+    if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
+        yield "<h3>The whole tree</h3>"
+        yield (
+            "<p>Leaves have the colours of their classes; each says what it is when "
+            "it is asked.</p>"
+        )
+        yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
+    yield "<h3>Level by level</h3></div>"
+    yield as_list
+
+
+def _width(picture):
+    return float(re.search(r' width="([\d.]+)"', picture)[1])
+
+
+def rules_section(nodes):
+    """Each leaf as the conditions that lead to it, the largest first."""
+    paths = {0: ()}
+    for row in nodes:
+        for branch in row.branches:
+            paths[branch.node] = (*paths[row.node], (row, branch))
+    leaves = sorted(
+        (row for row in nodes if not row.branches), key=lambda row: -row.weight
+    )
+    items = []
+    for row in leaves[:MOST_RULES]:
+        when = " and ".join(conditions(paths[row.node])) or "all rows"
+        items.append(
+            f"<li><b>{escape(str(row.label))}</b> ({escape(row.outcome)}): "
+            f"{_whole_dates(escape(when))}</li>"
+        )
+    yield "<h2>Rules</h2>"
+    yield f'<ul class="rules">{"".join(items)}</ul>'
+    if len(leaves) > MOST_RULES:
+        yield f"<p class=soft>and {len(leaves) - MOST_RULES} smaller leaves</p>"
+
+
+def conditions(path):
+    """What holds of the rows of a leaf, of each column what is not said by the rest.
+
+    `path` has the nodes from the root and the branch that is taken at each. Of the
+    limits to one side of a column the last is the narrowest, and so is the last of its
+    sets of categories; a missing value has to be let through by every test.
+    """
+    last, missing = {}, {}
+    for row, branch in path:
+        side = ""
+        if branch.categories is None:
+            side = branch.words[len(row.name) + 1 :][:2]  # "<=", "> " or "is"
+        last.setdefault(row.feature, {})[side] = branch.words
+        missing[row.feature] = missing.get(row.feature, True) and branch.takes_missing
+    said = []
+    for feature, sides in last.items():
+        for words in sides.values():
+            number = words.removesuffix(MISSING)
+            if number == words or not missing[feature]:
+                said.append(number)
+            else:
+                said.append(f"({words})" if len(path) > 1 else words)
+    return said
+
+
+def splits_by_column(nodes):
+    """The splits of each column, columns in the order in which the tree asks."""
+    splits = {}
+    for row in nodes:
+        if row.branches:
+            splits.setdefault(row.feature, []).append(row)
+    order = sorted(splits, key=lambda j: splits[j][0].depth)
+    return {j: splits[j] for j in order}
+
+
+def columns_section(splits, names, shown=lambda j: ()):
+    """A section for each column that the tree asks for, with what is `shown` of it."""
+    for j in list(splits)[:MOST_COLUMNS]:
+        yield f"<h3>{escape(names[j])}</h3>"
+        yield from shown(j)
+        yield _asked(splits[j])
+    if len(splits) > MOST_COLUMNS:
+        yield f"<p class=soft>and {len(splits) - MOST_COLUMNS} columns more</p>"
+    unused = [name for j, name in enumerate(names) if j not in splits]
+    if unused:
+        listed = ", ".join(unused[:MOST_NAMES])
+        more = ", ..." if len(unused) > MOST_NAMES else ""
+        yield f"<p>Not asked for: {escape(listed)}{more}.</p>"
+
+
+def _asked(splits):
+    # Where a column is asked for: the tests, their rows and how strong they are.
+    items = [
+        f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.strength.long}"
+        for row in splits[:MOST_COLUMNS]
+    ]
+    if len(splits) > MOST_COLUMNS:
+        items.append(f"and {len(splits) - MOST_COLUMNS} splits more")
+    return bullets(items)
+
+
+def shape_sentence(nodes):
+    """Say how many leaves there are, and how strong the splits."""
+    splits = [row for row in nodes if row.branches]
+    if not splits:
+        return "The tree is a single leaf: no split was made."
+    leaves = len(nodes) - len(splits)
+    words = [row.strength.word for row in splits]
+    told = [
+        f"{spelled(words.count(word))} {word}"
+        for word in ("overwhelming", "strong", "weak")
+        if word in words
+    ]
+    if len(splits) == 1:
+        return f"{leaves} leaves; the split is {words[0]}."
+    if len(told) == 1:
+        return f"{leaves} leaves; all {spelled(len(splits))} splits are {words[0]}."
+    verb = " is " if told[0].startswith("one ") else " are "
+    told[0] = told[0].replace(" ", verb, 1)
+    return f"{leaves} leaves; of {spelled(len(splits))} splits, {_and(told)}."
+
+
+def found_sentence(classes, place, *, small=False):
+    """Say how much of a class is found, and how often its name is right."""
+    name, found = classes["classes"][place], classes["recall"][place]
+    right = classes["precision"][place]
+    text = f"{'finds' if small else 'Finds'} {100 * found:.0f} % of the {name!r}"
+    if np.isnan(right):
+        return f"{text}, as it never says so."
+    return f"{text}; {100 * right:.0f} % of what it calls {name!r} are."
+
+
+def classes_sentence(classes):
+    """Say how well the rarer of two classes is found, or the hardest of several."""
+    if len(classes["classes"]) == 2:
+        return found_sentence(classes, int(np.argmin(classes["rows"])))
+    recall = np.nan_to_num(classes["recall"], nan=2.0)
+    return f"Hardest: {found_sentence(classes, int(np.argmin(recall)), small=True)}"
+
+
+def better(points, than):
+    """Say by how many points something is better."""
+    if abs(points) < 0.05:
+        return f"no better than {than}"
+    word = "better than" if points > 0 else "worse than"
+    return f"{abs(points):.1f} points {word} {than}"
+
+
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def spelled(n):
+    """A number below ten in letters."""
+    return WORDS[n] if n < len(WORDS) else str(n)
+
+
+def _and(parts):
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def bullets(items):
+    """A list of texts."""
+    lines = (f"<li>{_whole_dates(escape(one))}</li>" for one in items)
+    return f"<ul>{''.join(lines)}</ul>"
+
+
+def _whole_dates(text):
+    # browsers break lines at their hyphens
+    return DATE.sub(r'<span class="date">\g<0></span>', text)
+
+
+def preformatted(text):
+    """A text whose lines stay."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def notes_section(notes):
+    """What is odd about the data."""
+    yield "<h2>Notes on the data</h2>"
+    yield bullets(notes) if notes else "<p>None.</p>"
+
+
+def settings_section(settings):
+    """How the tree was made, and by what."""
+    versions = {
+        "skconftree": skconftree.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "Python": platform.python_version(),
+    }
+    yield "<h2>Settings and versions</h2>"
+    yield preformatted(settings)
+    yield preformatted("\n".join(f"{name} {one}" for name, one in versions.items()))
+
+
+# -- The report of ``skconftree fit``: a page to send to a colleague ---------------
 
 
 def headline(found, base, classes, nodes):
@@ -155,3 +451,115 @@ def _comparison(found, base):
     ]
     rows.append((f"always {base[2]!r}", f"{100 * base[0]:.1f} %", f"{base[1]:.3f}", ""))
     return figure.table(("", "accuracy", "log loss", "leaves"), rows, own=OWN)
+
+
+# -- The report of ``skconftree stream``: what was right along the way, and the tree ---
+
+
+MOST_CLASSES = 60
+MOST_DRIFTS = 100
+
+
+def stream_headline(record, classes, drifts, nodes):
+    """Say in sentences what the tree was worth, what changed and how sure it is.
+
+    `drifts` is None where nothing looked for any.
+    """
+    lines = []
+    if record.n_tested:
+        than = "repeating the label before"
+        before = better(100 * (record.accuracy - record.no_change_accuracy), than)
+        most = better(
+            100 * (record.accuracy - record.majority_accuracy),
+            "always saying the most frequent label so far",
+        )
+        lines.append(
+            f"Right about {100 * record.accuracy:.1f} % of the rows, each predicted "
+            f"before it was learnt: {before}, {most}."
+        )
+        lines.append(classes_sentence(classes))
+    if drifts is not None:
+        found = "1 drift was" if len(drifts) == 1 else f"{len(drifts) or 'No'} drifts"
+        found = found if len(drifts) == 1 else f"{found} were"
+        last = f", the last after row {drifts[-1][0]:,}" if len(drifts) > 1 else ""
+        last = last or (f", after row {drifts[0][0]:,}" if drifts else "")
+        lines.append(f"{found} found{last}.")
+    lines.append(shape_sentence(nodes))
+    return lines
+
+
+def write_stream_report(path, tree, names, told):
+    """Write the page; `told` has the figures and settings of the run."""
+    nodes = node_table(tree, **names)
+    record, classes, drifts = told["record"], told["classes"], told["drifts"]
+
+    def sections(as_list):
+        lead = " ".join(stream_headline(record, classes, drifts, nodes))
+        yield f'<p class="lead">{escape(lead)}</p>'
+        yield f"<p>{escape(told['about'])}.</p>"
+        yield "<h2>Along the stream</h2>"
+        if record.n_tested:
+            course = [one for one in told["course"] if np.isfinite(one[1:]).all()]
+            if course:
+                rows = [row for row, _ in drifts or ()]
+                yield figure.accuracy(course, rows)
+            yield _guesses(record)
+        yield from (f"<p>{escape(one)}</p>" for one in told["remarks"])
+        if drifts:
+            yield "<h3>Drifts</h3>"
+            yield from _drifts(drifts)
+        if record.n_tested:
+            yield "<h2>Classes</h2>"
+            yield _classes(classes)
+        yield "<h2>Which columns decide</h2>"
+        yield "<p>Share of what all splits gain together.</p>"
+        yield (
+            figure.importances(names["feature_names"], tree.feature_importances_)
+            or "<p>None: the tree is a single leaf.</p>"
+        )
+        yield from tree_section(tree, nodes, names["class_names"], as_list)
+        yield from rules_section(nodes)
+        yield "<h2>Columns</h2>"
+        yield from columns_section(splits_by_column(nodes), names["feature_names"])
+        yield from notes_section(told["notes"])
+        yield from settings_section(told["settings"])
+
+    title = f"Confidence tree of {told['name']}"
+    write_report_page(path, title, tree, names, sections)
+
+
+def _guesses(record):
+    shares = {
+        "tree": (record.accuracy, record.kappa),
+        "the label before": (record.no_change_accuracy, None),
+        "the most frequent label": (record.majority_accuracy, None),
+    }
+    rows = [
+        (name, f"{100 * share:.2f} %", "" if kappa is None else f"{kappa:.3f}")
+        for name, (share, kappa) in shares.items()
+    ]
+    return figure.table(("", "accuracy", "kappa"), rows, own="tree")
+
+
+def _drifts(drifts):
+    rows = [
+        (f"{row:,}", f"below node {node}" if node else "the whole tree")
+        for row, node in drifts[:MOST_DRIFTS]
+    ]
+    yield figure.table(("after row", "what was replaced"), rows)
+    if len(drifts) > MOST_DRIFTS:
+        yield f"<p class=soft>and {len(drifts) - MOST_DRIFTS} more</p>"
+
+
+def _classes(classes):
+    def share(value):
+        return "" if np.isnan(value) else f"{100 * value:.1f} %"
+
+    found = zip(*(classes[one] for one in ("rows", "recall", "precision")), strict=True)
+    rows = [
+        (name, f"{n:,.0f}", share(recall), share(precision))
+        for name, (n, recall, precision) in zip(classes["classes"], found, strict=True)
+    ]
+    order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MOST_CLASSES]
+    shown = [rows[place] for place in sorted(order.tolist())]
+    return figure.table(("class", "rows", "found", "right where said"), shown)

@@ -9,8 +9,13 @@ from ._columns import (
     DECIMALS,
     MOST_STRAYS,
     READINGS,
+    column_notes,
     date_kinds,
+    label_notes,
+    left_out,
     names_rows,
+    own_notes,
+    same_notes,
     sign_note,
     with_decimal,
     with_times,
@@ -21,21 +26,19 @@ from ._common import (
     missing_word,
     typed_labels,
 )
-from ._dialect import Dialect
-from ._notes import column_notes, label_notes, same_notes
 from ._options import meant
-from ._own_columns import left_out, own_notes
-from ._reading import (
+from ._readers import (
+    Dialect,
     Strays,
     check_categories,
     header_notes,
     headless,
     listed,
     nominal_places,
+    open_stream,
     places_of,
     settle_columns,
 )
-from ._streams import open_stream
 from ._text import UserError
 
 ROWS_AT_A_TIME = 10_000

@@ -9,31 +9,32 @@ strategies whose name suffices, as they have no parameters, are in the rooms `po
 `stream`.
 """
 
-from ._uncertainty import (
+from ._strategy import (
     EntropySampling,
     LeastConfidentSampling,
     MarginSampling,
     RandomSampling,
 )
-from .ec2._sampling import EC2Sampling, GBSSampling
+from .ec2._strategies import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
-from .lts._strategy import LTSSampling
-from .pool._coverage import DensitySampling
+from .lts._selection import LTSSampling
+from .pool._leaf_sampling import LeafRiskSampling
 from .pool._learner import ActiveLearner
-from .pool._leaves import LeafRiskSampling
 from .pool._once import query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
+from .pool._strategies import DensitySampling
 from .pool._weighted import WeightedSampling
 from .session._session import LabelingSession
 from .session._web import WebOracle
-from .stream._branches import Split, SplitConfTree
 from .stream._learner import StreamActiveLearner
 from .stream._strategies import (
     ConfTreeSampling,
     FixedUncertainty,
     QueryScoreSampling,
+    Split,
+    SplitConfTree,
     VariableUncertainty,
 )
 

@@ -2,7 +2,19 @@
 
 import contextlib
 import json
+import math
 import os
+from collections import Counter
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._compat import _safe_indexing
+from ..tables._row_hashes import hash_dense, hash_sparse
+from ..utils import is_count
+from ._labels import n_rows_of
 
 try:
     import fcntl
@@ -193,3 +205,309 @@ def _record(line):
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object.")
     return record
+
+
+# -- What the lines of a journal come to: answers, opinions and what holds of them ---
+
+
+RULINGS = ("last", "first", "majority")
+NOTHING = object()  # in the place of a label: there is none
+
+
+def is_label(value):
+    """Whether a journal can hold a label: a string, a boolean or a finite number."""
+    return type(value) in (str, bool, int) or (
+        type(value) is float and math.isfinite(value)
+    )
+
+
+def _is_name(value):
+    return value is None or type(value) is str
+
+
+# What a line may hold under each name, if it has it, and how that is put in words.
+FIELDS = {
+    "row": (is_count, "a row of the pool, an integer of 0 or more"),
+    "label": (is_label, "a string, a boolean or a finite number"),
+    "guess": (is_label, "a string, a boolean or a finite number"),
+    "by": (_is_name, "a name"),
+    "at": (_is_name, "a time"),
+    "batch": (
+        lambda value: value is None or (is_count(value) and value > 0),
+        "the number of a question, an integer of 1 or more",
+    ),
+    "left": (is_count, "an integer of 0 or more"),
+    "again": (lambda value: type(value) is bool, "true or false"),
+    "skip": (lambda value: value is True, "true"),
+    "undo": (is_count, "the number of a line"),
+}
+
+
+class Entry(NamedTuple):
+    """A line about a row, and its number in the file."""
+
+    line: int
+    row: int
+    label: object  # NOTHING if the row was skipped, or its label withdrawn
+    by: str | None
+    at: str | None
+    batch: int | None  # of the question; None if it was asked again, or mended
+    left: int  # rows of the batch that still follow
+    guess: object  # of the classifier, if the row was drawn for an audit
+    again: bool
+
+    @property
+    def is_answer(self):
+        """Whether somebody was asked, which costs; not so if a slip was mended."""
+        return self.batch is not None or self.again
+
+
+class Ledger:
+    """Answers in their order, without those that were taken back.
+
+    Of two opinions of one row the last rules, or the first, or the most frequent.
+    """
+
+    def __init__(self, lines=(), ruling="last", n_rows=None, start=()):
+        self.ruling = ruling
+        self._n_rows = n_rows  # of the pool; None: not known
+        self._start = frozenset(start)  # rows that had a label before
+        self.entries = []
+        self.n_lines = 1  # of the file, the head included
+        for line in lines:
+            self.add(line)
+
+    def add(self, line):
+        """Take a line of the journal in; gives its entry, or the one taken back."""
+        self.n_lines += 1
+        for name, (is_sound, wanted) in FIELDS.items():
+            if name in line and not is_sound(line[name]):
+                raise self._error(f"{name} must be {wanted}. Got {line[name]!r}.")
+        if "undo" in line:
+            if not self.entries or self.entries[-1].line != line["undo"]:
+                raise self._error(
+                    f"it takes back line {line['undo']}, which is not the last answer "
+                    "before it."
+                )
+            return self.entries.pop()
+        row = line.get("row")
+        if row is None or (self._n_rows is not None and row >= self._n_rows):
+            last = "" if self._n_rows is None else f" to {self._n_rows - 1}"
+            raise self._error(f"row must be a row of the pool, 0{last}. Got {row!r}.")
+        if row in self._start:
+            raise self._error(f"row {row} had a label at the start.")
+        entry = Entry(
+            self.n_lines,
+            row,
+            line.get("label", NOTHING),
+            line.get("by"),
+            line.get("at"),
+            line.get("batch"),
+            line.get("left", 0),
+            line.get("guess", NOTHING),
+            line.get("again", False),
+        )
+        self.entries.append(entry)
+        return entry
+
+    def _error(self, what):
+        return ValueError(f"Line {self.n_lines} of the journal is not valid: {what}")
+
+    @property
+    def n_answers(self):
+        """Labels that somebody was asked for and gave, second opinions included."""
+        return sum(one.is_answer and one.label is not NOTHING for one in self.entries)
+
+    def opinions(self):
+        """Labels of each row by who gave them, ``[who, label, line]`` as first given.
+
+        Who mends a label has one opinion, the new one; to withdraw a label leaves the
+        row without any.
+        """
+        found = {}
+        for entry in self.entries:
+            told = found.setdefault(entry.row, [])
+            if entry.is_answer:
+                if entry.label is not NOTHING:
+                    told.append([entry.by, entry.label, entry.line])
+            elif entry.label is NOTHING:
+                told.clear()
+            else:
+                own = [one for one in told if one[0] == entry.by]
+                if own:
+                    own[-1][1:] = entry.label, entry.line
+                else:
+                    told.append([entry.by, entry.label, entry.line])
+        return {row: told for row, told in found.items() if told}
+
+    def rule(self, told):
+        """The opinion that holds, of those of one row."""
+        if self.ruling == "first":
+            return told[0]
+        last = max(told, key=lambda one: one[2])
+        if self.ruling == "last":
+            return last
+        votes = Counter((type(label), label) for _, label, _ in told)
+        most = max(votes.values())
+        best = [one for one in told if votes[type(one[1]), one[1]] == most]
+        return max(best, key=lambda one: one[2])
+
+    def batches(self):
+        """What was learnt: lists of (entry, label that holds), a list a question.
+
+        The last list may be of a question that has not been answered to its end.
+        """
+        opinions = self.opinions()
+        asked = [one for one in self.entries if one.batch is not None]
+        last = {one.row: one for one in asked}
+        out, number = [], None
+        for entry in asked:
+            label = NOTHING
+            if last[entry.row] is entry and entry.row in opinions:
+                label = self.rule(opinions[entry.row])[1]
+            if entry.batch != number:
+                out.append([])
+                number = entry.batch
+            out[-1].append((entry, label))
+        return out
+
+
+def agreement(ledger):
+    """How often annotators agree: a dict for each two of them, or one with himself.
+
+    `kappa` is Cohen's, None where chance alone would have them agree always.
+    """
+    pairs = {}
+    for told in ledger.opinions().values():
+        for i, (who, label, _) in enumerate(told):
+            for other, another, _ in told[i + 1 :]:
+                key = (who, other)
+                if who != other and (other, who) in pairs:
+                    key, label, another = (other, who), another, label
+                pairs.setdefault(key, []).append((label, another))
+    return [
+        {
+            "annotators": list(key),
+            "n_rows": len(found),
+            "agreed": sum(same_label(*pair) for pair in found),
+            "kappa": _kappa(found),
+        }
+        for key, found in pairs.items()
+    ]
+
+
+def same_label(one, other):
+    """Whether two labels are equal and of one type: 1 and "1" differ."""
+    return type(one) is type(other) and one == other
+
+
+def _kappa(pairs):
+    n = len(pairs)
+    ours, theirs = (
+        Counter((type(pair[side]), pair[side]) for pair in pairs) for side in (0, 1)
+    )
+    chance = sum(count * theirs[label] for label, count in ours.items()) / n**2
+    if chance == 1.0:
+        return None
+    return (sum(same_label(*pair) for pair in pairs) / n - chance) / (1.0 - chance)
+
+
+# -- Whether a table has the rows that it had: hashes of what the rows hold --------
+
+
+def fingerprint(X):
+    """What tells a pool from another one; a dict of plain values.
+
+    `rows` is of the rows in their order, `any_order` of the rows as a set. Numbers
+    count by their values, as float64, other things by what ``str`` makes of them, so
+    that a frame and an array of the same numbers are the same pool.
+    """
+    hashes = row_hashes(X)
+    shape = np.shape(X)
+    return {
+        "n_rows": n_rows_of(X),
+        "n_columns": int(shape[1]) if len(shape) > 1 else None,
+        "rows": blake2b(hashes.tobytes(), digest_size=16).hexdigest(),
+        "any_order": f"{int(hashes.sum(dtype=np.uint64)):016x}",
+    }
+
+
+def difference(found, expected):
+    """Say in which way a pool is not the one that is expected; None if it is."""
+    for name, what in (("n_rows", "rows"), ("n_columns", "columns")):
+        if found[name] != expected[name]:
+            return f"it has {found[name]} {what}, the other had {expected[name]}"
+    if found["rows"] == expected["rows"]:
+        return None
+    if found["any_order"] == expected["any_order"]:
+        return "it has the same rows in another order"
+    return "rows of it hold other values"
+
+
+def row_hashes(X):
+    """One hash, uint64, of what each row holds."""
+    n = n_rows_of(X)
+    none = np.zeros(n, dtype=np.uint16)
+    if issparse(X):
+        X = X.tocsr(copy=True)
+        X.sum_duplicates()
+        high, low = _halves(X.data)
+        # what float32 leaves of a value is a value of a column of its own
+        indptr = 2 * X.indptr.astype(np.intp)
+        indices = np.empty(2 * len(high), dtype=np.intp)
+        data = np.empty(len(indices), dtype=np.float32)
+        indices[0::2], indices[1::2] = X.indices, X.indices + X.shape[1]
+        data[0::2], data[1::2] = high, low
+        return hash_sparse(indptr, indices, data, none)[0]
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biuf":
+        parts = _halves(np.asarray(X).reshape(n, -1))
+        return hash_dense(np.ascontiguousarray(np.hstack(parts)), none)[0]
+    if len(np.shape(X)) == 1:
+        columns = [np.asarray(X, dtype=object)]
+    else:
+        columns = [np.asarray(_safe_indexing(X, j, axis=1)) for j in range(X.shape[1])]
+    numbers = [_as_numbers(column) for column in columns]
+    if all(one is not None for one in numbers):
+        return row_hashes(np.column_stack(numbers))
+    parts = []
+    for column, values in zip(columns, numbers, strict=True):
+        parts.extend(_pieces(column) if values is None else _halves(values))
+    return hash_dense(np.ascontiguousarray(np.column_stack(parts)), none)[0]
+
+
+def _as_numbers(column):
+    if column.dtype.kind in "biuf":
+        return column
+    if column.dtype.kind != "O" or any(isinstance(one, str) for one in column):
+        return None
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _halves(values):
+    # A float64 as two float32, which have 48 of its 53 bits.
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        high = values.astype(np.float32)
+        low = np.where(np.isfinite(high), values - high, 0.0).astype(np.float32)
+    return high, low
+
+
+def _pieces(column):
+    # The hash of a text in three whole numbers that float32 has exactly.
+    known = {}
+    out = np.empty(len(column), dtype=np.uint64)
+    for place, one in enumerate(column.tolist()):
+        text = one if type(one) is str else str(one)
+        value = known.get(text)
+        if value is None:
+            coded = text.encode("utf-8", "surrogatepass")
+            value = int.from_bytes(blake2b(coded, digest_size=8).digest(), "little")
+            known[text] = value
+        out[place] = value
+    mask = np.uint64(0xFFFFFF)
+    return [
+        ((out >> np.uint64(shift)) & mask).astype(np.float32) for shift in (0, 24, 48)
+    ]

@@ -1,18 +1,27 @@
 """Query strategies by name."""
 
-from ._strategy import FunctionSampling, SamplingStrategy
-from ._uncertainty import (
+from ._strategy import (
     EntropySampling,
+    FunctionSampling,
     LeastConfidentSampling,
     MarginSampling,
     RandomSampling,
+    SamplingStrategy,
 )
-from .ec2._sampling import EC2Sampling, GBSSampling
-from .lts._strategy import LTSSampling
-from .pool._auto import AutoSampling
-from .pool._committee import VoteEntropySampling
-from .pool._coverage import DensitySampling, DiversitySampling, KCenterSampling
-from .pool._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
+from .ec2._strategies import EC2Sampling, GBSSampling
+from .lts._selection import LTSSampling
+from .pool._leaf_sampling import (
+    ExpectedErrorSampling,
+    LeafEntropySampling,
+    LeafRiskSampling,
+)
+from .pool._strategies import (
+    AutoSampling,
+    DensitySampling,
+    DiversitySampling,
+    KCenterSampling,
+    VoteEntropySampling,
+)
 
 STRATEGIES = {
     "auto": AutoSampling,

@@ -4,9 +4,8 @@ A bound decides whether the evidence for a test suffices to split a node. It see
 class counts and knows neither trees nor features.
 """
 
-from ._base import BaseBound
+from ._base import BaseBound, TreeDefaults
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
-from ._binomial import binomial_upper
 from ._chi2 import Chi2Bound, chi2_pvalue, fisher_pvalue
 from ._credible import CredibleBound, credible_interval
 from ._derosa import (
@@ -17,9 +16,15 @@ from ._derosa import (
 )
 from ._ec2 import EC2Bound, ec2_confidence, ec2_score, noise_beta
 from ._evalue import EValueBound, log_evalue
-from ._grid import param_grid
 from ._gtest import GTestBound, gtest_pvalue
 from ._hoeffding import HoeffdingBound, hoeffding_radius
+from ._limits import (
+    binomial_upper,
+    confidence_sequence,
+    consistency_radius,
+    excess_risk_upper,
+    risk_upper,
+)
 from ._mcdiarmid import McDiarmidBound, mcdiarmid_radius
 from ._possibilistic import (
     PossibilisticBound,
@@ -27,9 +32,7 @@ from ._possibilistic import (
     possibilistic_entropy,
     possibilistic_quality,
 )
-from ._risk import consistency_radius, excess_risk_upper, risk_upper
-from ._sequence import confidence_sequence
-from ._tree_defaults import TreeDefaults
+from ._registry import param_grid
 
 __all__ = [
     "BaseBound",

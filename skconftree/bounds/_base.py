@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,72 @@ from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils import VersionedState
-from ._tree_defaults import TreeDefaults
 
 if TYPE_CHECKING:
     from ._contract import Bound, BoundEvaluation
+
+# -- What trees do with a bound unless they are told -------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeDefaults:
+    """What the ``"auto"`` of a tree's parameters means with a bound.
+
+    A bound decides about splits and knows no tree. How the trees that it grows are
+    best pruned, shrunk and searched was measured with trees, and is said here, once:
+    as the attribute `defaults` of the bound's class. What a user gives a tree comes
+    before it. A bound without an opinion, and no bound, have ``TreeDefaults()``.
+
+    Parameters
+    ----------
+    pruning : str, pruning object or None, default=None
+        A pruning, by its name or with its parameters. Of ``fit`` alone.
+    pruning_confidence : float or None, default=None
+        The `confidence` of that pruning; None is its own.
+    shrinkage : float, default=0.0
+        How strongly leaves are drawn to the nodes above. Of ``fit`` alone.
+    lookahead : int, default=0
+        Levels below the root that a growth looks ahead, with that pruning and tables
+        that are not large. Of ``fit`` alone, and only of use with a bound that
+        `judges_alone`.
+    lookahead_confidence : float or None, default=None
+        The `confidence` of the pruning when the growth looked ahead; None is
+        `pruning_confidence`.
+    nominal_splits : {"binary", "multiway"}, default="binary"
+        Sets of categories, or a branch for each.
+
+    See Also
+    --------
+    BaseBound : Has them as an attribute.
+    skconftree.ConfidenceTreeClassifier : Its parameters of the same names.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from skconftree.bounds import GTestBound, PossibilisticBound
+    >>> GTestBound.defaults.pruning
+    'pessimistic'
+    >>> PossibilisticBound.defaults
+    TreeDefaults(pruning=None, pruning_confidence=None, shrinkage=0.0, lookahead=0, \
+lookahead_confidence=None, nominal_splits='multiway')
+
+    A bound of one's own may take another's, but for one:
+
+    >>> class Unshrunk(GTestBound):
+    ...     defaults = replace(GTestBound.defaults, shrinkage=0.0)
+    >>> Unshrunk().defaults.shrinkage
+    0.0
+    """
+
+    pruning: object = None
+    pruning_confidence: float | None = None
+    shrinkage: float = 0.0
+    lookahead: int = 0
+    lookahead_confidence: float | None = None
+    nominal_splits: str = "binary"
+
+
+# -- What every bound's parameter object shares ------------------------------------
 
 
 class BaseBound(VersionedState, BaseEstimator):
@@ -247,3 +310,86 @@ class BaseBound(VersionedState, BaseEstimator):
             n_fresh=n_fresh,
             rival=rival,
         )
+
+
+# -- Input checks shared by the vectorised functions of the bounds -----------------
+
+
+MOST = 2.0**53  # of a count, up to which counts are exact
+
+
+def broadcast_table(*arrays):
+    """Return broadcast arrays as the rows of a C-contiguous table, and their shape."""
+    arrays = np.broadcast_arrays(*arrays)
+    return np.ascontiguousarray([array.ravel() for array in arrays]), arrays[0].shape
+
+
+def check_choice(name, value, choices):
+    """Raise unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {list(choices)}. Got {value!r}.")
+
+
+def check_counts(counts, name="counts"):
+    """Return class counts as floats of shape (..., n_classes)."""
+    return _floats(counts, name, "(..., n_classes)", (2,), "at least two classes")
+
+
+def check_tables(tables, name="tables"):
+    """Counts of shape (..., n_outcomes, n_classes) as a C-contiguous float array."""
+    shape, what = "(..., n_outcomes, n_classes)", "at least one outcome and one class"
+    return np.ascontiguousarray(_floats(tables, name, shape, (1, 1), what))
+
+
+def _floats(given, name, shape, least, what):
+    # Counts of such a shape, whose last dimensions have so many at the least.
+    try:
+        counts = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must be an array of counts of shape {shape}. Got {given!r} "
+            "instead."
+        ) from error
+    last = counts.shape[-len(least) :]
+    if len(last) < len(least) or any(
+        n < few for n, few in zip(last, least, strict=True)
+    ):
+        raise ValueError(
+            f"{name} must have shape {shape} with {what}. Got shape {counts.shape} "
+            "instead."
+        )
+    bad = ~(np.isfinite(counts) & (counts >= 0))
+    if bad.any():
+        raise ValueError(
+            f"{name} must hold finite counts >= 0. Got {counts[bad][0]} instead."
+        )
+    if counts.size and counts.max() > MOST:
+        raise ValueError(
+            f"{name} must be at most 2**53 (about 9e15), up to which counts are exact. "
+            f"Got {counts.max():g}."
+        )
+    return counts
+
+
+def check_range(name, value, low, high, *, closed="neither"):
+    """Return numbers as a float array after checking their range.
+
+    `closed` says which ends belong to it: "neither", "left", "right" or "both".
+    """
+    try:
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must be a number or an array of numbers. Got {value!r} instead."
+        ) from error
+    above = out >= low if closed in ("left", "both") else out > low
+    below = out <= high if closed in ("right", "both") else out < high
+    bad = ~(above & below)
+    if bad.any():
+        left = "[" if closed in ("left", "both") else "("
+        right = "]" if closed in ("right", "both") else ")"
+        raise ValueError(
+            f"{name} must be in {left}{low}, {high}{right}. Got {out[bad].flat[0]} "
+            f"instead."
+        )
+    return out

@@ -7,8 +7,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_choice, check_tables
+from skconftree.bounds._base import BaseBound, check_choice, check_tables
 
 from skconftree.bounds._contingency cimport (
     FREEMAN_HALTON,

@@ -1,3 +1,9 @@
+from libc.math cimport NAN
+
+from skconftree.criteria._impurity cimport Impurity
+from skconftree.criteria._score cimport NodeFacts, Score, TestBlock
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
 # The contract between the rooms `bounds` and `tree`.
 #
 # A tree asks two questions at a node: which test is best (a Score, evaluated
@@ -14,12 +20,6 @@
 #
 # What has to be there. A method without which a class is of no use is looked for by
 # check(), when a bound makes its kernel; the bodies in _contract.pyx are never run then.
-
-from libc.math cimport NAN
-
-from skconftree.criteria._score cimport NodeFacts, Score, TestBlock
-from skconftree.utils._typedefs cimport float64_t, intp_t
-
 
 cdef struct SplitEvidence:
     # Why a split was made. Stored for every internal node; NaN = does not apply. The
@@ -124,3 +124,26 @@ cdef class EvidenceBound(Bound):
     # attribute.
     cdef public bint chooses            # the evidence also chooses the test
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
+
+
+# Race bounds: the best test must beat its best rival by more than a radius.
+
+cdef class RaceBound(Bound):
+    cdef public intp_t n_classes
+    cdef public float64_t delta
+    cdef public float64_t factor            # a gap must exceed factor * radius
+    cdef public float64_t tie_threshold     # 0 = never split a tie
+    cdef public bint against_no_split       # the only rival is "no split"
+    cdef Impurity impurity
+
+    # A subclass gives the radius of the statement about a test with these children,
+    # [r, n_classes], per row on the scale of the impurity, and, if it is not
+    # 1 - delta, its confidence. `evidence` is complete but for these two.
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil
+    cdef float64_t confidence(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil

@@ -7,11 +7,14 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import broadcast_table, check_choice, check_range
+from skconftree.bounds._base import (
+    BaseBound,
+    broadcast_table,
+    check_choice,
+    check_range,
+)
 
-from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
-from skconftree.bounds._race cimport RaceBound
+from skconftree.bounds._contract cimport NodeFacts, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport (
     ENTROPY,
     GINI,

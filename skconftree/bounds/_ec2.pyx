@@ -7,8 +7,7 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_range, check_tables
+from skconftree.bounds._base import BaseBound, check_range, check_tables
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t

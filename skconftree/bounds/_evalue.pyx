@@ -7,11 +7,10 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_range, check_tables
+from skconftree.bounds._base import BaseBound, check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeFacts, SplitEvidence
-from skconftree.bounds._evidence cimport DirichletScore, largest_log_likelihood
+from skconftree.bounds._likelihood cimport DirichletScore, largest_log_likelihood
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 

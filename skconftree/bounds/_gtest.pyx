@@ -7,9 +7,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 
 from skconftree._compat import Interval
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_tables
-from skconftree.bounds._tree_defaults import TreeDefaults
+from skconftree.bounds._base import BaseBound, TreeDefaults, check_tables
 
 from skconftree.bounds._contingency cimport (
     Contingency,

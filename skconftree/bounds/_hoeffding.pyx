@@ -7,9 +7,8 @@ import numpy as np
 from libc.math cimport INFINITY, log, log2, sqrt
 
 from skconftree.bounds._contract cimport (
-    IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+    IntervalBound, NodeFacts, RaceBound, Score, SplitEvidence, TestBlock,
 )
-from skconftree.bounds._race cimport RaceBound
 from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
@@ -18,8 +17,7 @@ from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
-from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_range
+from skconftree.bounds._base import BaseBound, check_range
 
 
 cdef class HoeffdingRace(RaceBound):

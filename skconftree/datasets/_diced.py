@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..utils._types import Indices, Seed
-from ._checks import check_count
+from ._concepts import check_count
 
 
 def make_diced(

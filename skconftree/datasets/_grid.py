@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..utils._types import Floats, Indices, Seed, TableLike
-from ._checks import check_count
+from ._concepts import check_count
 
 MOST_POINTS = 2**31  # at which a classifier is asked
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..utils._types import Indices, Seed
-from ._checks import check_count, check_share
-from ._concepts import concept_of_rows, flip_labels
+from ._concepts import check_count, check_share, concept_of_rows, flip_labels
 
 
 def make_random_tree_stream(

@@ -8,9 +8,8 @@ its nodes, and replaces the part that broke.
 """
 
 from ._adwin import ADWIN
-from ._base import BaseDetector, DriftState
+from ._base import BaseDetector, DriftState, LocalRepair
 from ._ddm import DDM
-from ._local import LocalRepair
 
 __all__ = [
     "ADWIN",

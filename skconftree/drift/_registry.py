@@ -3,9 +3,8 @@
 from sklearn.base import clone
 
 from ._adwin import ADWIN
-from ._base import BaseDetector
+from ._base import BaseDetector, LocalRepair
 from ._ddm import DDM
-from ._local import LocalRepair
 from ._river import DetectorAdapter, check_protocol, fresh
 
 DETECTORS: dict[str, type[BaseDetector]] = {

@@ -1,10 +1,9 @@
 """Prequential evaluation (test on every row, then learn it), rows one by one, noise."""
 
-from ._evaluator import PrequentialEvaluator
+from ._evaluator import PrequentialEvaluator, PrequentialRecord
 from ._label_noise import estimate_label_noise
 from ._one_by_one import OneByOne
 from ._prequential import iter_prequential, prequential_score
-from ._record import PrequentialRecord
 
 __all__ = [
     "OneByOne",

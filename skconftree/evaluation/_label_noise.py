@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_consistent_length, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from ..tables._label_values import exact_labels
+from ..tables._labels import exact_labels
 from ..utils._types import Estimator, LabelsLike, TableLike
 
 

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from ..utils._types import Estimator, LabelsLike, TableLike
-from ._dictionaries import Dictionaries, is_row
+from ._delayed_labels import part, timed
 from ._evaluator import PrequentialEvaluator, checked_rows
-from ._pieces import part
-from ._scoring import OWN, Predictions, resolved_scorers
-from ._waiting import timed
+from ._metrics import OWN, Predictions, resolved_scorers
+from ._one_by_one import Dictionaries, is_row
 
 if TYPE_CHECKING:
-    from ._record import PrequentialRecord
+    from ._evaluator import PrequentialRecord
 
 REPORT_EVERY = 1000  # rows between two records, unless the user says otherwise
 SCORES = (

@@ -9,26 +9,463 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
+from scipy.sparse import csr_matrix, issparse
+from scipy.special import gammaln, xlogy
+from scipy.stats import random_table
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from skconftree.bounds import log_evalue
-from skconftree.tree import ConfidenceTreeClassifier, node_table
-
+from ..bounds import chi2_pvalue, fisher_pvalue, log_evalue
+from ..tree import ConfidenceTreeClassifier, node_table
 from ..utils import (
     NO_DEFAULT,
     VERSION,
     completed,
+    is_missing,
     reads_argument,
     refuse_damage,
+    warn,
     with_version,
     written_by,
 )
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
-from ._audit_levels import countable, holm, top_down
-from ._audit_rows import TreeShape, count_rows, kept_counts, warn_of_training_rows
-from ._audit_tests import CHI2, DRAWN, EXACT, least_pvalue, margins, pvalue_of
+
+# -- The level of each split when many are tested at once --------------------------
+
+
+def countable(least, alpha):
+    """Which tests can reach their share of the level at all (Tarone).
+
+    The smallest k such that at most k tests can reach alpha / k; these are corrected
+    for, and no others.
+    """
+    ordered = np.sort(least)
+    for k in range(1, len(ordered) + 1):
+        if np.searchsorted(ordered, alpha / k, side="right") <= k:
+            return least <= alpha / k
+    return np.zeros(len(least), bool)
+
+
+def holm(p, alpha):
+    """Level of each p-value, the smallest first: alpha / m, alpha / (m - 1), ..."""
+    m = len(p)
+    levels = np.empty(m)
+    left = m
+    for place in np.argsort(p, kind="stable"):
+        levels[place] = alpha / left
+        if p[place] <= alpha / left and left > 1:
+            left -= 1
+    return levels
+
+
+def top_down(p, is_tested, parent, alpha):
+    """Level of each split when a split is tested once those above it are confirmed.
+
+    The root has the whole level. What a confirmed split had is left to the splits
+    below it, in proportion to how many splits there are below each branch, and where
+    all splits below a branch are confirmed its part goes to its siblings. Splits that
+    are not tested are passed through. `parent` is that of each split among the splits,
+    which come after their parents; -1 at the root.
+    """
+    n = len(p)
+    size = np.ones(n)
+    for one in range(n - 1, 0, -1):
+        size[parent[one]] += size[one]
+    levels, confirmed = np.zeros(n), np.zeros(n, bool)
+    while True:
+        now = _loads(~is_tested | confirmed, size, parent, alpha)
+        levels[~confirmed] = now[~confirmed]
+        more = is_tested & ~confirmed & (levels > 0.0) & (p <= levels)
+        if not more.any():
+            return levels
+        confirmed |= more
+
+
+def _loads(is_open, size, parent, alpha):
+    # A split that is open hands its level on; it is settled if all below it are.
+    n = len(size)
+    is_settled = is_open.copy()
+    for one in range(n - 1, 0, -1):
+        if not is_settled[one]:
+            is_settled[parent[one]] = False
+    below = np.zeros(n)
+    for one in range(1, n):
+        if not is_settled[one]:
+            below[parent[one]] += size[one]
+    levels = np.zeros(n)
+    if n:
+        levels[0] = alpha
+    for one in range(1, n):
+        above = parent[one]
+        if is_open[above] and not is_settled[one]:
+            levels[one] = levels[above] * size[one] / below[above]
+    return levels
+
+
+# -- Tests of one split on new rows: its branches x the classes, given both margins ---
+
+
+EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"
+DRAWS = 9_999
+DRAWS_A_LEVEL = 10  # so many draws have a p-value as small as the level
+MOST_DRAWS = 1_000_000
+CELLS_AT_ONCE = 4_000_000
+# Expected counts from which chi-squared is taken to hold (Cochran's rule).
+LARGE, LARGE_SHARE = 5.0, 0.8
+# More classes have too many vertices to look at.
+MOST_PARTS = 10
+NEVER = 1e-15  # below it equally unlikely tables do not matter
+ROUNDING = 1e-7
+
+
+class Tested(NamedTuple):
+    """P-value of a table, and by which test."""
+
+    p: float
+    method: str
+
+
+def margins(table):
+    """Rows of the branches and of the classes that have any."""
+    branches, classes = table.sum(axis=1), table.sum(axis=0)
+    return branches[branches > 0.0], classes[classes > 0.0]
+
+
+def pvalue_of(table, level, rng):
+    """Test the independence of branches and classes.
+
+    Exactly while that is cheap, else by chi-squared where the expected counts allow it,
+    else by random tables of the same margins; of these as many as `level` needs.
+    """
+    p = float(fisher_pvalue(table))
+    if p == p:
+        return Tested(p, EXACT)
+    branches, classes = margins(table)
+    expected = np.outer(branches, classes) / branches.sum()
+    if expected.min() >= 1.0 and (expected >= LARGE).mean() >= LARGE_SHARE:
+        return Tested(float(chi2_pvalue(table)), CHI2)
+    return Tested(drawn_pvalue(table, level, rng), DRAWN)
+
+
+def drawn_pvalue(table, level, rng):
+    """Share of random tables of the same margins that are as unlikely or more so."""
+    branches, classes = margins(table)
+    n_draws = int(min(max(DRAWS, np.ceil(DRAWS_A_LEVEL / level)), MOST_DRAWS))
+    observed = gammaln(table + 1.0).sum()
+    limit = observed - ROUNDING
+    tables = random_table(branches.astype(int), classes.astype(int))
+    at_once = max(CELLS_AT_ONCE // (len(branches) * len(classes)), 1)
+    as_unlikely, left = 0, n_draws
+    while left:
+        n = min(at_once, left)
+        drawn = tables.rvs(n, random_state=rng)
+        as_unlikely += int((gammaln(drawn + 1.0).sum(axis=(1, 2)) >= limit).sum())
+        left -= n
+    return (as_unlikely + 1.0) / (n_draws + 1.0)
+
+
+def least_pvalue(table):
+    """P-value of the most extreme table of these margins, or a bound below it.
+
+    Exact for two branches or two classes, the other side having few.
+    """
+    branches, classes = margins(table)
+    if len(branches) < 2 or len(classes) < 2:
+        return 1.0
+    scale = (
+        gammaln(branches + 1.0).sum()
+        + gammaln(classes + 1.0).sum()
+        - gammaln(branches.sum() + 1.0)
+    )
+    if len(classes) == 2:
+        branches, classes = classes, branches
+    if len(branches) == 2 and len(classes) <= MOST_PARTS:
+        extreme, cells = _extreme_of_two(branches, classes)
+        p = float(np.exp(scale - cells))
+        if p > NEVER:  # there may be others as unlikely
+            exact = float(fisher_pvalue(extreme))
+            p = exact if exact == exact else p
+        return min(p, 1.0)
+    cells = min(_most_of_each(branches, classes), _most_of_each(classes, branches))
+    return float(min(np.exp(scale - cells), 1.0))
+
+
+def _extreme_of_two(branches, classes):
+    # The sum of log cell! is convex: it is largest at a vertex, where every class but
+    # one is as a whole in one of the branches.
+    k = len(classes)
+    whole = (np.arange(2**k)[:, np.newaxis] >> np.arange(k)) & 1 == 1
+    rest = branches[0] - whole @ classes
+    part = np.where(whole, -1.0, rest[:, np.newaxis])
+    possible = (part >= 0.0) & (part <= classes)
+    part = np.where(possible, part, 0.0)
+    gain = (
+        gammaln(part + 1.0)
+        + gammaln(np.maximum(classes - part, 0.0) + 1.0)
+        - gammaln(classes + 1.0)
+    )
+    gain[~possible] = -np.inf
+    place, split = np.unravel_index(gain.argmax(), gain.shape)
+    first = np.where(whole[place], classes, 0.0)
+    first[split] = part[place, split]
+    most = gammaln(classes + 1.0).sum() + gain[place, split]
+    return np.stack([first, classes - first]), most
+
+
+def _most_of_each(rows, columns):
+    # Of each row alone: the largest columns are filled first, which majorizes all else.
+    before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
+    filled = np.minimum(before, rows[:, np.newaxis])
+    return gammaln(np.diff(filled, axis=1) + 1.0).sum()
+
+
+# -- Which way new rows go in a fitted tree, and how many of each class ------------
+
+
+MOST = 2.0**53  # up to which counts are exact
+SHOWN = 5  # values that a message names
+
+
+class TreeShape:
+    """Nodes and tests of a fitted tree, ours or scikit-learn's; rows are not kept."""
+
+    def __init__(self, estimator):
+        final = _final(estimator)
+        tree = final.tree_
+        imitates = hasattr(final, "fidelity_")
+        self._lay_out(_children(tree), final.classes_, imitates, _tests(tree))
+
+    def _lay_out(self, children, classes, imitates, tests):
+        self.children = children
+        self.classes, self.imitates, self.tests = classes, imitates, tests
+        self.parent = np.full(len(self.children), -1)
+        self.depth = np.zeros(len(self.children), np.intp)
+        self.order = []  # parents before children, from the left
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            self.order.append(node)
+            below = self.children[node]
+            self.parent[below] = node
+            self.depth[below] = self.depth[node] + 1
+            waiting += below[::-1]
+        self.splits = [node for node in self.order if self.children[node]]
+
+    def state(self):
+        """What the shape is made from, as plain values."""
+        return {
+            "children": self.children,
+            "classes": self.classes,
+            "imitates": self.imitates,
+            "tests": self.tests,
+        }
+
+    @classmethod
+    def of_state(cls, state):
+        """Make a shape from what came out of a file; None if it is not one of a tree.
+
+        Every node but the first is the child of one node that comes before it.
+        """
+        children = state["children"]
+        below = [(node, one) for node, some in enumerate(children) for one in some]
+        if sorted(one for _, one in below) != list(range(1, len(children))) or any(
+            node >= one for node, one in below
+        ):
+            return None
+        made = cls.__new__(cls)
+        made._lay_out(**state)
+        return made
+
+    def is_of(self, estimator):
+        """Whether an estimator, or the last step of a pipeline, is this very tree."""
+        other = TreeShape(estimator)
+        return (
+            self.children == other.children
+            and np.array_equal(self.classes, other.classes)
+            and len(self.tests) == len(other.tests)
+            and all(
+                np.array_equal(one, two, equal_nan=True)
+                for one, two in zip(self.tests, other.tests, strict=True)
+            )
+        )
+
+
+def _final(estimator):
+    final = estimator
+    while isinstance(final, Pipeline):
+        final = final[-1]
+    if isinstance(final, type) or not (
+        hasattr(final, "decision_path") and is_classifier(final)
+    ):
+        raise TypeError(
+            "tree must be a fitted tree classifier of skconftree or scikit-learn, or a "
+            f"Pipeline that ends in one. Got {final!r} instead."
+        )
+    check_is_fitted(final)
+    if not hasattr(final, "tree_"):
+        raise TypeError(
+            "tree must be one tree. A forest is audited tree by tree, by the members "
+            f"of its estimators_. Got {type(final).__name__} instead."
+        )
+    if getattr(final, "n_outputs_", 1) > 1:
+        raise ValueError(
+            f"tree must have one output. Got one with {final.n_outputs_} outputs."
+        )
+    return final
+
+
+def _children(tree):
+    if hasattr(tree, "children"):
+        return [tree.children(node).tolist() for node in range(tree.node_count)]
+    pairs = zip(tree.children_left.tolist(), tree.children_right.tolist(), strict=True)
+    return [[] if left < 0 else [left, right] for left, right in pairs]
+
+
+def _tests(tree):
+    # Two trees of the same nodes that ask other questions differ in these.
+    names = ("feature", "threshold", "centroids")
+    return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
+
+
+def own_counts(estimator):
+    """Rows of each class that a tree itself holds in its nodes; None if unknown."""
+    final = _final(estimator)
+    tree = final.tree_
+    if hasattr(tree, "counts"):
+        return tree.counts
+    if final.class_weight is not None:
+        return None
+    return np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
+
+
+def kept_counts(estimator):
+    """Rows of each class that had no say in one of our trees, as it counted them."""
+    final = _final(estimator)
+    counts = getattr(final, "honest_counts_", None)
+    if counts is None:
+        raise ValueError(
+            "Without X_new and y_new an audit rests on the rows that recount_leaves "
+            f"of a tree has counted, and this {type(final).__name__} has none: give "
+            "new rows, or call recount_leaves of a ConfidenceTreeClassifier first."
+        )
+    if (counts != np.floor(counts)).any():
+        raise ValueError(
+            "The rows that recount_leaves has counted had weights that are not whole "
+            "numbers. An audit needs frequencies."
+        )
+    return np.array(counts)
+
+
+def count_rows(estimator, shape, X, y, sample_weight):
+    """Count new rows of each class in each node."""
+    check_consistent_length(X, y)
+    codes = _codes(y, shape.classes)
+    weight = _frequencies(sample_weight, len(codes))
+    final, rows = estimator, X
+    while isinstance(final, Pipeline):
+        if len(final) > 1:
+            rows = final[:-1].transform(rows)
+        final = final[-1]
+    path = final.decision_path(rows)
+    _refuse_unknown_categories(final, shape, path, rows)
+    is_class = csr_matrix(
+        (weight, (np.arange(len(codes)), codes)), (len(codes), len(shape.classes))
+    )
+    return np.asarray((path.T.astype(np.float64) @ is_class).todense())
+
+
+def _codes(y, classes):
+    labels = np.asarray(y)
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise ValueError(
+            f"y_new must hold one label a row. Got an array of shape {labels.shape}."
+        )
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([place.get(one, -1) for one in labels.ravel().tolist()], np.intp)
+    if (codes < 0).any():
+        others = labels.ravel()[codes < 0].tolist()
+        # NaN is no other NaN, but is named once
+        others = {repr(one): one for one in others}.values()
+        raise ValueError(
+            f"y_new holds labels that the tree does not know: {_some(others)}. Its "
+            f"classes are {_some(classes.tolist())}."
+        )
+    return codes
+
+
+def _some(values):
+    values = list(values)
+    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
+    return f"{', '.join(map(repr, values[:SHOWN]))}{more}"
+
+
+def _frequencies(sample_weight, n_rows):
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("sample_weight must be an array of numbers.") from error
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},), one weight a row. Got shape "
+            f"{weight.shape}."
+        )
+    fine = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
+    if not fine.all():
+        raise ValueError(
+            "sample_weight of an audit must be frequencies, whole numbers of at least "
+            f"0: a row of weight 2 is two rows. Got {weight[~fine][0]:g}."
+        )
+    if not 0.0 < weight.sum() <= MOST:
+        raise ValueError(
+            "sample_weight must have a sum above 0 and of at most 2**53. Got "
+            f"{weight.sum():g}."
+        )
+    return weight
+
+
+def _refuse_unknown_categories(final, shape, path, X):
+    # Rows whose category a node does not send on stay there. That happens to known
+    # categories as well; those that the tree has never seen are an error.
+    is_inner = np.zeros(len(shape.children))
+    is_inner[shape.splits] = 1.0
+    is_leaf = 1.0 - is_inner
+    stays = np.flatnonzero(path @ is_leaf == 0.0)
+    categories = getattr(final, "categories_", None)
+    if categories is None or not len(stays):
+        return
+    values = X[stays].toarray() if issparse(X) else np.asarray(X, dtype=object)[stays]
+    names = getattr(final, "feature_names_in_", range(values.shape[1]))
+    for name, known, column in zip(names, categories, values.T, strict=True):
+        if known is None:
+            continue
+        known = set(known)
+        unknown = [one for one in column if not is_missing(one) and one not in known]
+        if unknown:
+            raise ValueError(
+                f"Column {name!r} of X_new has categories that the tree does not know: "
+                f"{_some(dict.fromkeys(unknown))}. Leave their rows out: a split has "
+                "no branch for them."
+            )
+
+
+def warn_of_training_rows(estimator, counts):
+    """Warn if the rows are as many, of each class in each node, as the tree's own."""
+    own = own_counts(estimator)
+    if len(counts) > 1 and own is not None and np.array_equal(own, counts):
+        warn(
+            "In every node X_new has as many rows of each class as the tree itself: "
+            "these seem to be its training rows. They chose the splits, so they "
+            "confirm them whether they are real or not. An audit needs rows that had "
+            "no say."
+        )
+
+
+# -- Which splits of a grown tree new rows confirm ---------------------------------
+
 
 CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
 TOO_FEW = "too few rows"

@@ -7,14 +7,15 @@ import numpy as np
 
 from skconftree.tree import class_colors
 
-from ._tree_layout import arrange, width_of
-from ._tree_words import (
+from ._tree_layout import (
+    arrange,
     box_head,
     box_lines,
     branch_words,
     cut,
     in_one_line,
     node_answer,
+    width_of,
     wrapped,
 )
 

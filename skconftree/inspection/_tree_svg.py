@@ -3,14 +3,15 @@
 from skconftree.tree import class_colors
 
 from ..utils import escape
-from ._tree_layout import arrange, width_of
-from ._tree_words import (
+from ._tree_layout import (
+    arrange,
     box_head,
     box_lines,
     branch_words,
     cut,
     node_answer,
     width_in,
+    width_of,
     wrapped,
 )
 

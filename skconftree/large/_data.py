@@ -1,14 +1,233 @@
 """Training data whose rows stay in parts while trees grow."""
 
 import threading
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from ..tables._encoded_table import EncodedTable
-from ..tables._growth_data import sample_rows
-from ..tables._row_codes import RowCodes
+from ..tables._encoded_table import EncodedTable, RowCodes
+from ..tables._growth_data import CodedColumn, sample_rows
 from ..utils._warnings import warn_once
-from ._nodes import SampleNodes
+from ._steps import Question
+
+# -- The rows of one sample in parts, node by node, as a builder asks for them -----
+
+
+class GrowFromRows(NamedTuple):
+    """Grows the tree below a node from its rows.
+
+    Of columns of many levels the sample may have some only, the `present`; there were
+    `n_levels`. `grow_below` is what a growth has given.
+    """
+
+    heads: list
+    present: list | None
+    n_levels: list | None
+    has_distinct: bool
+    grow_below: Callable
+
+    def __call__(self, node, rows):
+        """Grow it; the rows are `Collected`."""
+        rows = rows.in_order()
+        distinct = rows.weights
+        if self.has_distinct and distinct is None:
+            distinct = np.ones(len(rows.y))
+        columns = [self._column(f, codes) for f, codes in enumerate(rows.columns)]
+        return self.grow_below(node, columns, rows.y, rows.counts, distinct)
+
+    def _column(self, feature, codes):
+        head = self.heads[feature]
+        if self.present is not None and head.levels is not None:
+            ranks = np.zeros(self.n_levels[feature], codes.dtype)
+            ranks[self.present[feature]] = np.arange(head.n_levels)
+            codes = ranks[codes]
+        return head._replace(codes=codes)
+
+
+class Child(NamedTuple):
+    """A child that is grown further: its outcome, its id, and how many rows it has."""
+
+    outcome: int
+    id: int
+    n_rows: int
+
+
+class Division(NamedTuple):
+    """How a node is divided, and its children that are grown further."""
+
+    node: int
+    children: list
+    question: Question
+
+
+class SampleNodes:
+    """Nodes of one tree whose rows lie in parts.
+
+    `heads` are the columns as a table of the sample has them, without its rows: levels
+    that none of the rows has are left out. Counts of a node are
+    [codes of all columns, classes], and one more column if rows are `repeated`, which
+    has the numbers of rows.
+    """
+
+    def __init__(self, engine, heads, n_classes, counts, distinct, most_gathered):
+        self._engine = engine
+        self.n_classes, self.most_gathered = n_classes, most_gathered
+        self.n_rows = engine.n_rows
+        if counts is not None:
+            self.n_rows = int(np.count_nonzero(counts))
+        self.repeated = counts is not None and int(counts.max()) > 1
+        self.has_distinct = distinct is not None
+        if distinct is not None and (distinct == np.minimum(counts, 1)).all():
+            distinct = None  # a row is one
+        is_part = self.n_rows < engine.n_rows
+        self._sampled, members, whole, weight = engine.begin(
+            counts if is_part or self.repeated else None, self.repeated, distinct
+        )
+        self._members = {0: members}
+        self._weights = {0: weight}
+        self._present = self._n_levels = self._grow_below = None
+        if is_part:
+            self._leave_out(heads, whole)
+        else:
+            self.heads = heads
+        self._counts = {0: self._of_sample(whole)}
+
+    def _leave_out(self, heads, whole):
+        # Levels that the sample does not have.
+        self._present, self.heads, start = [], [], 0
+        for head in heads:
+            here = whole[start : start + head.n_levels].any(axis=1)
+            start += head.n_levels
+            if head.levels is None:
+                here[:] = True
+            self._present.append(np.flatnonzero(here))
+            if head.levels is not None:
+                head = CodedColumn(
+                    head.codes,
+                    int(here.sum()),
+                    head.levels[here],
+                    None if head.floors is None else head.floors[here],
+                    bool(head.has_missing and here[-1]),
+                )
+            self.heads.append(head)
+        starts = np.cumsum([0] + [head.n_levels for head in heads[:-1]])
+        self._all_present = np.concatenate(
+            [first + one for first, one in zip(starts, self._present, strict=True)]
+        )
+        self._n_levels = [head.n_levels for head in heads]
+
+    def _of_sample(self, counts):
+        counts = np.ascontiguousarray(counts, dtype=np.int64)
+        return counts if self._present is None else counts[self._all_present]
+
+    def _outcomes(self, feature, outcomes):
+        # Of the codes that the parts have.
+        if self._present is None:
+            return outcomes
+        of_parts = np.zeros(self._n_levels[feature], np.uint16)
+        of_parts[self._present[feature]] = outcomes
+        return of_parts
+
+    def limits(self):
+        """Smallest and largest value of each column."""
+        found, start = [], 0
+        for head in self.heads:
+            here = self._counts[0][start : start + head.n_levels].any(axis=1)
+            codes = np.flatnonzero(here).astype(np.uint16)
+            found.append(head._replace(codes=codes).limits(None))
+            start += head.n_levels
+        return np.array(found)
+
+    def counts(self, node):
+        """Counts of a node's rows, and what these weigh without repeats."""
+        return self._counts[node], self._weights[node]
+
+    def divide(self, questions, limit):
+        """Divide the rows of nodes among children, and count those above a limit."""
+        divisions = [self._division(*one, limit) for one in questions]
+        members, counts, weights = self._engine.divide(
+            self._sampled,
+            [self._members[one.node] for one in divisions],
+            [one.question for one in divisions],
+        )
+        if weights is None:
+            weights = [None] * len(members)
+        members, counts, weights = iter(members), iter(counts), iter(weights)
+        for one in divisions:
+            for child in one.children:
+                self._members[child.id] = next(members)
+                self._weights[child.id] = next(weights)
+            found = {z: self._of_sample(next(counts)) for z in one.question.counted}
+            for child in one.children:
+                if child.n_rows <= limit:
+                    continue
+                if child.outcome not in found:
+                    (counted,) = found.values()
+                    self._counts[child.id] = self._counts[one.node] - counted
+                else:
+                    self._counts[child.id] = found[child.outcome]
+            self.drop(one.node)
+
+    def _division(self, node, feature, outcomes, children, limit):
+        children = [Child(*one) for one in children]
+        counted = [one.outcome for one in children if one.n_rows > limit]
+        if counted and outcomes.max() == 1:
+            # the smaller is counted; the other has the rest
+            smaller = self._smaller(self._counts[node], feature, outcomes)
+            if 1 - smaller in counted:
+                counted = [smaller]
+        question = Question(
+            feature,
+            self._outcomes(feature, outcomes),
+            tuple(one.outcome for one in children),
+            tuple(counted),
+        )
+        return Division(node, children, question)
+
+    def _smaller(self, counts, feature, outcomes):
+        start = sum(head.n_levels for head in self.heads[:feature])
+        rows = counts[start : start + len(outcomes)]
+        rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
+        return int(2 * rows[outcomes == 1].sum() < rows.sum())
+
+    def count_cells(self, node, tests):
+        """Count the classes of a node's rows by the outcomes of several tests."""
+        return self._engine.count_cells(
+            self._sampled,
+            self._members[node],
+            [
+                (feature, self._outcomes(feature, outcomes), n_outcomes)
+                for feature, outcomes, n_outcomes in tests
+            ],
+        )
+
+    def grow_by(self, grow_below):
+        """Say how trees are grown below nodes whose rows are in one place."""
+        self._grow_below = self._engine.sent(
+            GrowFromRows(
+                self.heads, self._present, self._n_levels, self.has_distinct, grow_below
+            )
+        )
+
+    def grow(self, node, open_node):
+        """Have the tree below a node grown where its rows are brought together."""
+        return self._engine.grow(
+            self._sampled, self._members[node], self._grow_below, open_node
+        )
+
+    def grown(self, growing):
+        """The trees that have been asked for."""
+        return self._engine.grown(growing)
+
+    def drop(self, node):
+        """Forget a node, of which no more is asked."""
+        for known in (self._members, self._counts, self._weights):
+            known.pop(node, None)
+
+
+# -- Training data whose rows stay in parts while trees grow -----------------------
+
 
 MOST_GATHERED = 200_000  # rows of a node that are brought together in one process
 A_ROW = 17  # bytes, measured, of a row beside codes of which there are two copies

@@ -4,17 +4,362 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from .._compat import _fit_context
 from ..ensemble.forest._classes import ConfidenceForestClassifier
+from ..tables._columns import warn_of_strays
+from ..tables._content_order import ContentOrder
+from ..tables._features import MAX_CATEGORIES, nominal_columns
+from ..tables._frames import Table, library_of
+from ..tables._growth_data import CodedColumn, resolve_class_weight
+from ..tables._labels import (
+    MAX_CLASSES,
+    Classes,
+    check_labels,
+    encode_labels,
+    read_labels,
+)
+from ..tables._records import names_of
+from ..tables._schema import Schema
 from ..tree._classes import ConfidenceTreeClassifier
 from ..tree.pruning._c45 import C45Pruning
 from ..utils._lock import learns
-from ._dask import DaskParts
-from ._dask_array import DaskArrays
+from ._coded_part import CodedPart
+from ._dask import DaskArrays, DaskParts
+from ._data import PartedData
+from ._encoding import (
+    CategoryCounts,
+    Coding,
+    CodingPart,
+    ColumnValues,
+    Counting,
+    Hashing,
+    Reader,
+    count_categories,
+)
+from ._engine import LocalEngine
 from ._parquet import ParquetParts
-from ._table import read_parts
+from ._steps import make_arrays
+
+# -- The table of a fit whose rows are in parts ------------------------------------
+
+
+MOST_ROWS = (1 << 31) - 1
+# Columns of many values whose cells are counted, or whose values are coded, in one pass
+# by all threads together: each takes 1.2 megabytes for each thread.
+CELLS_AT_ONCE = 128
+
+
+class PartedTable(NamedTuple):
+    """Rows in parts that trees are fitted to, all of weight 1.
+
+    `y` are indices of `classes`. `positions` says where each row of the parts comes,
+    -1 for one that is left out; None: all come as they are. Of the `n_given` rows they
+    are those at `places`. `categories` are how many rows have each; the file of codes
+    goes into the `folder`, unless it is None.
+    """
+
+    parts: object
+    y: np.ndarray
+    schema: Schema
+    classes: Classes
+    class_weight: np.ndarray | None
+    positions: np.ndarray | None
+    places: np.ndarray | slice
+    n_given: int
+    categories: CategoryCounts | None
+    reader: Reader
+    folder: str | os.PathLike[str] | None
+
+    # what a table in memory may have besides
+    weight, X_pool, relative, is_sparse = None, None, False, False
+
+    @property
+    def total(self):
+        """Weight of all rows."""
+        return float(len(self.y))
+
+    def content_order(self):
+        """The order of the rows by what they hold."""
+        first, second = np.empty((2, len(self.y)), dtype=np.uint64)
+        start = 0
+        for n, hashes in self.parts.map(
+            Hashing(self.reader), self._columns, self._labels, *self._by_row
+        ):
+            where = self._places(start, start + n)
+            first[where], second[where] = hashes
+            start += n
+        return ContentOrder.of_hashes(first, second)
+
+    def at(self, places, weight=None):
+        """Some of the rows, in another order; none has a weight."""
+        positions = np.full(len(self.y), -1, dtype=np.int32)
+        positions[places] = np.arange(len(places), dtype=np.int32)
+        if self.positions is not None:
+            positions = np.where(
+                self.positions >= 0, positions[self.positions], np.int32(-1)
+            )
+        return self._replace(positions=positions, y=self.y[places])
+
+    def identifying(self):
+        """Which nominal columns tell rows apart rather than describe them."""
+        return self.categories.identifying(self.schema.features)
+
+    def encode(self, settings, n_bins=0, team=None):
+        """Encode the table in passes over its parts.
+
+        A team reads a file in several places.
+        """
+        features, n_classes = self.schema.features, len(self.classes)
+        coding, heads, groups = self._make_coding(n_bins, team)
+        y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
+        n_levels = [head.n_levels for head in heads]
+        engine = self.parts.engine(
+            CodingPart(self.reader, coding, n_levels, n_classes),
+            self._columns,
+            self.positions,
+            self._labels.astype(y.dtype),
+            *self._by_row,
+        )
+        if engine is None:
+            codes = self._codes(coding, groups, team)
+            part = CodedPart(codes, y, n_levels, n_classes)
+            engine = LocalEngine([part], [slice(0, len(y))])
+        return PartedData(
+            engine,
+            heads,
+            self.y,
+            n_classes,
+            self.class_weight,
+            None if features is None else features.n_categories,
+        )
+
+    @property
+    def _columns(self):
+        return list(self.schema.columns)
+
+    @property
+    def _labels(self):
+        # Of each row of the parts.
+        return (
+            self.y if self.positions is None else self.y[np.maximum(self.positions, 0)]
+        )
+
+    @property
+    def _by_row(self):
+        # Which rows are learnt, if some are not.
+        if self.positions is None or len(self.y) == len(self.positions):
+            return ()
+        return (self.positions >= 0,)
+
+    def _places(self, start, stop):
+        # Where those of some rows come that are learnt.
+        if self.positions is None:
+            return slice(start, stop)
+        places = self.positions[start:stop]
+        return places[places >= 0]
+
+    def _make_coding(self, max_bins, team):
+        # What codes the columns, those of numbers in bins unless there are 0; each
+        # column as a `CodedColumn` of one row; and groups of columns to code in a pass.
+        features, n_features = self.schema.features, self.schema.n_features
+        nominal = np.zeros(n_features, bool)
+        n_levels = np.zeros(n_features, np.intp)
+        if features is not None:
+            nominal = features.is_categorical
+            n_levels[nominal] = features.n_categories[nominal] + 1
+        most = _columns_at_once(team)
+        numeric = {
+            j: ColumnValues(max_bins, has_cells=k < most)
+            for k, j in enumerate(np.flatnonzero(~nominal).tolist())
+        }
+        self._count(numeric, list(numeric), range(n_features), team)
+        while asked := [j for j, values in numeric.items() if values.question]:
+            self._count(numeric, asked[:most], asked[:most], team)
+        self._check_few(numeric, max_bins)
+        dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
+        heads = [
+            numeric[j].column(np.zeros(1, dtype))
+            if j in numeric
+            else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
+            for j, dtype in enumerate(dtypes)
+        ]
+        coding = Coding({j: one.coder() for j, one in numeric.items()}, dtypes)
+        guided = [j for j, values in numeric.items() if values.has_guide]
+        return coding, heads, self._in_groups(guided, most)
+
+    def _count(self, numeric, asked, columns, team):
+        # Answer the questions of some columns in a pass that reads these columns.
+        index = {j: k for k, j in enumerate(columns)}
+        questions = {index[j]: numeric[j].question for j in asked}
+        reader, names = self._reading(columns)
+        found = self.parts.total(
+            Counting(reader, questions), names, *self._by_row, team=team
+        )
+        for j in asked:
+            numeric[j].learn(found[index[j]])
+
+    def _reading(self, columns):
+        # What reads some columns, and their names.
+        names = self._columns
+        if len(columns) == len(names):
+            return self.reader, names
+        return self.reader.of_columns(columns), [names[j] for j in columns]
+
+    def _in_groups(self, guided, most):
+        # Columns that are coded in one pass: so many that are guided, and all others
+        # in the first.
+        groups = [guided[k : k + most] for k in range(0, len(guided), most)] or [[]]
+        others = set(range(self.schema.n_features)).difference(guided)
+        groups[0] = sorted(others.union(groups[0]))
+        return groups
+
+    def _check_few(self, numeric, max_bins):
+        many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
+        if many:
+            columns = self.schema.columns
+            names = ", ".join(repr(columns[j]) for j in many[:3])
+            more = ", ..." if len(many) > 3 else ""
+            raise ValueError(
+                f"More than 256 values are in {names}{more}, and parts cannot be put "
+                "in the order of each of them. Set max_bins, as in max_bins=255."
+            )
+
+    def _codes(self, coding, groups, team):
+        codes = make_arrays(
+            [len(self.y)] * self.schema.n_features, coding.dtypes, self.folder
+        )
+        for columns in groups:
+            reader, names = self._reading(columns)
+            write = partial(
+                self._write, codes, columns, reader, coding.of_columns(columns).made()
+            )
+            self.parts.each(write, names, *self._by_row, team=team)
+        return codes
+
+    def _write(self, codes, columns, reader, coding, frame, start, kept=None):
+        # Write the codes of some rows, the first of which is at `start`.
+        places = self._places(start, start + frame.shape[0])
+        for j, part in zip(columns, coding(reader.read(frame, kept)), strict=True):
+            codes[j][places] = part
+
+
+def _columns_at_once(team):
+    # Columns whose cells are counted in one pass.
+    return max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
+
+
+def read_parts(parts, target, columns, temp_folder, request):
+    """Read a table in parts as `read_training` reads one in memory."""
+    caller, categorical_features, class_weight = request[:3]
+    if not 0 < parts.n_rows <= MOST_ROWS:
+        raise ValueError(
+            f"There are {parts.n_rows} rows; fit takes from 1 to {MOST_ROWS}."
+        )
+    classes, y = _read_labels(parts, target, caller)
+    class_weight = resolve_class_weight(class_weight, classes.names, y, None)
+    kept = positions = None
+    if class_weight is not None and not class_weight.all():
+        kept = class_weight[y] > 0.0
+        y = y[kept]
+        if not len(y):
+            raise ValueError("class_weight leaves no row with a positive weight.")
+        positions = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+    schema, categories = _read_columns(
+        parts, columns, categorical_features, kept, caller
+    )
+    return PartedTable(
+        parts,
+        y,
+        schema,
+        classes,
+        class_weight,
+        positions,
+        slice(None) if kept is None else np.flatnonzero(kept),
+        parts.n_rows,
+        categories,
+        Reader(schema, caller),
+        temp_folder,
+    )
+
+
+def _read_labels(parts, target, caller):
+    # Classes of all labels, and codes of 16 bits.
+    found = list(parts.map(_Labels(parts.labels_of, caller), [target]))
+    names = np.concatenate([names for names, _ in found])
+    check_labels(np.repeat(names, 3), names)  # fewer are not classes by themselves
+    classes, codes = Classes.of(names)
+    y = np.empty(parts.n_rows, dtype=np.uint16)
+    start = code = 0
+    for names, labels in found:
+        of_part = codes[code : code + len(names)].astype(np.uint16)
+        y[start : start + len(labels)] = of_part[labels]
+        start, code = start + len(labels), code + len(names)
+    return classes, y
+
+
+def _read_columns(parts, columns, categorical_features, kept, caller):
+    # What columns there are, and how many rows have each of their categories.
+    empty = parts.empty(columns)
+    is_nominal = nominal_columns(empty, categorical_features)
+    if is_nominal is None:
+        return Schema(len(columns), names_of(empty)), None
+    table = (library_of(empty) or Table)(empty)
+    categories = CategoryCounts(
+        is_nominal, [table.name(j) for j in range(len(columns))]
+    )
+    nominal = np.flatnonzero(is_nominal).tolist()
+    by_row = () if kept is None else (kept,)
+    for found in parts.map(_Categories(caller), [columns[j] for j in nominal], *by_row):
+        categories.add(dict(zip(nominal, found, strict=True)) if found else {})
+    features = categories.features()
+    if isinstance(categorical_features, str):
+        warn_of_strays(
+            table,
+            lambda j: categories.of(features, j),
+            features,
+            MAX_CATEGORIES,
+        )
+    features = categories.within_limits(features)
+    return Schema(len(columns), names_of(empty), features), categories
+
+
+class _Labels(NamedTuple):
+    """Different labels of a part, and which of them each row has."""
+
+    labels_of: object
+    caller: str
+
+    def __call__(self, frame):
+        labels = self.labels_of(frame)
+        if not len(labels):
+            return labels, np.zeros(0, np.uint16)
+        names, codes = encode_labels(read_labels(labels, labels, self.caller))
+        if len(names) > MAX_CLASSES:
+            raise ValueError(
+                f"y has {len(names)} classes or more; at most {MAX_CLASSES} are "
+                "supported."
+            )
+        return names, codes.astype(np.uint16)
+
+
+class _Categories(NamedTuple):
+    """Categories of a part's columns, all of which are nominal."""
+
+    caller: str
+
+    def __call__(self, frame, kept=None):
+        if not frame.shape[0]:
+            return []
+        return count_categories(frame, kept, self.caller)
+
+
+# -- Fitting an estimator to a table in parts --------------------------------------
+
 
 Grown = TypeVar("Grown", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier)
 

@@ -19,17 +19,15 @@ from .._compat import (
     check_row_weights,
     validate_parameters,
 )
-from ..tables._labels import Classes
-from ..tables._learning import Call, learn
-from ..tables._missing_labels import is_unlabeled, split_labels
-from ..utils._learnt import LearntClassifier, learnt
+from ..tables._labels import Classes, is_unlabeled, split_labels
+from ..tables._partial_fit import Call, learn
+from ..utils._fitted import LearntClassifier, learnt
 from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
 from ._columns import read_doubles
-from ._model import OASISModel
-from ._questions import Questions, decide
+from ._model import OASISModel, Questions, decide
 
 SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size

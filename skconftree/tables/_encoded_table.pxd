@@ -1,3 +1,10 @@
+from skconftree.tables._sparse_columns cimport FULL, SparseColumns
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
+    uint8_t,
+)
+
 # EncodedTable: what a table's features hold, arranged for growing trees: no label, no
 # weight, no node. It is made once, without the GIL, and then only read, so that any
 # number of trees and threads share it.
@@ -21,12 +28,6 @@
 #
 # A single tree may take the arrays over, to save the copy. The table is SPENT then,
 # and says so if it is used again.
-
-from skconftree.tables._sparse_columns cimport FULL, SparseColumns
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
-)
 
 cdef struct Column:
     uint8_t* codes          # [n_rows]; NULL if SORTED or wide
@@ -87,3 +88,87 @@ cdef class EncodedTable:
         self, intp_t feature, const float32_t* values, intp_t n_categories
     ) except -1 nogil
     cdef int _add_full(self, intp_t feature) except -1 nogil
+
+
+# Values as ranks: codes for a column of few distinct values. NaN is the largest value,
+# and -0.0 equals 0.0.
+
+cdef enum:
+    MAX_LEVELS = 256
+
+
+# Rank codes, and the values they stand for in ascending order; returns how many
+# there are, or 0 if more than MAX_LEVELS.
+cdef intp_t encode(
+    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
+) noexcept nogil
+
+
+# Bins of about as many rows each. What bins there are depends on sums of weights alone, in
+# whatever order rows come.
+
+# Where a value goes among `max_bins` bins of equal weight: where the middle of its rows
+# falls, of which `below` have less and `here` the value.
+cdef inline intp_t bin_of(
+    float64_t below, float64_t here, float64_t total, intp_t max_bins
+) noexcept nogil:
+    return min(<intp_t> ((below + here / 2.0) / total * max_bins), max_bins - 1)
+
+
+# Bins of the values of `n_levels` codes, of which the last is NaN if some are missing:
+# codes become those of bins, which have these floors and levels. How many there are.
+cdef intp_t bin_levels(
+    const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
+    intp_t max_bins, uint8_t* codes, float32_t* floors, float32_t* levels,
+) noexcept nogil
+
+# The same of a column without NaN that is spread so evenly that few of its rows need be
+# sorted; else 0. `room` has 2 n + BIN_ROOM words.
+cdef enum:
+    BIN_ROOM = 81928        # cells, each 10 bytes
+
+cdef intp_t bin_spread(
+    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* room,
+    uint8_t* codes, float32_t* floors, float32_t* levels,
+) noexcept nogil
+
+
+# RowCodes: the rank of each value of a table among those of its feature, found by row.
+#
+# What an EncodedTable has in the order of the values, or feature by feature, lies here
+# row by row: a few rows of a node touch as many places of the memory, whatever features
+# are asked for. It is made once and then only read, by any number of trees and threads.
+#
+# The code of a coded or nominal feature is that of the table. That of a sorted one is the
+# number of its smaller distinct values; so NaN has the largest.
+
+cdef struct CodeColumn:
+    intp_t offset           # of the feature in the bytes of a row
+    intp_t width            # of a code: 1, 2 or 4 bytes
+    intp_t n_codes          # all are smaller
+
+
+cdef class RowCodes:
+    cdef readonly EncodedTable table
+    cdef readonly intp_t row_bytes
+    cdef Arena arena
+    cdef CodeColumn* columns        # [n_features]
+    cdef uint8_t* bytes             # [n_rows, row_bytes]
+
+    cdef inline int32_t code(self, intp_t row, intp_t feature) noexcept nogil:
+        cdef const CodeColumn* column = &self.columns[feature]
+        cdef const uint8_t* place = self.bytes + row * self.row_bytes + column.offset
+        if column.width == 1:
+            return place[0]
+        if column.width == 2:
+            return (<const uint16_t*> place)[0]
+        return (<const int32_t*> place)[0]
+
+    cdef int _make(self) except -1 nogil
+    cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil
+    cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
+    cdef void _lay_out(self) noexcept nogil
+    # Codes of n rows, whose numbers are the low halves of these words.
+    cdef void look_up(
+        self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
+    ) noexcept nogil

@@ -1,26 +1,259 @@
 """Rank codes and presorted rows of a table's features."""
 
+cimport cython
 import hashlib
-
 import numpy as np
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.math cimport INFINITY, isnan
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
 from scipy.sparse import issparse
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.math cimport isnan
-from libc.string cimport memcpy, memset
-
-from skconftree.tables._encoding cimport MAX_LEVELS, encode
-from skconftree.tables._equal_bins cimport (
-    BIN_ROOM, bin_levels, bin_of, bin_spread,
-)
-from skconftree.tables._sparse_columns cimport CODED, SparseColumn
-from skconftree.tables._sparse_table cimport SparseTable
+from skconftree.tables._sparse_columns cimport CODED, SparseColumn, SparseTable
+from skconftree.utils._bits cimport highest_bit
 from skconftree.utils._sorting cimport (
-    make_nan_canonical, ordered_bits, presort, value_of_bits,
+    insert_keys, make_nan_canonical, ordered_bits, presort, value_of_bits,
 )
-from skconftree.utils._typedefs cimport uint64_t
+from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
+
+# -- Values of a column as ranks ---------------------------------------------------
+cdef enum:
+    HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
 
 
+cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
+    cdef uint32_t left = (<const uint32_t*> a)[0]
+    cdef uint32_t right = (<const uint32_t*> b)[0]
+    return (left > right) - (left < right)
+
+
+@cython.overflowcheck(False)     # the hash wraps
+cdef intp_t encode(
+    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
+) noexcept nogil:
+    # Rank codes of a column; the number of levels, or 0 if there are too many.
+    cdef uint32_t keys[HASH_SLOTS]
+    cdef int32_t found[HASH_SLOTS]          # order of appearance, -1 = free
+    cdef uint32_t distinct[MAX_LEVELS]
+    cdef uint32_t ranked[MAX_LEVELS]
+    cdef uint8_t rank[MAX_LEVELS]
+    cdef intp_t n_levels = 0
+    cdef intp_t i, j, low, high, middle
+    cdef uint32_t key, h
+
+    memset(found, 0xFF, sizeof(found))
+    for i in range(n):
+        key = ordered_bits(column[i])
+        h = (key * <uint32_t> 2654435761u) >> 22
+        while found[h] >= 0 and keys[h] != key:
+            h = (h + 1) & (HASH_SLOTS - 1)
+        if found[h] < 0:
+            if n_levels == MAX_LEVELS:
+                return 0
+            keys[h] = key
+            found[h] = <int32_t> n_levels
+            distinct[n_levels] = key
+            n_levels += 1
+        codes[i] = <uint8_t> found[h]
+
+    memcpy(ranked, distinct, n_levels * sizeof(uint32_t))
+    qsort(ranked, n_levels, sizeof(uint32_t), _compare_bits)
+    for j in range(n_levels):
+        levels[j] = value_of_bits(ranked[j])
+        low = 0
+        high = n_levels
+        while high - low > 1:
+            middle = (low + high) // 2
+            if ranked[middle] <= distinct[j]:
+                low = middle
+            else:
+                high = middle
+        rank[j] = <uint8_t> low
+    for i in range(n):
+        codes[i] = rank[codes[i]]
+    return n_levels
+
+
+# -- Bins of about as many rows each, without sorting all of them ------------------
+cdef enum:
+    CELL_BITS = 16      # at most
+    USUAL_BITS = 14     # cells stay in the second-level cache
+    MIXED = 256         # a cell whose rows are of several bins
+    FEW_ROWS = 8192     # are sorted in less time
+    MOVES_A_ROW = 4     # of all rows, to sort those of mixed cells; more are not worth it
+    MOST_CELLS = 65537  # 2^CELL_BITS and one that ends them
+
+
+cdef intp_t bin_levels(
+    const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
+    intp_t max_bins, uint8_t* codes, float32_t* floors, float32_t* levels,
+) noexcept nogil:
+    cdef intp_t counts[MAX_LEVELS]
+    cdef uint8_t bins[MAX_LEVELS]
+    cdef intp_t total = n
+    cdef intp_t below = 0
+    cdef intp_t n_bins = 0
+    cdef intp_t last = -1
+    cdef intp_t i, found
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        counts[codes[i]] += 1
+    if has_missing:
+        n_levels -= 1
+        total -= counts[n_levels]
+    for i in range(n_levels):
+        found = bin_of(below, counts[i], total, max_bins)
+        below += counts[i]
+        if found > last:
+            floors[n_bins] = values[i]
+            n_bins += 1
+            last = found
+        levels[n_bins - 1] = values[i]
+        bins[i] = <uint8_t> (n_bins - 1)
+    if has_missing:
+        floors[n_bins] = levels[n_bins] = values[n_levels]
+        bins[n_levels] = <uint8_t> n_bins
+        n_bins += 1
+    for i in range(n):
+        codes[i] = bins[codes[i]]
+    return n_bins
+
+
+cdef struct Cells:
+    # Equally wide, from the smallest value to the largest.
+    float32_t least
+    float32_t scale
+    intp_t n_cells
+
+
+cdef inline intp_t _cell_of(const Cells* cells, float32_t value) noexcept nogil:
+    # Ascends with the value: differences, products and floors do.
+    return <intp_t> <uint32_t> ((value - cells.least) * cells.scale)
+
+
+cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nogil:
+    # False if they cannot be told.
+    cdef float32_t least = values[0]
+    cdef float32_t most = values[0]
+    cdef intp_t n_bits = min(
+        <intp_t> CELL_BITS, max(highest_bit(n) - 2, <intp_t> USUAL_BITS)
+    )
+    cdef intp_t i
+    for i in range(n):
+        least = values[i] if values[i] < least else least
+        most = values[i] if values[i] > most else most
+    cells.n_cells = (<intp_t> 1 << n_bits) + 1
+    cells.least = least
+    cells.scale = <float32_t> (cells.n_cells - 1) / (most - least)
+    return (
+        most - least < INFINITY and 0.0 < cells.scale < INFINITY
+        and _cell_of(cells, most) < cells.n_cells
+    )
+
+
+cdef intp_t bin_spread(
+    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* room,
+    uint8_t* codes, float32_t* floors, float32_t* levels,
+) noexcept nogil:
+    # A cell all of whose rows go into one bin, whatever their order, is not looked into.
+    # The rows of others are sorted, cell by cell.
+    cdef Cells cells
+    cdef uint64_t* keys = room
+    cdef uint32_t* cell_of = <uint32_t*> (room + n)
+    cdef uint32_t* counts = <uint32_t*> (room + 2 * n)     # then, of mixed cells, where
+    cdef uint32_t* starts = counts + MOST_CELLS            # the next row goes; the first
+    cdef uint16_t* bins = <uint16_t*> (starts + MOST_CELLS)
+    cdef intp_t below = 0
+    cdef intp_t moves = 0
+    cdef intp_t i, k, here, found
+    cdef float32_t value
+    if n < FEW_ROWS or not _lay_out(&cells, values, n):
+        return 0
+    memset(counts, 0, cells.n_cells * sizeof(uint32_t))
+    for i in range(n):
+        k = _cell_of(&cells, values[i])
+        cell_of[i] = <uint32_t> k
+        counts[k] += 1
+    for k in range(cells.n_cells):
+        here = counts[k]
+        bins[k] = 0
+        if here == 0:
+            continue
+        found = bin_of(below, 1.0, n, max_bins)
+        bins[k] = <uint16_t> found
+        if here > 1 and bin_of(below + here - 1, 1.0, n, max_bins) > found:
+            bins[k] = MIXED
+            starts[k] = counts[k] = <uint32_t> below
+            moves += here * here // 4
+        below += here
+    if moves > MOVES_A_ROW * n:
+        return 0
+    for i in range(max_bins):
+        floors[i] = INFINITY
+        levels[i] = -INFINITY
+    for i in range(n):
+        k = cell_of[i]
+        found = bins[k]
+        value = values[i]
+        if found == MIXED:
+            keys[counts[k]] = (<uint64_t> ordered_bits(value) << 32) | <uint64_t> i
+            counts[k] += 1
+            continue
+        codes[i] = <uint8_t> found
+        floors[found] = value if value < floors[found] else floors[found]
+        levels[found] = value if value > levels[found] else levels[found]
+    for k in range(cells.n_cells):
+        if bins[k] != MIXED:
+            continue
+        here = counts[k] - starts[k]
+        insert_keys(keys + starts[k], here, here * here)
+        _bin_sorted(
+            keys, starts[k], counts[k], n, max_bins, codes, floors, levels
+        )
+    return _close_ranks(codes, n, max_bins, floors, levels)
+
+
+cdef void _bin_sorted(
+    const uint64_t* keys, intp_t first, intp_t end, intp_t n, intp_t max_bins,
+    uint8_t* codes, float32_t* floors, float32_t* levels,
+) noexcept nogil:
+    # The rows of these places among all.
+    cdef intp_t last, found
+    cdef float32_t value
+    while first < end:
+        last = first + 1
+        while last < end and keys[last] >> 32 == keys[first] >> 32:
+            last += 1
+        found = bin_of(first, last - first, n, max_bins)
+        value = value_of_bits(<uint32_t> (keys[first] >> 32))
+        floors[found] = value if value < floors[found] else floors[found]
+        levels[found] = value if value > levels[found] else levels[found]
+        while first < last:
+            codes[<uint32_t> keys[first]] = <uint8_t> found
+            first += 1
+
+
+cdef intp_t _close_ranks(
+    uint8_t* codes, intp_t n, intp_t max_bins, float32_t* floors, float32_t* levels
+) noexcept nogil:
+    # Where a value has the rows of several bins, some have none.
+    cdef uint8_t rank[MAX_LEVELS]
+    cdef intp_t n_bins = 0
+    cdef intp_t i
+    for i in range(max_bins):
+        if floors[i] <= levels[i]:
+            rank[i] = <uint8_t> n_bins
+            # 0 is no -0, of which it is the same value
+            floors[n_bins] = floors[i] + <float32_t> 0.0
+            levels[n_bins] = levels[i] + <float32_t> 0.0
+            n_bins += 1
+    if n_bins < max_bins:
+        for i in range(n):
+            codes[i] = rank[codes[i]]
+    return n_bins
+
+
+# -- Rank codes and presorted rows of a table's features ---------------------------
 cdef enum:
     MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
     BLOCK_BYTES = 33554432  # and no more than this in all
@@ -407,3 +640,146 @@ cdef bytes _bytes(const void* array, intp_t n_bytes):
     if array == NULL:
         return b""
     return PyBytes_FromStringAndSize(<const char*> array, n_bytes)
+
+
+# -- Rank codes of a table, row by row ---------------------------------------------
+cdef enum:
+    BLOCK = 8       # features written at a time: no row is touched too often
+
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+    int32_t
+
+
+cdef class RowCodes:
+    """The rank of each value of a dense table among those of its feature, found by row.
+
+    The table is left as it is.
+    """
+
+    def __init__(self, EncodedTable table not None):
+        if table.sparse is not None:
+            raise ValueError("The codes of a sparse table are not found by row.")
+        table.claim(False)
+        self.table = table
+        self.arena = Arena()
+        with nogil:
+            self._make()
+
+    @property
+    def n_bytes(self):
+        """Bytes of memory, those of the table apart."""
+        return self.arena.n_bytes
+
+    def codes(self, intp_t feature):
+        """Codes of all rows."""
+        found = np.empty(self.table.n_rows, dtype=np.int32)
+        cdef int32_t[::1] out = found
+        cdef intp_t i
+        for i in range(self.table.n_rows):
+            out[i] = self.code(i, feature)
+        return found
+
+    cdef int _make(self) except -1 nogil:
+        cdef intp_t n = self.table.n_rows
+        cdef intp_t d = self.table.n_features
+        cdef intp_t block = min(d, BLOCK)
+        cdef int32_t* codes
+        cdef CodeColumn* column
+        cdef intp_t f, first, k, i, width
+        cdef uint8_t* row
+        self.columns = <CodeColumn*> self.arena.take(d, sizeof(CodeColumn))
+        codes = <int32_t*> self.arena.take(block * n, sizeof(int32_t))
+        for f in range(d):
+            self._measure(&self.table.columns[f], &self.columns[f])
+        self._lay_out()
+        self.bytes = <uint8_t*> self.arena.take(n * self.row_bytes, sizeof(uint8_t))
+        first = 0
+        while first < d:
+            width = min(block, d - first)
+            for k in range(width):
+                self._rank(&self.table.columns[first + k], codes + k * n)
+            for k in range(width):
+                column = &self.columns[first + k]
+                row = self.bytes + column.offset
+                if column.width == 1:
+                    for i in range(n):
+                        row[i * self.row_bytes] = <uint8_t> codes[k * n + i]
+                elif column.width == 2:
+                    for i in range(n):
+                        (<uint16_t*> (row + i * self.row_bytes))[0] = (
+                            <uint16_t> codes[k * n + i]
+                        )
+                else:
+                    for i in range(n):
+                        (<int32_t*> (row + i * self.row_bytes))[0] = codes[k * n + i]
+            first += block
+        self.arena.give_back(codes)
+        return 0
+
+    cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil:
+        cdef intp_t i
+        to.n_codes = column.n_levels
+        if column.order != NULL:
+            to.n_codes = 1
+            for i in range(1, self.table.n_rows):
+                to.n_codes += column.order[i] & 1
+        to.width = 4
+        if to.n_codes <= 1 << 8:
+            to.width = 1
+        elif to.n_codes <= 1 << 16:
+            to.width = 2
+
+    cdef void _lay_out(self) noexcept nogil:
+        # Wide codes first: each lies at a multiple of its width.
+        cdef intp_t offset = 0
+        cdef intp_t widest = 1
+        cdef intp_t width = 4
+        cdef intp_t f
+        while width > 0:
+            for f in range(self.table.n_features):
+                if self.columns[f].width == width:
+                    self.columns[f].offset = offset
+                    offset += width
+                    widest = max(widest, width)
+            width //= 2
+        self.row_bytes = (offset + widest - 1) // widest * widest
+
+    cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil:
+        cdef intp_t n = self.table.n_rows
+        cdef int32_t rank = 0
+        cdef intp_t i
+        if column.codes != NULL:
+            for i in range(n):
+                codes[i] = column.codes[i]
+        elif column.wide != NULL:
+            for i in range(n):
+                codes[i] = column.wide[i]
+        else:
+            codes[column.order[0] >> 1] = 0
+            for i in range(1, n):
+                rank += column.order[i] & 1
+                codes[column.order[i] >> 1] = rank
+
+    cdef void look_up(
+        self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
+    ) noexcept nogil:
+        cdef const CodeColumn* column = &self.columns[feature]
+        cdef const uint8_t* start = self.bytes + column.offset
+        if column.width == 1:
+            _look_up(start, self.row_bytes, rows, n, codes)
+        elif column.width == 2:
+            _look_up(<const uint16_t*> start, self.row_bytes // 2, rows, n, codes)
+        else:
+            _look_up(<const int32_t*> start, self.row_bytes // 4, rows, n, codes)
+
+
+cdef void _look_up(
+    const code_t* column, intp_t stride, const uint64_t* rows, intp_t n,
+    int32_t* codes,
+) noexcept nogil:
+    cdef intp_t i
+    for i in range(n):
+        codes[i] = column[<intp_t> <uint32_t> rows[i] * stride]

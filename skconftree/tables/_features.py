@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 
 from ..utils import from_json, is_missing, to_json
-from ._dates import DATES, look_like_dates
+from ..utils._warnings import warn_once
+from ._columns import DATES, MOST_STRAYS, is_number, look_like_dates
 from ._frames import kind_of, library_of, mixture
-from ._strays import MOST_STRAYS, is_number
 
 MAX_CATEGORIES = 4096
 FEW_CATEGORIES = 10  # of which no column is left out
@@ -366,3 +366,47 @@ def _hint(codes, kind):
 def _as_category(value):
     # Lists stand for tuples in texts of earlier versions; no category is a list.
     return tuple(map(_as_category, value)) if isinstance(value, list) else value
+
+
+# -- A table none of whose categories a model has ever seen ------------------------
+
+
+FEWEST = 10  # rows that tell a mistake from rare categories
+SHOWN = 3
+
+
+def warn_of_unknown(table, rows, features):
+    """Warn, once a model, of columns that have none of the categories of `fit`.
+
+    Unknown categories among others are the way of the world, above all where few rows
+    have been learnt; a column of nothing else is written in another way, or is another
+    column.
+    """
+    if len(rows) < FEWEST:
+        return
+    for j in np.flatnonzero(features.is_categorical).tolist():
+        codes = features.dictionaries[j].codes
+        is_known = rows[:, j] != UNKNOWN
+        if MISSING in codes:
+            is_known &= rows[:, j] != codes[MISSING]
+        if is_known.any():
+            continue
+        found, values = table.categories(j)
+        new = [values[place] for place in np.unique(found) if place >= 0]
+        new = [one for one in new if not is_missing(one)]
+        known = [one for one in codes if one is not MISSING]
+        if not known or not new:
+            continue
+        warn_once(
+            features,
+            j,
+            f"Column {table.name(j)} has nothing but categories that were not there at "
+            f"fit, in all {len(rows)} rows: {_some(new)}; known are {_some(known)}. "
+            "What asks for the column says nothing of such rows. Write them as they "
+            "were written at fit, case and blanks included.",
+        )
+
+
+def _some(values):
+    more = ", ..." if len(values) > SHOWN else ""
+    return ", ".join(map(repr, values[:SHOWN])) + more

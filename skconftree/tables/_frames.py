@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 from sklearn.utils import check_array
 
-from ._dates import DATES, is_date
+from ._columns import DATES, is_date
 
 CATEGORIES = (
     "A column of categories needs a category, enum or string dtype, or its place in "

@@ -10,15 +10,13 @@ from sklearn.utils import assert_all_finite, check_array
 
 from .._compat import check_feature_count, check_feature_names
 from ..utils import NO_DEFAULT, completed, refuse_damage
-from ..utils._finite import finiteness
-from ._features import MAX_CATEGORIES, Features, nominal_columns
-from ._few_rows import read_few
+from ..utils._arrays import finiteness
+from ._columns import warn_of_strays
+from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
-from ._records import Records, names_of
+from ._records import Records, names_of, read_few
+from ._row_hashes import Rows, read_plain
 from ._sparse import read_sparse
-from ._strays import warn_of_strays
-from ._table_rows import Rows, read_plain
-from ._unknown import warn_of_unknown
 
 FINITE, _, INFINITE = range(3)
 

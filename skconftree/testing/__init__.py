@@ -9,8 +9,7 @@ from ._bound import check_bound
 from ._criterion import check_criterion
 from ._detector import check_detector
 from ._pruning import check_pruning
-from ._stopping_rule import check_stopping_rule
-from ._strategy import check_strategy
+from ._strategies import check_stopping_rule, check_strategy
 
 __all__ = [
     "check_bound",

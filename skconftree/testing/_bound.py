@@ -12,9 +12,16 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BaseBound
 
-from ._parameters import check_nonsense, check_object, unchanged
-from ._require import going_well, refused, require, require_equal
-from ._tables import table
+from ._common import (
+    check_nonsense,
+    check_object,
+    going_well,
+    refused,
+    require,
+    require_equal,
+    table,
+    unchanged,
+)
 
 HOSTILE = (None, "", "x", -1, 0, 0.5, 1, 1e-300, 1e300, 10**400)
 HOSTILE += (float("nan"), float("inf"), -float("inf"), True, [], object())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._require import going_well, require
+from ._common import going_well, require
 
 N_TESTS = 50
 

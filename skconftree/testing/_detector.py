@@ -12,9 +12,15 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.drift import BaseDetector, DriftState
 
-from ._parameters import check_nonsense, check_object
-from ._require import going_well, require, require_equal
-from ._tables import errors_that_rise, turning
+from ._common import (
+    check_nonsense,
+    check_object,
+    errors_that_rise,
+    going_well,
+    require,
+    require_equal,
+    turning,
+)
 
 
 def check_detector(detector: BaseDetector | Any) -> None:

@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 
-from ._require import going_well, require
-from ._tables import with_wrong_labels
+from ._common import going_well, require, with_wrong_labels
 
 if TYPE_CHECKING:
     from ..tree import BasePruning

@@ -33,11 +33,10 @@ from skconftree.active.stream import StreamStrategy
 from skconftree.datasets import make_random_tree_stream, make_sea
 
 from ._bound import check_bound
+from ._common import require, require_equal
 from ._detector import check_detector
 from ._pruning import check_pruning
-from ._require import require, require_equal
-from ._stopping_rule import check_stopping_rule
-from ._strategy import check_strategy
+from ._strategies import check_stopping_rule, check_strategy
 
 TABLES = {
     "iris": load_iris,

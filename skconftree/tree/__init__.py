@@ -1,7 +1,7 @@
 """Confidence trees and the compiled machinery that grows them."""
 
 from ._classes import ConfidenceTreeClassifier
-from ._imitate import imitate
+from ._distill import imitate
 from ._row_index import RowIndex
 from .pruning._base import BasePruning
 from .pruning._c45 import C45Pruning
@@ -10,11 +10,10 @@ from .pruning._cost_complexity import CostComplexityPruning
 from .pruning._ec2 import EC2Pruning
 from .pruning._pessimistic import PessimisticPruning
 from .pruning._possibilistic import PossibilisticPruning
-from .reading._colors import class_colors
-from .reading._export import export_text
-from .reading._html import export_html
-from .reading._node_table import node_table
+from .reading._html import class_colors, export_html
+from .reading._records import node_table
 from .reading._rules import export_rules
+from .reading._text import export_text
 
 __all__ = [
     "BasePruning",

@@ -9,26 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 
 from .._compat import _safe_indexing
-from ..tables._learning import learn, read_call
+from ..tables._partial_fit import learn, read_call
 from ..utils._available import available_if
-from ..utils._learnt import learnt
+from ..utils._fitted import learnt
 from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
-from ._grown import GrownClassifier
-from ._growth import TreeGrowth, check_can_stream, check_stream, grow_on
-from ._limits import LeafLimits
-from ._model import NO_POOL, TreeModel
-from ._parameters import CONSTRAINTS, COUNTERPARTS
-from ._pool_places import check_places
-from ._prediction import TreePrediction
-from ._readable import ReadableTree
-from ._resolve import resolve_statement
+from ._base import GrownClassifier, ReadableTree
+from ._growth import TreeGrowth, check_can_stream, check_places, check_stream, grow_on
+from ._intervals import LeafLimits
+from ._model import NO_POOL, TreeModel, TreePrediction
+from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_statement
 
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
-    from ..drift._base import BaseDetector
-    from ..drift._local import LocalRepair
+    from ..drift._base import BaseDetector, LocalRepair
     from ..drift._river import RiverDetector
     from .pruning._base import BasePruning
 

@@ -1,23 +1,124 @@
 """What a tree has learnt: the model behind the estimator."""
 
+from __future__ import annotations
+
 import copy
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..criteria._criterion import CRITERIA
 from ..drift._registry import name_of_detector
+from ..tables._labels import Classes
+from ..tables._schema import Schema
 from ..tables._sparse import in_blocks
-from ..utils import canonical
+from ..utils import NO_DEFAULT, canonical, completed, refuse_damage
 from ..utils._lock import Lockable, learns, reads, share_lock
+from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
-from ._drifts import Drift
-from ._limits import count_rows
-from ._model_state import check_parts, read_parts
-from ._plan import Resolved
+from ._intervals import count_rows
+from ._parameters import Resolved, read_resolved
 from .nodes._apply import find_leaves
-from .nodes._plain import retold, write_nodes
-from .stream._feeding import learn_rows
-from .stream._make_grower import make_grower, start_grower
+from .nodes._derived import read_nodes, retold, write_nodes
+from .nodes._tree import Tree
+from .stream._make_grower import kind_of, make_grower, start_grower
+from .stream._state import learn_rows
+
+# -- The state of a tree's model, and whether what comes out of a file fits together ---
+
+
+PARTS = {
+    "schema": NO_DEFAULT,
+    "classes": NO_DEFAULT,
+    "resolved": NO_DEFAULT,
+    "tree": NO_DEFAULT,
+    "grower": NO_DEFAULT,
+    "waits": False,
+    "n_rows_before": NO_DEFAULT,
+    "honest_counts": None,
+    "fidelity": None,
+}
+
+
+def read_parts(state, owner, shared=None):
+    """Make the parts of a model from a state, each checked by itself."""
+    own = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
+    state = completed(state, own, "The state of a tree")
+    resolved = read_resolved(state["resolved"])
+    grower = state["grower"]
+    tree = read_nodes(Tree, state["tree"])
+    if grower is not None:
+        recipe = grower[0]
+        settings = recipe.get("settings")
+        drift = settings.get("drift") if isinstance(settings, dict) else None
+        grower = kind_of(drift).read(tree, *grower)
+    if shared is None:
+        shared = read_columns(state, owner)
+    return state | shared | {"tree": tree, "grower": grower, "resolved": resolved}
+
+
+def read_columns(state, owner):
+    """Make the schema and the classes of a model from its state."""
+    schema = Schema.of_state(state["schema"], owner)
+    return {"schema": schema, "classes": Classes(state["classes"])}
+
+
+def check_parts(parts, owner):
+    """Raise unless what a model has learnt fits together.
+
+    Compiled code indexes the arrays of a tree with classes, features and codes.
+    """
+    tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
+    bound = parts["resolved"].bound
+    sound = {
+        "tree_": tree.node_count > 0,
+        "classes_": len(parts["classes"]) == tree.n_classes,
+        "n_features_in_": _has_columns(parts["schema"], tree),
+        # splits have evidence if a bound has looked at them
+        "bound_": tree.keeps_evidence == (bound is not None),
+        "grower": _has_grower(parts),
+    }
+    refuse_damage(owner, sound)
+
+
+def _has_columns(schema, tree):
+    if schema.n_features != tree.n_features:
+        return False
+    features = schema.features
+    if features is None:
+        return not tree.is_nominal.any()
+    # nominal tests are of nominal columns, and thresholds of the others
+    split = tree.feature >= 0
+    nominal = features.is_categorical[tree.feature[split]]
+    return np.array_equal(nominal, tree.is_nominal[split])
+
+
+def _has_grower(parts):
+    if parts["grower"] is None:
+        return True
+    nominal = parts["schema"].is_categorical
+    nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
+    return parts["grower"].recipe.nominal == nominal
+
+
+# -- Where a growing tree has found a drift ----------------------------------------
+
+
+class Drift(NamedTuple):
+    """A drift that a growing tree has found.
+
+    `row` is how many rows it had learnt by then, `node` the one below which all was
+    replaced, 0 being the root, and `detector` the name of what has found it.
+    """
+
+    row: int
+    node: int
+    detector: str
+
+
+# -- What a tree has learnt: the model behind the estimator ------------------------
+
 
 NO_POOL = (
     "from_pool needs an X_pool, given to the first call of partial_fit, and a bound "
@@ -377,3 +478,91 @@ class TreeModel(Lockable):
             fidelity=parts["fidelity"],
             owner=owner if shared is None else None,
         )
+
+
+# -- What a tree says of rows, by the leaves that they reach -----------------------
+
+
+class TreePrediction:
+    """Mixin of an estimator with `tree_`, `_rows(X)`, and a model that knows leaves."""
+
+    def _best(self, rows):
+        return self._model.best(rows)
+
+    @reads
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Class probabilities in the leaf that each row reaches.
+
+        They are its class proportions; or, of a
+        :class:`~skconftree.ConfidenceTreeClassifier`, these drawn towards those of the
+        nodes above according to `shrinkage`, or what naive Bayes says, see
+        `leaf_prediction`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        rows = self._rows(X)
+        return self._model.proba(rows)
+
+    @reads
+    def apply(self, X: TableLike) -> Indices:
+        """Index of the leaf that each row reaches.
+
+        A row whose category did not occur at a node in training stays there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), intp
+        """
+        rows = self._rows(X)
+        return self._model.leaves(rows)
+
+    @reads
+    def get_depth(self) -> int:
+        """Return the depth of the deepest leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    @reads
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @reads
+    def decision_path(self, X: TableLike) -> Any:
+        """Nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        leaves = self.apply(X)
+        return self.tree_.path(leaves)

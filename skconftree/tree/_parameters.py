@@ -6,19 +6,32 @@ What one of them may be beside another is checked where they are resolved (`_res
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import NamedTuple
 
-from .._compat import HasMethods, Interval, RealNotInt, StrOptions
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._compat import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    RealNotInt,
+    StrOptions,
+)
+from ..bounds import TreeDefaults
 from ..bounds._base import BaseBound
+from ..bounds._registry import resolve_bound
 from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
-from ..tables._inputs import LARGEST, MOST, resolve_max_features
-from ..tables._weights import KINDS, NEGLIGIBLE
-from ._settings import FIRST_CUTS
-from .pruning._base import BasePruning
-from .pruning._registry import PRUNINGS
+from ..tables._growth_data import KINDS, LARGEST, MOST, NEGLIGIBLE, resolve_max_features
+from ..utils import NO_DEFAULT, completed
+from ._settings import FIRST_CUTS, GrowthSettings
+from .batch._grow import Lookahead, grow
+from .pruning._base import BasePruning, TrainingRows
+from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
@@ -297,3 +310,215 @@ RESOLVERS = BATCH_RESOLVERS + tuple(
     for name, parameter in PARAMETERS.items()
     for setting, resolve in parameter.stream_settings.items()
 )
+
+
+# -- From the parameters of an estimator to the settings of a growth ---------------
+
+
+INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
+
+
+def resolve_statement(bound, criterion, delta, caller):
+    """Resolve what decides a split, and what measures it."""
+    given = bound
+    bound = resolve_bound(bound, delta)
+    name = "entropy" if criterion == "log_loss" else criterion
+    if bound is None:
+        return bound, name or "gini"
+    if name is None:
+        return bound, bound.criteria[0]
+    if name not in bound.criteria:
+        raise InvalidParameterError(
+            f"The 'criterion' parameter of {caller} with bound={given!r} must be None "
+            f"or one of {list(bound.criteria)}. Got {criterion!r} instead."
+        )
+    return bound, name
+
+
+def tree_defaults(bound):
+    """What ``"auto"`` means with a bound, or with None."""
+    return TreeDefaults() if bound is None else bound.defaults
+
+
+def resolve_shrinkage(shrinkage, defaults):
+    """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above."""
+    return float(defaults.shrinkage if shrinkage == "auto" else shrinkage)
+
+
+def resolve_settings(
+    estimator,
+    bound,
+    criterion,
+    schema,
+    total=None,
+    relative=False,
+    *,
+    in_forest=False,
+    rate=1.0,
+):
+    """Resolve the parameters of a growth, which have been checked.
+
+    Bound and criterion are what `resolve_statement` gives. A growth from a table, whose
+    `total` weight is known, has no settings of growth row by row.
+    """
+    nominal, defaults = schema.features is not None, tree_defaults(bound)
+    growth = Growth(
+        bound,
+        schema.n_features,
+        nominal,
+        total,
+        relative,
+        defaults,
+        in_forest,
+        estimator.leaf_memory,
+        estimator.max_bytes is not None,
+        rate,
+    )
+    settings = {"criterion": criterion, "bound": bound}
+    resolvers = BATCH_RESOLVERS
+    if total is None:
+        resolvers = RESOLVERS
+        separate = bound is not None and not bound.counts_every_row
+        settings["inherited"] = INHERITED if separate else math.inf
+    for setting, name, resolve in resolvers:
+        settings[setting] = resolve(getattr(estimator, name), growth)
+    return GrowthSettings(**settings)
+
+
+def draw_seed(random_state, settings, n_features):
+    """Draw the seed of a growth row by row.
+
+    The state of a tree without randomness does not depend on one.
+    """
+    if settings.random_cuts or settings.max_features < n_features:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return 0
+
+
+# -- What the parameters of an estimator make of a growth --------------------------
+
+
+class Resolved(NamedTuple):
+    """What parameters of a tree that leave it open have come to be."""
+
+    bound: object
+    criterion: str
+    max_features: int
+    pruning: object = None
+    lookahead: int = 0
+    taken_back: int | None = None  # splits, by the pruning; None: not known
+
+
+def read_resolved(parts):
+    """Make `Resolved` from a state; StateError if it has unknown parts."""
+    defaults = {
+        **dict.fromkeys(Resolved._fields, NO_DEFAULT),
+        **Resolved._field_defaults,
+    }
+    return Resolved(**completed(parts, defaults, "The state of a tree"))
+
+
+class Grown(NamedTuple):
+    """A tree, and how many of its splits the pruning took back."""
+
+    tree: object
+    taken_back: int
+
+
+class Plan(NamedTuple):
+    """How a tree is grown from a table; the features `left_out` are not searched."""
+
+    settings: GrowthSettings
+    pruning: object
+    shrinkage: float
+    lookahead: Lookahead | None = None
+    left_out: np.ndarray | None = None
+
+    @property
+    def resolved(self):
+        """What its trees tell of their parameters."""
+        return Resolved(
+            self.settings.bound,
+            self.settings.criterion,
+            self.settings.max_features,
+            self.pruning,
+            0 if self.lookahead is None else self.lookahead.n_levels,
+        )
+
+    def grow(self, data, seed, rows, *, spends=False, team=None):
+        """Grow a tree from `GrowthData`, prune it, and shrink its leaves.
+
+        `rows` returns them for a pruning that needs them, see `TrainingRows`.
+        """
+        settings = self.settings
+        tree = grow(
+            data,
+            settings,
+            seed,
+            left_out=self.left_out,
+            spends=spends,
+            lookahead=self.lookahead,
+            team=team,
+        )
+        rows = TrainingRows(rows, settings.criterion, settings.bound)
+        pruned = prune(tree, self.pruning, rows)
+        taken_back = np.count_nonzero(tree.n_children) - np.count_nonzero(
+            pruned.n_children
+        )
+        pruned._shrunk_by(self.shrinkage)
+        return Grown(pruned, int(taken_back))
+
+
+# -- From the parameter `lookahead` to how a growth looks ahead --------------------
+
+
+FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one
+WIDTH = 3  # tests tried at a node
+LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
+
+
+def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
+    """Resolve how a tree looks ahead while it grows, and how it is pruned then.
+
+    `defaults` is what ``"auto"`` means with the bound; `total` is the weight of all
+    rows.
+    """
+    n_levels = tree.lookahead
+    if n_levels == "auto":
+        usual = PRUNINGS.get(defaults.pruning)
+        served = type(pruning) is usual and total <= LARGEST_TABLE
+        n_levels = defaults.lookahead if served else 0
+    if not n_levels:
+        return None, pruning
+    looking, cost = pruning, None
+    if tree.pruning == "auto":
+        looking = resolve_pruning("auto", defaults, looks_ahead=True)
+    if pruning is not None:
+        cost = looking.leaf_cost(n_rows)
+    wanted = _unmet_condition(cost, settings, schema)
+    if wanted is None:
+        another = partial(looking.leaf_cost, n_rows)
+        looks = Lookahead(cost, FIRST, int(n_levels), WIDTH, another_cost=another)
+        return looks, looking
+    if tree.lookahead == "auto":
+        return None, pruning
+    raise InvalidParameterError(
+        f"The 'lookahead' parameter of {type(tree).__name__} must be 'auto' or 0 "
+        f"unless {wanted}. Got {tree.lookahead!r} instead."
+    )
+
+
+def _unmet_condition(cost, settings, schema):
+    # What look-ahead needs and does not have, or None.
+    bound = settings.bound
+    if bound is None or not bound.judges_alone:
+        return "the bound judges each test by itself, as 'gtest' and 'chi2' do"
+    if cost is None:
+        return "the pruning is 'pessimistic'"
+    if settings.random_cuts:
+        return "splitter='best'"
+    if settings.max_features < schema.n_features:
+        return "max_features takes all features"
+    if settings.max_leaves < sys.maxsize:  # which is no limit
+        return "max_leaf_nodes=None"
+    return None

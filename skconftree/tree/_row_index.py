@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..utils._lock import Lockable
 from ..utils._types import Estimator, Indices, TableLike
-from ._indexed_table import IndexedTable, follows
+from ._growth import IndexedTable, follows
 from .nodes._row_index import NodeRanges
 
 LARGEST_KEY = 2**64  # keys are below it

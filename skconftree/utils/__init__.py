@@ -1,5 +1,6 @@
 """Helpers that know nothing of the other rooms."""
 
+from ._arrays import unchanged_on_error
 from ._codec import (
     NO_DEFAULT,
     VERSION,
@@ -24,7 +25,6 @@ from ._codec import (
 from ._files import replacing, temporary_name, write_text
 from ._lock import reads_argument
 from ._markup import escape
-from ._unchanged import unchanged_on_error
 from ._warnings import warn
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree.active import ActiveLearner, ConsoleOracle, LabelingSession
-from skconftree.active._choices import choices, keys_text, menu_entries
+from skconftree.active._strategy import choices, keys_text, menu_entries
 
 
 @pytest.mark.parametrize(

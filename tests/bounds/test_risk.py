@@ -14,7 +14,7 @@ from skconftree.bounds import (
     excess_risk_upper,
     risk_upper,
 )
-from skconftree.bounds._risk import excess_risk_of_leaves, risk_of_leaves
+from skconftree.bounds._limits import excess_risk_of_leaves, risk_of_leaves
 
 BINARY = st.tuples(st.integers(0, 60), st.integers(0, 60))
 DELTA = st.floats(0.01, 0.6)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from skconftree._cli import _checkpoint
+from skconftree._cli import _model_file
 
 KILLED = """
 import os, signal, sys
@@ -49,7 +49,7 @@ def same_model(tmp_path):
     def same_model(path, data):
         other = tmp_path / "other model"
         other.write_bytes(data)
-        models = [_checkpoint.load(one)[0] for one in (path, other)]
+        models = [_model_file.load(one)[0] for one in (path, other)]
         return pickle.dumps(models[0]) == pickle.dumps(models[1])
 
     return same_model

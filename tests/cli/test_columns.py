@@ -14,16 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _checkpoint, _columns, main
+from skconftree._cli import _columns, _model_file, main
 from skconftree._cli._columns import COMMA, DATE, POINT, Guess, guess, read_numbers
 from skconftree._cli._common import UserError
-from skconftree._cli._reading import (
+from skconftree._cli._readers import (
     Strays,
     check_categories,
     check_header,
     settle_columns,
 )
-from skconftree.tables import _features, _strays
+from skconftree.tables import _columns as tables_columns
+from skconftree.tables import _features
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -33,7 +34,7 @@ DAYS = ["2024-01-31", "2024-02-01T06:00", "2024-01-31 12:00:00.5", "1969-12-31"]
 
 def test_a_file_and_a_frame_are_judged_alike():
     """The command line imports no private name of `tables`, and has the limits too."""
-    assert _columns.MOST_STRAYS == _strays.MOST_STRAYS
+    assert _columns.MOST_STRAYS == tables_columns.MOST_STRAYS
     assert _columns.FEW_CATEGORIES == _features.FEW_CATEGORIES
 
 
@@ -198,7 +199,7 @@ def test_the_numbers_reach_the_tree(tmp_path, rows):
     argv = ["stream", str(write(tmp_path / "table.csv", strayed(rows)))]
     argv += ["--target", "kind", "--output", str(model)]
     assert main(argv) == 0
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     assert saved.is_categorical_ is None
     day = saved.tree_.threshold[saved.tree_.feature == 2]
     assert any(abs(day - 19875) < 5)  # the first of June, 2024
@@ -214,7 +215,7 @@ def test_strays_survive_a_stop(tmp_path, rows):
             more = ["--classes", "early,late", "--resume", "--output", str(model)]
             assert main([*argv, *more]) == 0
     assert once.read_bytes() == twice.read_bytes()
-    assert _checkpoint.load(once)[1]["strays"] == [
+    assert _model_file.load(once)[1]["strays"] == [
         [3, 2, ["unknown"]],
         [2, 1, ["2024-02-31"]],
     ]
@@ -230,7 +231,7 @@ def test_a_column_that_turns_into_words_ends_the_run(tmp_path, rows, capsys, siz
     assert main([*argv, "--output", str(model)]) == 1
     # 120 of 1,200 rows and 13 more, as the rows become more too
     assert "row 1334, column 'day': 'soon' is not a number" in capsys.readouterr().err
-    saved, progress = _checkpoint.load(model)
+    saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 1333
     assert [n for _, n, _ in progress["strays"]] == [133, 133]
 
@@ -267,7 +268,7 @@ def test_parquet_holds_dates_and_texts_that_are_numbers(tmp_path, rows, capsys):
     models.append(tmp_path / "csv")
     argv = ["stream", str(table), "--target", "kind", "--output", str(models[-1])]
     assert main(argv) == 0
-    saved = [pickle.dumps(_checkpoint.load(model)[0]) for model in models]
+    saved = [pickle.dumps(_model_file.load(model)[0]) for model in models]
     assert len(set(saved)) == 1
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _checkpoint, main
-from skconftree._cli._names import with_dates
+from skconftree._cli import _model_file, main
+from skconftree._cli._text import with_dates
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import (
     export_html,
@@ -141,7 +141,7 @@ def test_fit_shows_and_saves_dates(tmp_path, capsys):
     assert main([str(one) for one in command]) == 0
     out = capsys.readouterr().out
     texts = [out, page.read_text("utf-8"), shape.read_text("utf-8")]
-    texts.append(export_text(_checkpoint.load(model)[0]))
+    texts.append(export_text(_model_file.load(model)[0]))
     nodes = json.loads(told.read_text("utf-8"))["tree"]["nodes"]
     assert nodes[0]["test"] == "joined <= 2023-10-31"
     assert nodes[0]["threshold"] == 19_661.5
@@ -159,13 +159,13 @@ def test_a_stream_shows_dates_and_goes_on_with_older_files(
     assert main([str(one) for one in command]) == 0
     assert "joined <= 2023-1" in capsys.readouterr().out
     # A file of before: neither the tree nor the run says what dates are.
-    tree, facts = _checkpoint.load(model)
+    tree, facts = _model_file.load(model)
     assert facts["times"] == [1]
     del facts["times"]
     state = tree.__getstate__()
     assert state["_model"]["schema"].pop("dates") == ("day", "time", None)
     older = ConfidenceTreeClassifier()
     older.__setstate__(state)
-    _checkpoint.save(model, older, facts)
+    _model_file.save(model, older, facts)
     assert main([str(one) for one in [*command, "--resume"]]) == 0
     assert "joined <= 2023-1" in capsys.readouterr().out

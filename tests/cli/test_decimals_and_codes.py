@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _checkpoint, _common, main
+from skconftree._cli import _common, _model_file, main
 from skconftree._cli._columns import (
     COMMA,
     DATES,
@@ -26,8 +26,8 @@ from skconftree._cli._columns import (
     guess_columns,
     read_numbers,
 )
+from skconftree._cli._label import read_pool
 from skconftree._cli._options import make_parser
-from skconftree._cli._pool import read_pool
 
 FAST = ["--folds", "2", "--rivals", "none"]
 AMOUNTS = list(range(100, 3000, 20))
@@ -585,7 +585,7 @@ def test_numbers_with_another_sign_than_the_model_knows_are_noted(
 def test_a_sign_that_was_asked_for_is_kept_in_the_model(run, write, german, tmp_path):
     model = tmp_path / "m"
     fit(run, german, "--decimal", ".", "--output", model)
-    assert _checkpoint.load(model)[1]["--decimal"] == "."
+    assert _model_file.load(model)[1]["--decimal"] == "."
     result = run("predict", model, german)
     assert classes(result.out) == ANSWERS
     assert result.err == ""
@@ -605,13 +605,13 @@ def test_a_resumed_stream_reads_as_it_began(run, write, german, tmp_path, option
     assert any(
         "1000" in note for note in json.loads(report.read_text())["data"]["notes"]
     )
-    tree, facts = _checkpoint.load(model)
+    tree, facts = _model_file.load(model)
     assert facts["readings"] == ["decimal comma"]
     err = run(*argv, "--resume", *option, code=1).err
     assert f"its {option[0]} differ" in err
     # a file of before these options
     del facts["--decimal"], facts["--numeric"]
-    _checkpoint.save(model, tree, facts)
+    _model_file.save(model, tree, facts)
     with german.open("a") as file:
         file.write("2.980;high\n")
     assert "146 rows" in run(*argv, "--resume").out

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from skconftree._cli import _files, main
+from skconftree._cli._columns import own_columns
 from skconftree._cli._label import _beside
 from skconftree._cli._options import make_parser
-from skconftree._cli._own_columns import own_columns
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, pipes or signals")
 ROWS = [f"{i % 7}.5,{'pqr'[i % 3]},{int(i % 7 > 3)}" for i in range(60)]

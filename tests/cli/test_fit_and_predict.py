@@ -17,7 +17,7 @@ from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _options, _streams, main
+from skconftree._cli import _options, _readers, main
 from skconftree._cli._common import make_tree
 from skconftree._cli._completion import commands
 from skconftree._cli._options import make_parser
@@ -352,9 +352,9 @@ def test_files_of_standard_input_are_removed(monkeypatch, table, capsys):
     with table.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         told(capsys, "fit", "-", "--target", "kind", *FAST)
-    (path,) = _streams._spooled
+    (path,) = _readers._spooled
     assert Path(path).exists()
-    _streams._forget()
+    _readers._forget()
     assert not Path(path).exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
-from skconftree._cli._checkpoint import load
+from skconftree._cli._model_file import load
 
 
 @pytest.fixture

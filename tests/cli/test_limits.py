@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _csv_stream, _parquet_stream, _streams, main
+from skconftree._cli import _readers, main
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 FULL = Path("/dev/full")
@@ -58,7 +58,7 @@ def error_of(capsys, argv):
 def test_no_more_of_a_row_is_read_than_may_be(
     tmp_path, monkeypatch, capsys, command, text, where
 ):
-    monkeypatch.setattr(_csv_stream, "MOST_OF_ROW", 100_000)
+    monkeypatch.setattr(_readers, "MOST_OF_ROW", 100_000)
     path = tmp_path / "line.csv.gz"
     path.write_bytes(gzip.compress(text.format(4_000_000 * "7").encode()))
     tracemalloc.start()
@@ -74,12 +74,12 @@ def test_no_more_of_a_row_is_read_than_may_be(
 
 def test_many_long_rows_are_not_in_hand_at_once(table, monkeypatch):
     def read():
-        with _csv_stream.CsvStream(table, "kind") as stream:
+        with _readers.CsvStream(table, "kind") as stream:
             guesses = stream.look_ahead()
             return guesses, list(stream.pieces(100))
 
     guesses, whole = read()
-    monkeypatch.setattr(_csv_stream, "MOST_AT_ONCE", 60)
+    monkeypatch.setattr(_readers, "MOST_AT_ONCE", 60)
     assert read()[0] == guesses
     pieces = read()[1]
     assert [len(piece.X) for piece in whole] == [100, 20]
@@ -104,7 +104,7 @@ def test_a_text_that_rows_share_is_in_memory_once(tmp_path, kind):
     pa.set_memory_pool(pool)
     tracemalloc.start()
     try:
-        with _parquet_stream.ParquetStream(path, "kind") as stream:
+        with _readers.ParquetStream(path, "kind") as stream:
             assert stream.look_ahead()[0].reading is None
             stream.readings = [None]
             (piece,) = stream.pieces(n)
@@ -134,8 +134,8 @@ def test_wide_rows_of_parquet_are_decoded_a_few_at_a_time(tmp_path, monkeypatch)
     path = tmp_path / "wide.parquet"
     rows = {"size": [f"{i:01000}" for i in range(50)], "kind": ["cat", "dog"] * 25}
     pq.write_table(pa.table(rows), path, row_group_size=25)
-    monkeypatch.setattr(_parquet_stream, "MOST_AT_ONCE", 5000)
-    with _parquet_stream.ParquetStream(path, "kind") as stream:
+    monkeypatch.setattr(_readers, "MOST_AT_ONCE", 5000)
+    with _readers.ParquetStream(path, "kind") as stream:
         sizes = [len(batch) for batch in stream._batches_of(None)]
         assert sum(sizes) == 50
         assert max(sizes) < 10
@@ -159,7 +159,7 @@ def test_memory_that_is_not_there_is_said_in_a_line(table, monkeypatch, capsys):
     def fail(*args, **named):
         raise MemoryError("Unable to allocate 1 TiB")
 
-    monkeypatch.setattr(_csv_stream, "as_matrix", fail)
+    monkeypatch.setattr(_readers, "as_matrix", fail)
     error = error_of(capsys, ["fit", table, "--target", "kind"])
     assert error == "skconftree: error: out of memory: Unable to allocate 1 TiB"
 
@@ -251,7 +251,7 @@ def test_closed_standard_streams_are_named(table, monkeypatch, capsys):
         patch.setattr(sys, "stdout", None)
         assert main(["fit", str(table), "--target", "kind"]) == 1
     assert capsys.readouterr().err == "skconftree: error: standard output is closed\n"
-    monkeypatch.setattr(_streams, "_spooled", [])
+    monkeypatch.setattr(_readers, "_spooled", [])
     monkeypatch.setattr(sys, "stdin", None)
     error = error_of(capsys, ["fit", "-", "--target", "kind"])
     assert "cannot read standard input: it is closed" in error

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from skconftree._cli import main
-from skconftree._cli._columns import DATES
-from skconftree._cli._notes import renames
+from skconftree._cli._columns import DATES, renames
 
 FAST = ["--folds", "2", "--rivals", "none"]
 N_ROWS = 120

@@ -19,10 +19,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skconftree._cli import _checkpoint, main
-from skconftree._cli._checkpoint import ModelFile
+from skconftree._cli import _model_file, main
 from skconftree._cli._common import UserError
-from skconftree._cli._names import with_columns
+from skconftree._cli._model_file import ModelFile
+from skconftree._cli._text import with_columns
 from skconftree.bounds._registry import BOUNDS
 from skconftree.tree import export_text
 
@@ -96,7 +96,7 @@ def test_permissions_stay(table, folder, mode):
 HOLD = """
 import sys, time
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli._checkpoint import ModelFile
+from skconftree._cli._model_file import ModelFile
 with ModelFile(sys.argv[1]) as file:
     file.save(ConfidenceTreeClassifier().fit([[0], [1]], [0, 1]), {"rows": 0})
     print("held", flush=True)
@@ -201,7 +201,7 @@ def rewritten(path, change, members=None):
     state = json.loads(members["state"].tobytes())
     change(state, members)
     members["state"] = np.frombuffer(json.dumps(state).encode(), dtype=np.uint8)
-    members["sha256"] = np.array(_checkpoint._checksum(members))
+    members["sha256"] = np.array(_model_file._checksum(members))
     with open(path, "wb") as file:
         np.savez(file, **members)
 
@@ -295,7 +295,7 @@ def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, caps
     def reading(*args):
         raise AssertionError("read")
 
-    monkeypatch.setattr(_checkpoint, "from_json", reading)
+    monkeypatch.setattr(_model_file, "from_json", reading)
     for place in (whole.index(b'"format"'), len(whole) // 2):
         damaged = bytearray(whole)
         damaged[place] ^= 1
@@ -373,7 +373,7 @@ def test_a_damaged_file_is_refused_or_sound(table, folder, capsys, part):
 
             rewritten(model, change, members_before)
         try:
-            found, _ = _checkpoint.load(model)
+            found, _ = _model_file.load(model)
         except UserError:
             outcomes["refused", seed % 3] += 1
             continue

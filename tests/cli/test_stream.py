@@ -21,7 +21,7 @@ import pytest
 from reference.registries import MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _checkpoint, _stream, main
+from skconftree._cli import _model_file, _stream, main
 from skconftree.evaluation import iter_prequential
 
 pytestmark = [
@@ -105,7 +105,7 @@ def test_the_pass_is_prequential(table, rows, tmp_path, capsys):
     assert f"{want.n_leaves} leaves" in out
     assert err == ""
 
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     np.testing.assert_array_equal(saved.predict_proba(X), tree.predict_proba(X))
     assert saved.feature_names_in_.tolist() == ["weight", "height"]
 
@@ -131,11 +131,11 @@ def test_a_killed_run_goes_on(table, tmp_path, left_alone, killed_at):
     killed_at(1, "before", again)
     assert not model.exists()
     killed_at(1, "after", again)
-    _, progress = _checkpoint.load(model)
+    _, progress = _model_file.load(model)
     assert progress["rows"] == 500
     # While the second checkpoint is being written, the first one is there.
     killed_at(1, "before", again)
-    assert _checkpoint.load(model)[1]["rows"] == 500
+    assert _model_file.load(model)[1]["rows"] == 500
     assert main(again) == 0
     assert model.read_bytes() == left_alone
     assert main(again) == 0  # nothing is left to do
@@ -162,7 +162,7 @@ def test_an_interrupted_run_saves_and_goes_on(
     assert signal.getsignal(number) is before
     assert f"stopped by {name} after row 800, saved in" in capsys.readouterr().err
     monkeypatch.undo()
-    _, progress = _checkpoint.load(model)
+    _, progress = _model_file.load(model)
     assert progress["rows"] == 800
     assert main(command(table, model, "--resume")) == 0
     assert model.read_bytes() == left_alone
@@ -188,7 +188,7 @@ def test_a_bad_row_ends_the_run_at_the_row_before(
     err = capsys.readouterr().err
     assert words in err
     assert f"(the 1,229 rows before are learnt, saved in {model})" in err
-    saved, progress = _checkpoint.load(model)
+    saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 1229
     # The model is usable, and the run goes on when the row has been mended.
     X, y = rows
@@ -215,7 +215,7 @@ def test_a_bad_row_among_those_looked_at_first(table, tmp_path, capsys, line):
             assert "learnt" not in err
             assert not model.exists()
         else:
-            assert _checkpoint.load(model)[1]["rows"] == 729
+            assert _model_file.load(model)[1]["rows"] == 729
 
 
 def test_a_stream_may_grow(tmp_path, rows, left_alone):
@@ -264,7 +264,7 @@ def test_whole_numbers_are_one_label_however_written(tmp_path, capsys):
         assert main(["stream", str(table), "--target", "kind", *more,
                      "--output", str(model), "--pos-label", "1.0"]) == 0  # fmt: skip
         assert "F1 of 1: " in capsys.readouterr().out
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     assert saved.classes_.tolist() == [0, 1]
 
 
@@ -272,7 +272,7 @@ def test_other_parameters_reach_the_tree(table, tmp_path):
     model = tmp_path / "model"
     more = ["--set", "max_depth=1", "--set", "splitter=best"]
     assert main(command(table, model, *more)) == 0
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     assert saved.max_depth == 1
     assert saved.splitter == "best"
     assert saved.get_n_leaves() <= 2
@@ -344,7 +344,7 @@ def sealed(**facts):
     members = {"head": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
     members["state"] = np.frombuffer(b"3", dtype=np.uint8)
     file = io.BytesIO()
-    np.savez(file, **members, sha256=np.array(_checkpoint._checksum(members)))
+    np.savez(file, **members, sha256=np.array(_model_file._checksum(members)))
     return file.getvalue()
 
 
@@ -359,7 +359,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
             "is not a model that",
         ),
         (sealed(format=99), "has format 99"),
-        (sealed(format=_checkpoint.FORMAT), "is damaged: KeyError('labels')"),
+        (sealed(format=_model_file.FORMAT), "is damaged: KeyError('labels')"),
         (sealed(), "is not a model that"),
     ]:
         model.write_bytes(content)
@@ -475,7 +475,7 @@ def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
         parquet(table, rows, height=height)
         assert main(command(table, model)) == 1
         assert words in capsys.readouterr().err
-        assert _checkpoint.load(model)[1]["rows"] == 729
+        assert _model_file.load(model)[1]["rows"] == 729
         parquet(table, rows)
         assert main(command(table, model, "--resume")) == 0
         assert same_model(model, left_alone)
@@ -516,6 +516,6 @@ def test_a_real_stream_survives_kills(tmp_path, killed_at, name):
     argv += ["--checkpoint-every", "7000", "--output", str(killed)]
     for saving, when in [(2, "before"), (1, "after"), (2, "after")]:
         killed_at(saving, when, argv)
-    assert _checkpoint.load(killed)[1]["rows"] == 28000
+    assert _model_file.load(killed)[1]["rows"] == 28000
     assert main(argv) == 0
     assert killed.read_bytes() == once.read_bytes()

@@ -9,9 +9,8 @@ from cli.test_report import Checked
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
+from skconftree._cli._report import conditions, stream_headline
 from skconftree._cli._report_figures import accuracy
-from skconftree._cli._report_parts import conditions
-from skconftree._cli._stream_report import headline
 from skconftree.evaluation import PrequentialEvaluator
 from skconftree.tree import node_table
 
@@ -118,13 +117,13 @@ def test_sentences_of_none_and_of_many_drifts():
         "precision": [0.7, float("nan")],
     }
     nodes = node_table(run.estimator)
-    told = " ".join(headline(run.report(), classes, None, nodes))
+    told = " ".join(stream_headline(run.report(), classes, None, nodes))
     assert "drift" not in told
     assert "Finds 0 % of the 'yes', as it never says so." in told
-    assert "No drifts were found." in headline(run.report(), classes, [], nodes)
+    assert "No drifts were found." in stream_headline(run.report(), classes, [], nodes)
     many = [(1200, 0), (3000, 4)]
     want = "2 drifts were found, the last after row 3,000."
-    assert want in headline(run.report(), classes, many, nodes)
+    assert want in stream_headline(run.report(), classes, many, nodes)
 
 
 def test_rules_say_all_that_a_path_does():

@@ -14,8 +14,8 @@ import pytest
 from reference.effort import cases
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _checkpoint, main
-from skconftree._cli._reading import MOST_CATEGORIES
+from skconftree._cli import _model_file, main
+from skconftree._cli._readers import MOST_CATEGORIES
 from skconftree.tables._features import MAX_CATEGORIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -87,7 +87,7 @@ def test_the_tree_is_the_one_that_partial_fit_grows(table, rows, tmp_path, capsy
     assert found["data"]["nominal"] == ["fur"]
     assert found["figures"]["accuracy"] == right.mean() > 0.85
     assert found["figures"]["n_leaves"] == tree.get_n_leaves() > 2
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     order = dict.fromkeys(row[0] for row in rows)
     assert saved.categories_ == tree.categories_ == [list(order), None, None]
     assert saved.categories_[0][-1] == "curly"
@@ -131,7 +131,7 @@ def test_the_columns_of_a_resumed_run_are_those_it_began_with(tmp_path, rows, ca
     err = capsys.readouterr().err
     assert "row 121, column 'mark': 'tiny' is not a number, nor are 100 values" in err
     assert "start afresh with --nominal mark" in err
-    saved, progress = _checkpoint.load(model)
+    saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 120
     assert saved.categories_[1] is None
 
@@ -141,7 +141,7 @@ def test_numbers_may_be_categories(table, tmp_path, capsys):
     more = ["--nominal", "age, mark"]
     assert main(command(table, model, *more)) == 0
     assert "nominal columns: 3" in capsys.readouterr().out
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     assert sorted(saved.categories_[2]) == ["1", "2", "3", "4"]
     assert {None, "1.5", "3.0"} == set(saved.categories_[1])
     assert main(command(table, model, "--resume", *more)) == 0
@@ -153,7 +153,7 @@ def test_a_column_without_values_is_numeric(tmp_path, rows):
     table, model = tmp_path / "table.csv", tmp_path / "model"
     write(table, [(fur, kind, None, age) for fur, kind, _, age in rows])
     assert main(command(table, model)) == 0
-    assert _checkpoint.load(model)[0].categories_[1] is None
+    assert _model_file.load(model)[0].categories_[1] is None
 
 
 def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, capsys):
@@ -166,7 +166,7 @@ def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, cap
     for size in ("1000", "9999"):
         assert main(command(table, model, "--chunk-size", size)) == 1
         assert words in capsys.readouterr().err
-        saved, progress = _checkpoint.load(model)
+        saved, progress = _model_file.load(model)
         assert progress["rows"] == saved.n_rows_seen_ == MOST_CATEGORIES
         model.unlink()
     few = [(f"name {place // 2}", *row[1:]) for place, row in enumerate(many * 2)]
@@ -212,7 +212,7 @@ def test_parquet_holds_categories_and_empty_columns_too(tmp_path, rows):
     empty = pa.nulls(N_ROWS)
     parquet(table, rows, fur=fur, empty=empty)
     assert main(command(table, model, "--nominal", "age")) == 0
-    saved, _ = _checkpoint.load(model)
+    saved, _ = _model_file.load(model)
     assert set(saved.categories_[0]) == {"smooth", "rough", "none", None, "curly"}
     assert saved.categories_[1] is None
     assert sorted(saved.categories_[2]) == ["1", "2", "3", "4"]

@@ -15,8 +15,8 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tables._labels import Classes
 from skconftree.tables._schema import Schema
-from skconftree.tree.nodes._plain import write_nodes
-from skconftree.tree.nodes._tree_state import ARRAYS, NODE_DTYPE
+from skconftree.tree.nodes._derived import write_nodes
+from skconftree.tree.nodes._state import ARRAYS, NODE_DTYPE
 
 STREAM = make_stream(
     seed=6, n_rows=420, n_classes=3, kinds=["continuous", "ties", "one_hot"], signal=1.5

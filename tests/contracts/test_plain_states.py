@@ -25,7 +25,7 @@ from skconftree.active import (
     StreamActiveLearner,
 )
 from skconftree.active._registry import STRATEGIES
-from skconftree.active.stream._registry import STREAM_STRATEGIES
+from skconftree.active.stream._strategies import STREAM_STRATEGIES
 from skconftree.bounds import BaseBound
 from skconftree.drift import DDM, BaseDetector, LocalRepair
 from skconftree.drift._registry import DETECTORS

@@ -27,7 +27,7 @@ from skconftree.active import (
     WeightedSampling,
 )
 from skconftree.active._registry import STRATEGIES
-from skconftree.active.stream._registry import STREAM_STRATEGIES
+from skconftree.active.stream._strategies import STREAM_STRATEGIES
 from skconftree.testing import (
     check_bound,
     check_criterion,
@@ -36,7 +36,7 @@ from skconftree.testing import (
     check_stopping_rule,
     check_strategy,
 )
-from skconftree.testing._tables import table
+from skconftree.testing._common import table
 
 
 @pytest.mark.parametrize("name", BOUNDS)

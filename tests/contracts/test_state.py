@@ -24,9 +24,9 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
-from skconftree.tree.nodes._plain import write_nodes
-from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE
-from skconftree.tree.stream._recipe import Recipe, read_recipe
+from skconftree.tree.nodes._derived import write_nodes
+from skconftree.tree.nodes._state import ARRAYS, BRANCHING_DTYPE
+from skconftree.tree.stream._state import Recipe, read_recipe
 
 STREAM = make_stream(
     seed=6,

@@ -15,10 +15,10 @@ BEGINNING = """
     import _thread, os, signal, sys, time
     import numpy as np
     from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-    from skconftree.tree import _team
+    from skconftree.tree import _growth
     from skconftree.tree.batch import _grow
     from skconftree.utils._team import Team
-    _team.WORTH_A_TEAM = _team.WORTH_WITH_LOOKAHEAD = 1
+    _growth.WORTH_A_TEAM = _growth.WORTH_WITH_LOOKAHEAD = 1
     _grow.WORTH_SHARING = _grow.WORTH_SETTING_ASIDE = 1
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))

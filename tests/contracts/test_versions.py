@@ -18,7 +18,7 @@ from skconftree.active import FixedUncertainty, LeafRiskSampling, RiskBelow
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM, LocalRepair
 from skconftree.tree import PessimisticPruning
-from skconftree.tree.stream._grower_state import GrowerState, read_state
+from skconftree.tree.stream._state import GrowerState, read_state
 from skconftree.utils import VERSION
 
 PARAMETERS = [

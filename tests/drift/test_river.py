@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree._cli._checkpoint import _write
+from skconftree._cli._model_file import _write
 from skconftree.active import Split, StreamActiveLearner
 from skconftree.drift import DDM
 from skconftree.evaluation import PrequentialEvaluator

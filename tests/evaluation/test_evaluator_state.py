@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier, NCMTreeClassifier, OASISClassifier
 from skconftree.evaluation import PrequentialEvaluator
-from skconftree.evaluation._tally import Baselines, Tally
+from skconftree.evaluation._metrics import Baselines, Tally
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))

@@ -11,8 +11,8 @@ from skconftree.tree.nodes._tree import Tree
 from sklearn.base import BaseEstimator
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree.nodes._plain import read_nodes
-from skconftree.tree.stream._grower_state import GrowerState
+from skconftree.tree.nodes._derived import read_nodes
+from skconftree.tree.stream._state import GrowerState
 
 from .leaf_damage import damaged_leaves, draw_field
 

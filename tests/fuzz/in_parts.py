@@ -14,8 +14,9 @@ from reference.large_tables import make_table
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _parquet, _table
-from skconftree.tree import _team
+from skconftree.large import _fit as large_fit
+from skconftree.large import _parquet
+from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
 from .findings import require
@@ -38,11 +39,11 @@ def fit_in_parts(sequence):
     whole, alone = clone(model), clone(model).set_params(n_jobs=None)
     with ExitStack() as stack:
         for module, name, values in (
-            (_team, "WORTH_A_TEAM", [1, 1000]),
-            (_team, "WORTH_WITH_LOOKAHEAD", [1, 1000]),
+            (_growth, "WORTH_A_TEAM", [1, 1000]),
+            (_growth, "WORTH_WITH_LOOKAHEAD", [1, 1000]),
             (_grow, "WORTH_SHARING", [1, 500]),
             (_grow, "WORTH_SETTING_ASIDE", [1, 100]),
-            (_table, "CELLS_AT_ONCE", [1, 3, 128]),
+            (large_fit, "CELLS_AT_ONCE", [1, 3, 128]),
             (_parquet, "BATCH", [37, 1000]),
         ):
             stack.enter_context(mock.patch.object(module, name, draw.one(values)))

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from sklearn.base import clone
 
-from skconftree.tree import _team
+from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
 from . import invariants
@@ -30,7 +30,7 @@ SUBJECTS = {
 MOST_CALLS = 6
 # Sizes from which on threads share a tree, made so small that they share any.
 WORTH = {
-    _team: ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"),
+    _growth: ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"),
     _grow: ("WORTH_SHARING", "WORTH_SETTING_ASIDE"),
 }
 PATIENCE = 10.0  # seconds, within which a thread that has ended is gone

@@ -3,7 +3,7 @@
 import numpy as np
 from reference.leaf_state import NOMINAL, read_leaves
 
-from skconftree.tree.stream._grower_state import GrowerState
+from skconftree.tree.stream._state import GrowerState
 
 from .findings import require
 

@@ -23,7 +23,7 @@ from skconftree.active import (
     WeightedSampling,
 )
 from skconftree.active._registry import STRATEGIES
-from skconftree.active.stream._registry import STREAM_STRATEGIES
+from skconftree.active.stream._strategies import STREAM_STRATEGIES
 
 from . import invariants
 from .findings import require

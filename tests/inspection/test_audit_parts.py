@@ -12,9 +12,15 @@ from reference.effort import examples
 from scipy import stats
 
 from skconftree.bounds import fisher_pvalue, log_evalue
-from skconftree.inspection._audit import _most_evidence
-from skconftree.inspection._audit_levels import countable, holm, top_down
-from skconftree.inspection._audit_tests import drawn_pvalue, least_pvalue, pvalue_of
+from skconftree.inspection._audit import (
+    _most_evidence,
+    countable,
+    drawn_pvalue,
+    holm,
+    least_pvalue,
+    pvalue_of,
+    top_down,
+)
 
 
 def fillings(total, room):

@@ -14,8 +14,14 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
-from skconftree.inspection._tree_layout import arrange, readable_depth, width_of
-from skconftree.inspection._tree_words import cut, width_in, wrapped
+from skconftree.inspection._tree_layout import (
+    arrange,
+    cut,
+    readable_depth,
+    width_in,
+    width_of,
+    wrapped,
+)
 from skconftree.tree import export_html, node_table
 from skconftree.utils import escape
 

@@ -14,7 +14,17 @@ from reference.effort import cases
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _dask, _dask_engine, _data, _engine, _nodes
+from skconftree.large import (
+    _dask,
+    _data,
+    _engine,
+)
+from skconftree.large import (
+    _dask as large_dask,
+)
+from skconftree.large import (
+    _data as large_data,
+)
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -173,8 +183,8 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch, model):
     frame = make_frame()
     monkeypatch.setattr(_data, "MOST_GATHERED", 500)
     monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
-    monkeypatch.setattr(_dask_engine, "JOINED", 2)
-    monkeypatch.setattr(_dask_engine, "GROWING", 1)  # so that some wait for others
+    monkeypatch.setattr(large_dask, "JOINED", 2)
+    monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
     threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
@@ -229,8 +239,8 @@ def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
         raise AssertionError("a tree is grown here")
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
-    monkeypatch.setattr(_nodes.GrowFromRows, "__call__", refuse)  # in this process
-    monkeypatch.setattr(_dask_engine, "GROWING", 1)  # so that some wait for others
+    monkeypatch.setattr(large_data.GrowFromRows, "__call__", refuse)  # in this process
+    monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
     parts = dd.from_pandas(frame, npartitions=5).persist()
     found = large.fit(clone(model), parts, target="y")
     assert pickle.dumps(found) == pickle.dumps(expected)
@@ -247,8 +257,8 @@ def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
         raise MemoryError("there is no room for this tree")
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
-    monkeypatch.setattr(_dask_engine, "GROWING", 1)
-    monkeypatch.setattr(_dask_engine, "_grow", fail)
+    monkeypatch.setattr(large_dask, "GROWING", 1)
+    monkeypatch.setattr(large_dask, "_grow", fail)
     parts = dd.from_pandas(frame, npartitions=5).persist()
     with pytest.raises(MemoryError, match="no room for this tree"):
         large.fit(model, parts, target="y")
@@ -272,18 +282,18 @@ class DyingClient:
     [("closed", "connection to the Dask"), ("running", "no worker")],
 )
 def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
-    monkeypatch.setattr(_dask_engine, "PATIENCE", 0.001)
-    monkeypatch.setattr(_dask_engine, "MOST_SECONDS_ALONE", 0.01)
-    engine = _dask_engine.DaskEngine.__new__(_dask_engine.DaskEngine)
+    monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
+    monkeypatch.setattr(large_dask, "MOST_SECONDS_ALONE", 0.01)
+    engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._room = DyingClient(status, 0), Semaphore(0)
     with pytest.raises(RuntimeError, match=words):
         engine.grow(None, [], None, None)
 
 
 def test_a_tree_waits_for_busy_workers(monkeypatch):
-    monkeypatch.setattr(_dask_engine, "PATIENCE", 0.001)
-    monkeypatch.setattr(_dask_engine, "MOST_SECONDS_ALONE", 0.0)
-    engine = _dask_engine.DaskEngine.__new__(_dask_engine.DaskEngine)
+    monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
+    monkeypatch.setattr(large_dask, "MOST_SECONDS_ALONE", 0.0)
+    engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._room = DyingClient("running", 1), Semaphore(0)
     Timer(0.1, engine._room.release).start()
     engine._wait_for_room()
@@ -294,7 +304,7 @@ def test_a_tree_waits_for_busy_workers(monkeypatch):
 @pytest.mark.parametrize("step", ["divide", "grow", "grown"])
 def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
     frame, killed = make_frame(40_000), []
-    method = getattr(_dask_engine.DaskEngine, step)
+    method = getattr(large_dask.DaskEngine, step)
 
     def kill_and_go_on(self, *given):
         if not killed:
@@ -303,7 +313,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
         return method(self, *given)
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
-    monkeypatch.setattr(_dask_engine.DaskEngine, step, kill_and_go_on)
+    monkeypatch.setattr(large_dask.DaskEngine, step, kill_and_go_on)
     parts = dd.from_pandas(frame, npartitions=4).persist()
     found = large.fit(clone(MODELS[0]), parts, target="y")
     assert killed

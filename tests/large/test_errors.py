@@ -132,14 +132,14 @@ def test_values_and_labels_that_are_invalid(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read(path, monkeypatch):
-    from skconftree.large import _table
+    from skconftree.large import _fit
 
     def encode(self, *given):
         pq.write_table(table().slice(0, 500), path)
         return kept(self, *given)
 
-    kept = _table.PartedTable.encode
-    monkeypatch.setattr(_table.PartedTable, "encode", encode)
+    kept = _fit.PartedTable.encode
+    monkeypatch.setattr(_fit.PartedTable, "encode", encode)
     refuses(fitted(), path, "has changed while it was read", RuntimeError)
 
 

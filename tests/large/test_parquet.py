@@ -17,8 +17,8 @@ from skconftree.utils._team import Team
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
-from skconftree.large import _parquet, _table
-from skconftree.tree import _team
+from skconftree.large import _fit, _parquet
+from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
 
@@ -45,7 +45,7 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
         pq.write_table(part, folder / f"{place}.parquet", row_group_size=77)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_parquet, "BATCH", data.draw(st.sampled_from([40, 1000])))
-        patch.setattr(_table, "CELLS_AT_ONCE", data.draw(st.sampled_from([1, 3, 128])))
+        patch.setattr(_fit, "CELLS_AT_ONCE", data.draw(st.sampled_from([1, 3, 128])))
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
@@ -53,7 +53,7 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
 
 @pytest.mark.parametrize("class_weight", [None, {"b": 0.0}])
 def test_threads_read_several_row_groups(tmp_path, monkeypatch, class_weight):
-    monkeypatch.setattr(_team, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     batches, readers = _parquet.ParquetParts._batches, set()
 
     def slow(self, place, columns, groups=None):
@@ -87,7 +87,7 @@ def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabyte
     table = pa.table({f"c{j}": X[j] for j in range(n_columns)})
     table = table.append_column("label", [np.arange(n_rows) % 2])
     pq.write_table(table, tmp_path / "rows.parquet")
-    monkeypatch.setattr(_table, "CELLS_AT_ONCE", 20)
+    monkeypatch.setattr(_fit, "CELLS_AT_ONCE", 20)
     tree = ConfidenceTreeClassifier(max_bins=255)
     tracemalloc.start()
     try:
@@ -100,7 +100,7 @@ def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabyte
 
 
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(_team, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
     monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
     ran = []
@@ -110,7 +110,7 @@ def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
             ran.append(n_parts)
             super().run(do, n_parts)
 
-    monkeypatch.setattr(_team, "Team", CountingTeam)
+    monkeypatch.setattr(_growth, "Team", CountingTeam)
     table = make_table(5)
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path, row_group_size=100)

@@ -17,7 +17,7 @@ from skconftree.large._coded_part import CodedPart
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _data, _table
+from skconftree.large import _data, _fit
 from skconftree.large._engine import LocalEngine
 
 GATHERED = 16_384  # the fewest: of more rows no builder sorts the codes
@@ -57,7 +57,7 @@ def fit_in_parts(
     pq.write_table(table, path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_data, "MOST_GATHERED", gathered)
-        patch.setattr(_table, "LocalEngine", Divided)
+        patch.setattr(_fit, "LocalEngine", Divided)
         patch.setattr(Divided, "n_parts", n_parts)
         patch.setattr(Divided, "seed", seed)
         patch.setattr(Divided, "rounds", rounds)

@@ -11,7 +11,7 @@ from reference.effort import crossed
 from reference.large_tables import make_table
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.tree import _team
+from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
 SECONDS = 60  # a fit takes a few hundredths of one
@@ -75,7 +75,7 @@ def numbers(seed):
 def test_trees_of_threads_in_every_engine(
     fit, max_features, bound, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_team, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
     monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
     table = numbers(3)

@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from skconftree import OASISClassifier
-from skconftree.tables._missing_labels import split_labels
+from skconftree.tables._labels import split_labels
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = (X[:, 0] > 0).astype(int)

@@ -6,10 +6,10 @@ all rows labelled, all weights 1. This is as much as a second way to keep rows t
 
 from skconftree.tables._encoded_table cimport EncodedTable
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.batch._table_source cimport RowSource
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport Scan
-from skconftree.tree.split._source cimport ValueCounts, drawn_between
+from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._memory cimport Arena

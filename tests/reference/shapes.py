@@ -3,7 +3,7 @@
 import numpy as np
 from skconftree.tree.nodes._node_table import NodeTable
 
-from skconftree.tree.nodes._node_state import STATE_VERSION
+from skconftree.tree.nodes._state import STATE_VERSION
 
 
 def node_table_of(parent, counts, shrinkage=0.0):

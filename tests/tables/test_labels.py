@@ -27,7 +27,7 @@ from skconftree.active import (
     StreamActiveLearner,
 )
 from skconftree.evaluation import PrequentialEvaluator, prequential_score
-from skconftree.tables._label_values import class_indices
+from skconftree.tables._labels import class_indices
 
 FIRST, SECOND = 2**53, 2**53 + 1
 LARGE = 2**63

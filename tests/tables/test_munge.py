@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 
-from skconftree.tables._munge import _neighbours, _places, can_make_up, make_up
 from skconftree.tables._schema import Schema
+from skconftree.tree._distill import _neighbours, _places, can_make_up, make_up
 
 
 def table(rng, n, missing):

@@ -7,8 +7,14 @@ from skconftree.tree.stream._grower import Grower
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
-from skconftree.tree.nodes._node_state import EVIDENCE_DTYPE, LEAF, STATE_VERSION
-from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._state import (
+    ARRAYS,
+    BRANCHING_DTYPE,
+    EVIDENCE_DTYPE,
+    LEAF,
+    NODE_DTYPE,
+    STATE_VERSION,
+)
 
 DEPTH = 300_000
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.effort import cases
 from reference.samples import grow_sample
-from skconftree.tables._row_codes import RowCodes
+from skconftree.tables._encoded_table import RowCodes
 from skconftree.tree._settings import GrowthSettings
 
 from skconftree import ConfidenceForestClassifier

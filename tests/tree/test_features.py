@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import export_text
-from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
 TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some tests send missing values")
 OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")

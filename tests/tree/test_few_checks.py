@@ -17,10 +17,9 @@ from skconftree._compat import (
     StrOptions,
     validate_parameters,
 )
-from skconftree.tables._label_values import check_labels, encode_labels
-from skconftree.tables._labels import Classes
+from skconftree.tables._labels import Classes, check_labels, encode_labels
 from skconftree.tree import BasePruning
-from skconftree.tree._training import TableRequest, read_training
+from skconftree.tree._growth import TableRequest, read_training
 
 ROWS = np.array([[0.5, 1.0], [1.5, -1.0], [2.5, 0.0], [3.5, 4.0]])
 

@@ -17,7 +17,7 @@ from reference.effort import crossed, examples
 from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
-from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
+from skconftree.tree.pruning._pruning import PessimisticCost
 from sklearn.datasets import (
     load_digits,
     load_iris,
@@ -27,13 +27,8 @@ from sklearn.datasets import (
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
-from skconftree.tree import (
-    PessimisticPruning,
-    _lookahead,
-    export_text,
-    node_table,
-)
-from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
+from skconftree.tree import PessimisticPruning, _parameters, export_text, node_table
+from skconftree.tree.nodes._state import COSTS_DTYPE, NODE_ARRAYS
 
 
 def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=None):
@@ -42,9 +37,9 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
     bound, expected = settings_of(case, criterion, problem["K"])
     make = functools.partial(
         LookaheadGrower,
-        first=_lookahead.FIRST,
+        first=_parameters.FIRST,
         levels=levels,
-        width=_lookahead.WIDTH,
+        width=_parameters.WIDTH,
         confidence=confidence,
         keep_below=PessimisticPruning().keep_below if bound.counts_luck else 0.0,
     )
@@ -312,7 +307,7 @@ def test_the_root_is_the_greedy_one():
             ConfidenceTreeClassifier(lookahead=levels, pruning=PessimisticPruning(0.01))
             for levels in (0, 4, 4)
         )
-        with patch.object(_lookahead, "FIRST", 0):
+        with patch.object(_parameters, "FIRST", 0):
             everywhere.fit(X, y)
         greedy.fit(X, y)
         assert first_test(ahead.fit(X, y)) == first_test(greedy)
@@ -522,7 +517,7 @@ def test_sparse_tables_are_looked_ahead_in():
 
 
 def test_auto_is_none_for_large_tables_by_their_weight(monkeypatch):
-    monkeypatch.setattr(_lookahead, "LARGEST_TABLE", 300)
+    monkeypatch.setattr(_parameters, "LARGEST_TABLE", 300)
     X, y = several(150)
     for weight, levels in ((2.0, 3), (2.01, 0)):
         kind = {"sample_weight_kind": "frequency"}

@@ -13,8 +13,13 @@ from skconftree.tree.nodes._node_table import NodeTable
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tree import node_table
 from skconftree.tree.nodes._derived import NO_RIVAL, NONE
-from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
-from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS
+from skconftree.tree.nodes._state import (
+    BRANCHING_DTYPE,
+    COSTS_DTYPE,
+    NODE_ARRAYS,
+    NODE_DTYPE,
+    TEST_ARRAYS,
+)
 
 STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=1.5)
 

@@ -27,7 +27,8 @@ from sklearn.model_selection import GridSearchCV
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.criteria._criterion import CRITERIA
-from skconftree.tree import _growth, _team
+from skconftree.tree import _growth
+from skconftree.tree import _growth as tree_growth
 from skconftree.tree.batch import _grow
 
 JOBS = [2, 3, 8]
@@ -37,7 +38,7 @@ JOBS = [2, 3, 8]
 def everything_is_worth_it():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"):
-            patch.setattr(_team, name, 1)
+            patch.setattr(tree_growth, name, 1)
         for name in ("WORTH_SHARING", "WORTH_SETTING_ASIDE"):
             patch.setattr(_grow, name, 1)
         yield
@@ -231,14 +232,14 @@ def test_numbers_are_joblibs():
 def test_small_and_sparse_tables_start_no_thread(monkeypatch):
     X, y = table(8)
     started = []
-    monkeypatch.setattr(_team, "Team", lambda n: started.append(n) or Team(n))
+    monkeypatch.setattr(tree_growth, "Team", lambda n: started.append(n) or Team(n))
     tree = ConfidenceTreeClassifier(n_jobs=2)
     tree.fit(csr_array(X), y)
     assert not started
     tree.fit(X, y)
     assert len(started) == 1
-    monkeypatch.setattr(_team, "WORTH_A_TEAM", X.size + 1)
-    monkeypatch.setattr(_team, "WORTH_WITH_LOOKAHEAD", X.size + 1)
+    monkeypatch.setattr(tree_growth, "WORTH_A_TEAM", X.size + 1)
+    monkeypatch.setattr(tree_growth, "WORTH_WITH_LOOKAHEAD", X.size + 1)
     tree.fit(X, y)
     clone(tree).set_params(n_jobs=1).fit(X, y)
     assert len(started) == 1
@@ -262,7 +263,7 @@ def test_threads_do_share_the_work(monkeypatch):
 
             return super().run(watched, n_parts)
 
-    monkeypatch.setattr(_team, "Team", WatchedTeam)
+    monkeypatch.setattr(tree_growth, "Team", WatchedTeam)
     X, y = table(9, 600)
     ConfidenceTreeClassifier(None, n_jobs=2).fit(X, y)
     assert by == {
@@ -272,7 +273,7 @@ def test_threads_do_share_the_work(monkeypatch):
 
 def test_a_forest_grows_each_tree_in_one_thread(monkeypatch):
     X, y = table(10)
-    monkeypatch.setattr(_team, "Team", None)
+    monkeypatch.setattr(tree_growth, "Team", None)
     forest = ConfidenceForestClassifier(4, n_jobs=2, random_state=0).fit(X, y)
     assert all(one.n_jobs is None for one in forest.estimators_)
 
@@ -340,7 +341,7 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
 
             return super().run(failing, n_parts)
 
-    monkeypatch.setattr(_team, "Team", FailingTeam)
+    monkeypatch.setattr(tree_growth, "Team", FailingTeam)
     with no_thread_is_left(), pytest.raises(error, match="somewhere"):
         tree.fit(X, y)
     assert raised == [thread]

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from reference.streams import make_stream
-from skconftree.utils._readonly import read_only
+from skconftree.utils._memory import read_only
 
 from skconftree import ConfidenceTreeClassifier
 

@@ -17,8 +17,7 @@ from skconftree.bounds import CredibleBound, EValueBound, GTestBound
 from skconftree.drift import DDM
 from skconftree.tables._features import Features
 from skconftree.tables._schema import Schema
-from skconftree.tree._parameters import PARAMETERS
-from skconftree.tree._resolve import resolve_settings
+from skconftree.tree._parameters import PARAMETERS, resolve_settings
 
 NO_LIMIT = sys.maxsize
 OTHER = {

@@ -24,9 +24,13 @@ from skconftree.tree import (
     export_text,
     node_table,
 )
+from skconftree.tree.reading._evidence import (
+    log_chance,
+    log_chi2_tail,
+    write_expected,
+    write_probability,
+)
 from skconftree.tree.reading._html import STYLE
-from skconftree.tree.reading._numbers import write_expected, write_probability
-from skconftree.tree.reading._strength import log_chance, log_chi2_tail
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
 WORDS = ("overwhelming", "strong", "weak")

@@ -1,5 +1,5 @@
 """Learning to sample: the choice of rows alone."""
 
-from ._groups import lts_select
+from ._selection import lts_select
 
 __all__ = ["lts_select"]

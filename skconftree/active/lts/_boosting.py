@@ -11,8 +11,12 @@ from copy import copy
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.utils import gen_batches
 
 from ...utils import canonical
+from .._labels import CHUNK
 from ._trees import add_scores, best_test
 
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
@@ -136,3 +140,54 @@ class BoostedTrees:
             return None
         low, high = (float(columns[feature, order[feature, place + i]]) for i in (0, 1))
         return feature, (low + high) / 2.0
+
+
+# -- The sampling model: how wrong the classifier will be about a row --------------
+
+
+ENOUGH = 20  # labels for predictions out of fold
+FOLDS = 5
+
+
+def fit_sampler(sampler, X, codes, proba, seed):
+    """Fit a regression of the error ``1 - p`` of the true class, classes balanced.
+
+    `proba` is out of fold where there are enough rows. Small boosted trees stand for
+    None; the result is None if all errors are the same, so that nothing can be told
+    from them.
+    """
+    error = 1.0 - proba[np.arange(len(codes)), codes]
+    if error.max() - error.min() < 1e-12:
+        return None
+    counts = np.bincount(codes)
+    weight = len(codes) / (np.count_nonzero(counts) * counts[codes])
+    if sampler is None:
+        sampler = GradientBoostingRegressor(n_estimators=20, max_depth=3)
+    sampler = clone(sampler)
+    if sampler.get_params().get("random_state", 0) is None:
+        sampler.set_params(random_state=seed)
+    return sampler.fit(X, error, sample_weight=weight)
+
+
+def predict_errors(sampler, X, rows):
+    """Predict the errors of rows of a pool, between 0 and 1."""
+    out = np.zeros(len(rows))
+    if sampler is None:
+        return out
+    for part in gen_batches(len(rows), CHUNK):
+        out[part] = sampler.predict(X[rows[part]])
+    return np.clip(out, 0.0, 1.0, out=out)
+
+
+def assign_folds(codes, before, rng):
+    """Folds of new labels, such that each class is spread evenly over them.
+
+    `before` has the codes of the labels that have folds already.
+    """
+    folds = np.empty(len(codes), dtype=np.intp)
+    for k in np.unique(codes):
+        rows = np.flatnonzero(codes == k)
+        start = int((before == k).sum())
+        # classes begin at different folds, so that rare ones do not share one
+        folds[rng.permutation(rows)] = (start + k + np.arange(len(rows))) % FOLDS
+    return folds

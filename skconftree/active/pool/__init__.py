@@ -5,13 +5,16 @@ Strategies without parameters are here, too: a learner takes their names.
 
 from .._stopping import StoppingRule
 from .._strategy import SamplingStrategy
-from ._answers import Answer
-from ._auto import AutoSampling
-from ._committee import VoteEntropySampling
 from ._context import QueryContext
-from ._coverage import DiversitySampling, KCenterSampling
-from ._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafSampling
-from ._results import SimulationResult, StrategySummary
+from ._leaf_sampling import ExpectedErrorSampling, LeafEntropySampling, LeafSampling
+from ._simulate import SimulationResult, StrategySummary
+from ._strategies import (
+    AutoSampling,
+    DiversitySampling,
+    KCenterSampling,
+    VoteEntropySampling,
+)
+from ._teach import Answer
 
 __all__ = [
     "Answer",

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ...tables._label_values import exact_labels
+from ...tables._labels import exact_labels
 from ...utils._types import LabelsLike, Seed
-from .._choices import choices, keys_text, menu_entries
+from .._strategy import choices, keys_text, menu_entries
 
 
 class ArrayOracle(BaseEstimator):

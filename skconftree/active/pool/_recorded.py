@@ -6,10 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ...utils import own_version, to_json, with_default_parameters, written_by
-from .._fingerprint import difference, fingerprint
-from .._journal import Journal, JournalError
-from .._ledger import NOTHING, Ledger, same_label
-from .._rows import take
+from .._journal import (
+    NOTHING,
+    Journal,
+    JournalError,
+    Ledger,
+    difference,
+    fingerprint,
+    same_label,
+)
+from .._labels import take
 from .._strategy import FOR_AUDIT
 from ._stopping import largest_share
 from ._view import LearnerView

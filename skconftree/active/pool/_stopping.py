@@ -10,7 +10,7 @@ import numpy as np
 from ..._compat import Interval, StrOptions, validate_parameters
 from ...bounds import confidence_sequence, risk_upper
 from .._estimators import refuse_unserved
-from .._rows import in_chunks
+from .._labels import in_chunks
 from .._stopping import StoppingRule
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Labelling at a desk: what a session asks and tells."""
 
 from .._journal import JournalError
-from ._records import Progress, Question
+from ._explanations import Progress, Question
 
 __all__ = ["JournalError", "Progress", "Question"]

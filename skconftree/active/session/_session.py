@@ -13,19 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...utils import CannotBeRestored, from_json, write_text, written_by
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
-from .._fingerprint import fingerprint
-from .._journal import Journal, JournalError, read_head
-from .._ledger import NOTHING, RULINGS, agreement
-from .._rows import n_rows_of, readable, take
+from .._journal import (
+    NOTHING,
+    RULINGS,
+    Journal,
+    JournalError,
+    agreement,
+    fingerprint,
+    read_head,
+)
+from .._labels import n_rows_of, readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
 from ..pool._view import LearnerView
+from ._explanations import Progress, Question, Shown, forecast_text, reasons
 from ._export import FORMATS
-from ._forecast import forecast_text
-from ._records import Progress, Question
-from ._shown import Shown
 from ._terminal import label_at_terminal
-from ._why import reasons
 
 if TYPE_CHECKING:
     from ..pool._learner import ActiveLearner

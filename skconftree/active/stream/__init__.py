@@ -4,7 +4,7 @@ Strategies without parameters are here, too: a learner takes their names.
 """
 
 from ._context import StreamContext
-from ._run import StreamRun
+from ._learner import StreamRun
 from ._strategies import (
     RandomStream,
     SelectiveSampling,

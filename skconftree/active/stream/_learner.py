@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,27 +22,95 @@ from ..._compat import (
 )
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
-from ...tables._label_values import check_labels, exact_labels, unique_classes
+from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils import default_parameters, with_version, without_version
 from ...utils._available import absence
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
-from .._aside import settled
 from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
-from .._rows import take
+from .._labels import take
+from .._transaction import settled
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
-from ._registry import STREAM_STRATEGIES, resolve_stream_strategy
-from ._run import compare
-from ._state import check_strategy, read_parts, write_parts
-from ._steps import NOTHING, Begun, StreamSteps
-from ._strategies import RandomStream, StreamStrategy
+from ._strategies import (
+    STREAM_STRATEGIES,
+    RandomStream,
+    StreamStrategy,
+    resolve_stream_strategy,
+)
+from ._update import (
+    NOTHING,
+    Begun,
+    StreamSteps,
+    check_strategy,
+    read_parts,
+    write_parts,
+)
 
 if TYPE_CHECKING:
     from ...drift._river import RiverDetector
-    from ._run import StreamRun
+
+# -- How a stream active learner did -----------------------------------------------
+
+
+class StreamRun(NamedTuple):
+    """How a stream active learner did.
+
+    It is what :meth:`~skconftree.active.StreamActiveLearner.run` gives.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+        Class predicted for each row before its label could be learnt.
+    asked : ndarray of shape (n_rows,), bool
+        Rows whose labels were requested.
+    accuracy : float
+        Share of right predictions; NaN without any.
+    f1 : float
+        F1 of the rarest class of the stream; NaN without predictions.
+    n_unpredicted : int
+        Rows before the first model, whose prediction is None. They count neither for
+        nor against it: `accuracy` and `f1` are of the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.active.stream import StreamRun
+    >>> run = StreamRun(
+    ...     predictions=np.array([None, 1]), asked=np.array([True, False]),
+    ...     accuracy=1.0, f1=1.0, n_unpredicted=1)
+    >>> run.n_unpredicted
+    1
+    """
+
+    predictions: np.ndarray
+    asked: np.ndarray
+    accuracy: float
+    f1: float
+    n_unpredicted: int
+
+
+def compare(predictions, asked, y):
+    """Compare predictions, None where there was no model, with labels."""
+    known = np.array([one is not None for one in predictions], dtype=bool)
+    n_unpredicted = int((~known).sum())
+    if not known.any():
+        return StreamRun(predictions, asked, np.nan, np.nan, n_unpredicted)
+    labels, counts = np.unique(y, return_counts=True)
+    rare = labels[counts.argmin()]
+    predicted, true = predictions[known], y[known]
+    pairs = zip(predicted, true, strict=True)
+    right = np.array([one == other for one, other in pairs], dtype=bool)
+    said = np.array([one == rare for one in predicted], dtype=bool)
+    there = true == rare
+    f1 = 2.0 * (said & there).sum() / max(said.sum() + there.sum(), 1)
+    return StreamRun(predictions, asked, float(right.mean()), float(f1), n_unpredicted)
+
+
+# -- Active learning from a stream -------------------------------------------------
+
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
 

@@ -18,23 +18,21 @@ from ..._compat import (
 )
 from ...bounds._base import BaseBound
 from ...drift._registry import DETECTORS
-from ...tables._learning import learn, read_call
-from ...tree._grown import GrownClassifier
+from ...tables._partial_fit import learn, read_call
+from ...tree._base import GrownClassifier
 from ...tree._growth import check_can_stream, check_stream
 from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
 from ...utils._available import available_if
-from ...utils._learnt import learnt
+from ...utils._fitted import learnt
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
 from ._growth import ForestGrowth, grow_forest_on
-from ._model import ForestModel
-from ._parameters import TREE_PARAMETERS
+from ._model import TREE_PARAMETERS, ForestModel
 from ._prediction import ForestPrediction
 
 if TYPE_CHECKING:
-    from ...drift._base import BaseDetector
-    from ...drift._local import LocalRepair
+    from ...drift._base import BaseDetector, LocalRepair
     from ...drift._river import RiverDetector
     from ...tree.pruning._base import BasePruning
 

@@ -1,29 +1,227 @@
 """From what a forest is given to its model."""
 
+import threading
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 
+from ...tables._growth_data import SampledData
+from ...tables._sparse import blocks, take_rows
 from ...tree import ConfidenceTreeClassifier
-from ...tree._growth import grow_on, remember, remembers
+from ...tree._growth import (
+    TableRequest,
+    grow_on,
+    leave_out,
+    number_of_bins,
+    remember,
+    remembers,
+)
 from ...tree._model import TreeModel
-from ...tree._plan import Plan
-from ...tree._resolve import (
+from ...tree._parameters import (
+    Plan,
     resolve_settings,
     resolve_shrinkage,
     resolve_statement,
     tree_defaults,
 )
-from ...tree._training import TableRequest, leave_out, number_of_bins
+from ...tree._progress import STEPS
 from ...tree.pruning._registry import resolve_pruning
 from ...utils._warnings import warn
-from .._bootstrap import tree_seed
-from ._model import ForestModel, OutOfBag
-from ._out_of_bag import out_of_bag_proba, score_out_of_bag
-from ._parameters import tree_parameters, trees_to_keep
-from ._sampling import Sampler, number_of_draws
-from ._side_by_side import NewTree, SharedTable, grow_trees, rows_of_sample
+from .._base import TASKS_PER_JOB
+from ._model import (
+    ForestModel,
+    OutOfBag,
+    Sampler,
+    number_of_draws,
+    tree_parameters,
+    trees_to_keep,
+)
+from ._voting import add_votes, tree_seed
+
+# -- Growing many trees from one table, side by side -------------------------------
+
+
+class SharedTable:
+    """Rows that trees are grown from, encoded once in each process that grows some.
+
+    `n_bins` are those of a feature. The settings say whether unlabelled rows matter.
+    """
+
+    def __init__(self, rows, settings, n_bins):
+        self.rows, self.settings, self.n_bins = rows, settings, n_bins
+        self._data = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self):
+        return SharedTable, (self.rows, self.settings, self.n_bins)
+
+    @property
+    def data(self):
+        """The encoded table, for all threads."""
+        with self._lock:
+            if self._data is None:
+                self._data = self.rows.encode(self.settings, self.n_bins)
+            return self._data
+
+    @property
+    def n_pool(self):
+        """Number of unlabelled rows."""
+        return len(self.data.y) - len(self.rows.y)
+
+
+def rows_of_sample(table, sampler, tree):
+    """The rows of a tree's sample, each once."""
+    if sampler is None:
+        return table.rows
+    counts = sampler.counts(tree).astype(np.float64)
+    kept = counts > 0.0
+    return take_rows(table.X, kept), table.y[kept], counts[kept]
+
+
+class NewTree(NamedTuple):
+    """Which tree of a forest is grown, from what, and how, by its `random_state`."""
+
+    index: int
+    seed: int
+    table: SharedTable
+    plan: Plan
+
+
+def grow_trees(
+    sampler,
+    new_trees,
+    *,
+    count_repeats,
+    by_sample,
+    n_jobs,
+    verbose,
+    told,
+    model_of,
+):
+    """Grow trees, fewer if a callback has enough of them.
+
+    Callbacks are `told` of each batch; `model_of` makes a model of the trees so far.
+    """
+    n_workers = effective_n_jobs(n_jobs)
+    n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
+    n_steps = min(STEPS if told.in_steps else 1, max(len(new_trees), 1))
+    told.start(n_steps, "batch of trees")
+    grown = []
+    # The work is done without the GIL, and threads share the encoded table. That is no
+    # more than a preference: what the trees are does not depend on it.
+    with Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads") as parallel:
+        for step in np.array_split(np.arange(len(new_trees)), n_steps):
+            done = parallel(
+                delayed(_grow_batch)(
+                    sampler,
+                    [new_trees[i] for i in part],
+                    count_repeats,
+                    by_sample,
+                    verbose,
+                )
+                for part in np.array_split(step, min(n_tasks, max(len(step), 1)))
+            )
+            grown += [tree for batch in done for tree in batch]
+            if told.step(partial(model_of, grown)):
+                break
+    return grown
+
+
+def _grow_batch(sampler, new_trees, count_repeats, by_sample, verbose):
+    trees = []
+    random = np.random.RandomState(0)  # seeding one is faster than making many
+    for new in new_trees:
+        if verbose > 1:
+            print(f"growing tree {new.index + 1}")
+        trees.append(_grow_tree(sampler, new, count_repeats, by_sample, random))
+    return trees
+
+
+def _grow_tree(sampler, new, count_repeats, by_sample, random):
+    random.seed(new.seed)
+    table, data = new.table, new.table.data
+    counts = None if sampler is None else sampler.counts(new.index, table.n_pool)
+    distinct = None
+    if not (sampler is None or count_repeats or new.plan.settings.bound is None):
+        distinct = sampler.distinct_weights(counts)
+    sample = data.sample(counts, distinct)
+    class_weight = data.class_weight
+    if by_sample:
+        class_weight = _balanced(sample.class_counts)
+    grown = new.plan.grow(
+        SampledData(data, sample, class_weight),
+        # as ConfidenceTreeClassifier does with its random_state
+        random.randint(2**31 - 1),
+        lambda: rows_of_sample(table.rows, sampler, new.index),
+    )
+    return grown.tree
+
+
+def _balanced(class_counts):
+    # A class that is not in the sample has any weight.
+    present = class_counts > 0.0
+    weights = np.ones(len(class_counts))
+    total = class_counts.sum()
+    weights[present] = total / (np.count_nonzero(present) * class_counts[present])
+    return weights
+
+
+# -- What the trees say of rows that were not in their samples ---------------------
+
+
+TREES = 32  # whose absent rows are noted at a time
+
+
+def out_of_bag_proba(forest, model, X, finite):
+    """Mean class proportions over the trees that have not seen a row."""
+    n_rows = X.shape[0]
+    X = X if isinstance(X, np.ndarray) else X.tocsr()
+    votes = np.zeros((n_rows, len(model.classes)))
+    n_votes = np.zeros(n_rows)
+    sampler, trees = model.sampler, [one.tree for one in model.trees]
+    values = [tree.value for tree in trees]
+    for first in range(0, len(trees), TREES):
+        some = slice(first, first + TREES)
+        absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]
+        for one in absent:
+            n_votes += one
+
+        def add(rows, some=some, absent=absent):
+            masks = [one[rows] for one in absent]
+            for part, block in blocks(X[rows]):
+                add_votes(
+                    trees[some],
+                    values[some],
+                    block,
+                    finite,
+                    votes[rows][part],
+                    [one[part] for one in masks],
+                )
+
+        forest._in_parallel(add, n_rows, len(trees))
+    with np.errstate(invalid="ignore"):
+        return votes / n_votes[:, np.newaxis]
+
+
+def score_out_of_bag(proba, y, weight, classes, score):
+    """Score of the rows that have an out-of-bag prediction."""
+    known = ~np.isnan(proba[:, 0])
+    if not known.any():
+        return float("nan")
+    true = classes.take(y[known])
+    predicted = classes.take(proba[known].argmax(axis=1))
+    if callable(score):
+        return score(true, predicted)
+    weight = None if weight is None else weight[known]
+    return float(accuracy_score(true, predicted, sample_weight=weight))
+
+
+# -- From what a forest is given to its model --------------------------------------
 
 
 class ForestGrowth(NamedTuple):

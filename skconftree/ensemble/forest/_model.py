@@ -1,17 +1,294 @@
 """What a forest has learnt: the model behind the estimator."""
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
-from ...tree._classes import tree_of_model
-from ...utils import canonical
-from .._bootstrap import tree_seed
-from ._parameters import tree_alone
-from ._state import read_forest
+from ..._compat import InvalidParameterError
+from ...bounds._base import BaseBound
+from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
+from ...tree._model import TreeModel, read_columns
+from ...tree._parameters import read_resolved
+from ...utils import (
+    NO_DEFAULT,
+    canonical,
+    completed,
+    default_parameters,
+    is_array,
+    refuse_damage,
+)
+from ...utils._warnings import warn
 from ._stepping import Steps
 from ._streaming import trusts
-from ._voters import Voters
+from ._voting import add_votes, draw_counts, tree_seed
+
+# -- Which rows each tree of a forest sees -----------------------------------------
+
+
+GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
+MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
+
+
+def number_of_draws(max_samples, total):
+    """Resolve the parameter `max_samples`."""
+    if max_samples is None:
+        n_draws = round(total)
+    elif isinstance(max_samples, float | np.floating):
+        n_draws = round(max_samples * total)
+    else:
+        n_draws = int(max_samples)
+        if n_draws > total:
+            raise ValueError(
+                f"max_samples must be at most the total weight of the rows, "
+                f"{total:g}, got {max_samples!r}."
+            )
+    if n_draws > MOST_DRAWS:
+        raise ValueError(
+            f"The sample weights sum to {total:g}, which is too many rows to draw for "
+            f"each tree: at most {MOST_DRAWS} are. Set max_samples, or bootstrap=False."
+        )
+    return max(n_draws, 1)
+
+
+class Sampler(NamedTuple):
+    """The samples of a forest's trees, `n_draws` rows each, repeated ones included.
+
+    `ends` are those of a `ContentOrder`, the seed is the forest's.
+    """
+
+    ends: np.ndarray
+    n_draws: int
+    seed: int
+
+    @property
+    def weights(self):
+        """Weight of each group of equal rows."""
+        return np.diff(self.ends, prepend=0.0)
+
+    def counts(self, tree, n_pool=0):
+        """How often each group of equal rows is in the sample of a tree."""
+        counts = draw_counts(self.ends, self.n_draws, self.seed, tree)
+        if n_pool:
+            counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
+        return counts
+
+    def distinct_weights(self, counts):
+        """What the rows of a sample weigh if a repeat is no new evidence.
+
+        Of k equal rows that have been drawn c times in all, k (1 - (1 - 1 / k)^c) have
+        been drawn, on average. A weight below 1 is that of one row, 0 of one without
+        label.
+        """
+        equal = np.maximum(self.weights, 1.0)
+        drawn = counts[: len(equal)].astype(np.float64)
+        distinct = np.minimum(drawn, 1.0)
+        some = (equal > 1.0) & (drawn > 1.0)
+        equal, drawn = equal[some], drawn[some]
+        mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
+        distinct[some] = np.rint(mean / GRAIN) * GRAIN
+        return np.append(distinct, np.zeros(len(counts) - len(distinct)))
+
+
+# -- Whether the parts of a forest that comes out of a file fit together -----------
+
+
+OF_TREES = default_parameters(ConfidenceTreeClassifier)
+PARTS = {
+    "schema": NO_DEFAULT,
+    "classes": NO_DEFAULT,
+    "seed": NO_DEFAULT,
+    "parameters": NO_DEFAULT,
+    "resolved": NO_DEFAULT,
+    "trees": NO_DEFAULT,
+    "n_rows_seen": NO_DEFAULT,
+    "listed": False,
+    "sampler": None,
+    "records": None,
+    "out_of_bag": None,
+}
+
+
+def read_forest(state, owner):
+    """Make the parts of a forest from a state; compiled code adds up what trees say."""
+    state = completed(state, PARTS, "The state of a forest")
+    trees, sampler = state["trees"], state["sampler"]
+    shared = read_columns(state, owner)
+    trees = [TreeModel.of_state(tree, owner, shared) for tree in trees]
+    if sampler is not None:
+        sampler = Sampler(**sampler)
+    sound = {
+        "sampler": sampler is None or _is_sampler(sampler),
+        "records": _has_records(state["records"], trees),
+    }
+    refuse_damage(owner, sound)
+    resolved = [read_resolved(one) for one in state["resolved"]]
+    parameters = [completed(one, OF_TREES, "The trees") for one in state["parameters"]]
+    parts = *shared.values(), state["seed"], parameters, resolved, trees
+    names = "listed", "records", "out_of_bag"
+    options = {name: state[name] for name in names} | {"sampler": sampler}
+    return (*parts, state["n_rows_seen"]), options
+
+
+def _has_records(records, trees):
+    # Of a forest that grows row by row.
+    if records is None:
+        return True
+    return (
+        is_array(records, np.float64, (len(trees), 2))
+        and records.flags.c_contiguous
+        and all(tree.grows for tree in trees)
+        and len({_classes_left_out(tree.grower.recipe) for tree in trees}) == 1
+    )
+
+
+def _classes_left_out(recipe):
+    # The forest does not let its trees learn rows of them.
+    weights = recipe.class_weight
+    return () if weights is None else tuple(np.flatnonzero(weights == 0.0).tolist())
+
+
+def _is_sampler(value):
+    # Compiled code finds the place of each draw among the ends.
+    return (
+        1 <= value.n_draws <= MOST_DRAWS
+        and is_array(value.ends, np.float64, (None,))
+        and value.ends.size > 0
+    )
+
+
+# -- What the parameters of a forest mean for each of its trees --------------------
+
+
+# What its trees do not do. They do not look ahead, as many of them make up for greed;
+# threads grow other trees instead of sharing one.
+OFF = {"lookahead": 0, "n_jobs": None}
+TREE_PARAMETERS = tuple(
+    name for name in signature(ConfidenceTreeClassifier).parameters if name not in OFF
+)
+
+
+def trees_to_keep(forest):
+    """Check that parameters of `fit` go together, and find the trees that stay."""
+    if not forest.bootstrap and forest.max_samples is not None:
+        raise InvalidParameterError(
+            f"The 'max_samples' parameter of {type(forest).__name__} must be None "
+            f"with bootstrap=False, as every tree sees all rows. Got "
+            f"{forest.max_samples!r} instead."
+        )
+    if not forest.bootstrap and forest.oob_score:
+        raise InvalidParameterError(
+            f"The 'oob_score' parameter of {type(forest).__name__} must be False "
+            f"with bootstrap=False: no row is out of a sample. Got "
+            f"{forest.oob_score!r} instead."
+        )
+    if not (forest.warm_start and forest._model is not None):
+        return []
+    if forest._model.grows:
+        raise ValueError(
+            "fit with warm_start=True adds trees to those of an earlier fit, and "
+            "these have learnt rows by partial_fit. Set warm_start=False."
+        )
+    kept = forest._model.trees
+    if forest.n_estimators < len(kept):
+        raise ValueError(
+            f"n_estimators must be at least {len(kept)}, the number of trees "
+            f"there are, with warm_start=True. Got {forest.n_estimators}."
+        )
+    if forest.n_estimators == len(kept):
+        warn(
+            "fit with warm_start=True grew no tree, as n_estimators is the number "
+            "of trees there are."
+        )
+    return kept
+
+
+def tree_parameters(forest):
+    """Parameters of a tree for each bound, in turn."""
+    listed = isinstance(forest.bound, list | tuple)
+    bounds = list(forest.bound) if listed else [forest.bound]
+    for one in bounds:
+        if not isinstance(one, str | BaseBound | None):
+            raise InvalidParameterError(
+                f"The 'bound' parameter of {type(forest).__name__} must be a name, a "
+                f"bound object, None, or a list of these. Got {one!r} in the list."
+            )
+    if not bounds:
+        raise InvalidParameterError(
+            f"The 'bound' parameter of {type(forest).__name__} must hold at least "
+            f"one bound. Got {forest.bound!r} instead."
+        )
+    parameters = {name: getattr(forest, name) for name in TREE_PARAMETERS} | OFF
+    if forest.class_weight == "balanced_subsample":
+        parameters["class_weight"] = "balanced"
+    return [parameters | {"bound": bound} for bound in bounds]
+
+
+def tree_alone(parameters, tree, *, grows):
+    """Parameters that give a tree by itself what ``"auto"`` gives one of a forest.
+
+    `tree` is its model; `grows`: row by row.
+    """
+    auto = {"max_features": None if grows else "sqrt", "drift": tree.watched_by}
+    return parameters | {
+        name: value for name, value in auto.items() if parameters[name] == "auto"
+    }
+
+
+# -- The votes of trees, added up --------------------------------------------------
+
+
+class Voters:
+    """The trees of a forest as they are while somebody reads it.
+
+    Votes of trees without weights count alike; if all trees are `growing`, what grows
+    them predicts.
+    """
+
+    def __init__(self, models, weights=None, growing=False):
+        self.models = models
+        self.weights = weights
+        # Neighbours that vote by their leaves do so in one go.
+        self.groups = []
+        for model in models:
+            by_bayes = growing or (model.grows and model.predicts_by_bayes)
+            if by_bayes or weights is not None:
+                self.groups.append((by_bayes, [model]))
+            elif self.groups and not self.groups[-1][0]:
+                self.groups[-1][1].append(model)
+            else:
+                self.groups.append((False, [model]))
+        self.groups = [
+            (by_bayes, some, [one.tree for one in some], _values(by_bayes, some))
+            for by_bayes, some in self.groups
+        ]
+
+    @property
+    def total(self):
+        """Weight of all votes."""
+        return len(self.models) if self.weights is None else sum(self.weights.tolist())
+
+    def add(self, X, finite, out):
+        """Add the votes of all trees, in their order, to `out`."""
+        for i, (by_bayes, some, trees, values) in enumerate(self.groups):
+            if by_bayes:
+                with some[0]._lock:
+                    votes = some[0].grower.predict_proba(X, finite)
+            elif self.weights is None:
+                add_votes(trees, values, X, finite, out)
+                continue
+            else:
+                votes = values[0].take(trees[0].apply(X, finite), axis=0)
+            if self.weights is not None:
+                votes *= self.weights[i]
+            out += votes
+
+
+def _values(by_bayes, some):
+    return None if by_bayes else [one.tree.value for one in some]
+
+
+# -- What a forest has learnt: the model behind the estimator ----------------------
 
 
 class OutOfBag(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...tree._indexed_table import IndexedTable, follows
-from ...tree.nodes._row_nodes import growth_of, send_on
+from ...tree._growth import IndexedTable, follows
+from ...tree.nodes._row_index import growth_of, send_on
 from ...utils._lock import Lockable
 from ...utils._types import Estimator, Floats, Indices, TableLike
 from ._voting import add_changes

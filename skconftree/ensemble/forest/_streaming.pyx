@@ -7,13 +7,11 @@ import numpy as np
 cimport cython
 from libc.math cimport exp
 
-from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
-from skconftree.tree.stream._grower cimport Grower
-from skconftree.tree.stream._growing_tree cimport require_fit
+from skconftree.tree.leaves._naive_bayes cimport Scratch, make_scratch
+from skconftree.tree.stream._grower cimport Grower, require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._spare_memory cimport SPARE_BYTES, let_go_of_much, set_aside
+from skconftree.utils._memory cimport SPARE_BYTES, Arena, let_go_of_much, set_aside
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
 )

@@ -1,17 +1,31 @@
 """The nodes of a tree whose tests are nearest class means."""
 
+cimport cython
 import numpy as np
+from libc.float cimport DBL_EPSILON
+from libc.math cimport INFINITY, fmax, log, sqrt
+from libc.string cimport memcpy, memset
 
-from skconftree.ensemble.ncm._state import (
-    TEST_ARRAYS, TEST_DTYPE, check_centroids,
+from skconftree.bounds._contract cimport (
+    Bound, EvidenceBound, IntervalBound, NodeFacts, SplitEvidence, TestBlock,
+    clear_evidence,
 )
-from skconftree.tree.nodes._structure import sum_up
-
-from libc.string cimport memcpy
-
-from skconftree.tree.nodes._node_arrays cimport address_of
-from skconftree.tree.nodes._node_table cimport NodeTable
-from skconftree.utils._typedefs cimport label_t, uint32_t
+from skconftree.criteria._criterion cimport Criterion
+from skconftree.ensemble.ncm._state import TEST_ARRAYS, TEST_DTYPE, check_centroids
+from skconftree.ensemble.ncm._two_nearest cimport BEHIND, LANES, two_nearest
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.nodes._node_table cimport NodeTable, address_of
+from skconftree.tree.nodes._node_table import sum_up
+from skconftree.tree.split._kernels import make_kernels
+from skconftree.utils._bits cimport highest_bit
+from skconftree.utils._draws cimport mix
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
+    uint8_t,
+)
 
 cdef class NCMTree(NodeTable):
     """A tree of nearest class means as read-only arrays, one element a node.
@@ -317,3 +331,650 @@ cdef class NCMTree(NodeTable):
     cdef object _check(self, dict arrays):
         NodeTable._check(self, arrays)
         check_centroids(arrays, self.n_classes)
+
+
+# -- Growing a tree of nearest class means from a sample of rows -------------------
+cdef enum:
+    MOST_ENUMERATED = 10    # classes whose assignments to sides are all compared
+    BLOCK = 512             # assignments compared at a time: all of that many classes
+
+
+cdef class NCMGrower:
+    """Grows one tree; made for one worker.
+
+    A node compares the means of `max_classes` classes: a number, a share of those that
+    it has, or None, the square root of their number. `n_assignments` of classes to
+    sides are drawn where there are too many to compare them all.
+    """
+
+    cdef GrowthSettings settings
+    cdef Criterion criterion
+    cdef Bound bound
+    cdef intp_t K, d
+    cdef object max_classes
+    cdef intp_t most            # classes of a test
+    cdef float64_t share        # of the classes of a node; 0 = `most` of them
+    cdef bint by_root           # the square root of their number
+    cdef intp_t n_assignments
+    cdef uint64_t seed
+    cdef intp_t max_depth
+    cdef float64_t min_split, min_leaf
+    cdef float64_t n_given      # weight of the sample
+
+    cdef Arena arena
+    cdef const float32_t* X
+    cdef const label_t* y
+    cdef const uint32_t* times      # how often each row counts
+    cdef int32_t* rows          # [n] of the nodes, one after the other
+    cdef int32_t* spare         # [n]
+    cdef uint16_t* near         # [n] by position: the nearest mean
+    cdef int32_t* present       # [K] classes of the node
+    cdef int32_t* chosen        # [K] classes whose means are compared
+    cdef int32_t* place         # [K] of a class among these, -1 = none
+    cdef float64_t* total       # [K] counts of the present classes
+    cdef float64_t* sums        # [most, d]
+    cdef float32_t* means       # [most, d]
+    cdef float64_t* table       # [most, K] nearest mean x present class
+    cdef float64_t* left        # [BLOCK, K] left child of each assignment
+    cdef float64_t* n_left      # [BLOCK]
+    cdef float64_t* scores      # [BLOCK]
+    cdef float64_t* children    # [2, K]
+    cdef uint8_t* sides         # [most]
+    cdef uint64_t key           # of the draws of a node
+
+    def __init__(
+        self, GrowthSettings settings not None, intp_t n_features, intp_t n_classes,
+        max_classes, intp_t n_assignments, uint64_t seed,
+    ):
+        self.settings = settings
+        self.K = n_classes
+        self.d = n_features
+        self.n_assignments = n_assignments
+        self.seed = seed
+        self.by_root = max_classes is None
+        self.share = max_classes if isinstance(max_classes, float) else 0.0
+        self.most = n_classes
+        if self.by_root or self.share > 0.0:
+            self.most = self._n_chosen(n_classes)
+        else:
+            self.most = max(min(<intp_t> max_classes, n_classes), 2)
+        self.max_depth = 2147483647
+        if settings.max_depth is not None:
+            self.max_depth = settings.max_depth
+        self.min_split = settings.min_samples_split
+        self.min_leaf = settings.min_samples_leaf
+
+    cdef intp_t _n_chosen(self, intp_t n) noexcept nogil:
+        # How many of the classes of a node have a mean in its test.
+        cdef intp_t m = self.most
+        if self.by_root:
+            m = 1
+            while m * m < n:
+                m += 1
+        elif self.share > 0.0:
+            m = <intp_t> (self.share * n)
+        return max(<intp_t> 2, min(m, n))
+
+    def grow(
+        self, const float32_t[:, ::1] X not None, const label_t[::1] y not None,
+        const uint32_t[::1] times not None,
+    ):
+        """Grow a tree from rows, each so many times; tell the leaf of each row.
+
+        That is -1 for rows that are not in the sample.
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t K = self.K
+        cdef NCMTree tree = NCMTree(self.d, K)
+        cdef intp_t n_rows = 0
+        cdef intp_t i
+        if X.shape[1] != self.d or y.shape[0] != n or times.shape[0] != n:
+            raise ValueError("X, y and times do not fit each other.")
+        if n > 2147483647:
+            raise ValueError(f"A tree learns at most 2**31 - 1 rows, got {n}.")
+        self.n_given = 0.0
+        self.arena = Arena()
+        self.rows = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        root = np.zeros(K)
+        cdef float64_t[::1] counts = root
+        for i in range(n):
+            if y[i] >= K:
+                raise ValueError("y does not fit the classes.")
+            if times[i] > 0:
+                self.rows[n_rows] = <int32_t> i
+                n_rows += 1
+                counts[y[i]] += times[i]
+                self.n_given += times[i]
+        if n_rows == 0:
+            raise ValueError("The sample has no row.")
+        self._make_kernels()
+        self.X = &X[0, 0]
+        self.y = &y[0]
+        self.times = &times[0]
+        self._make_room(n_rows)
+        tree.add_leaf(-1, &counts[0], n_rows, self.criterion.impurity(
+            &counts[0], self.n_given
+        ))
+        reached = np.full(n, -1, dtype=np.int32)
+        cdef int32_t[::1] leaves = reached
+        with nogil:
+            self._grow(tree, n_rows, &leaves[0])
+        tree.cut_to_size()
+        self.arena = None
+        return tree, reached
+
+    def _make_kernels(self):
+        self.criterion, self.bound = make_kernels(
+            self.settings, max(self.K, 2), <intp_t> min(self.n_given, 2.0**62)
+        )
+        if isinstance(self.bound, (IntervalBound, EvidenceBound)):
+            raise TypeError(
+                f"{type(self.bound).__name__} compares all tests of a node by a score "
+                f"of its own, which an NCM tree does not have."
+            )
+        self.criterion.n_classes = self.K
+
+    cdef void _make_room(self, intp_t n) except *:
+        cdef intp_t K = self.K
+        cdef intp_t m = self.most
+        cdef Arena arena = self.arena
+        self.spare = <int32_t*> arena.take(n, sizeof(int32_t))
+        self.near = <uint16_t*> arena.take(n, sizeof(uint16_t))
+        self.present = <int32_t*> arena.take(K, sizeof(int32_t))
+        self.chosen = <int32_t*> arena.take(K, sizeof(int32_t))
+        self.place = <int32_t*> arena.take(K, sizeof(int32_t))
+        self.total = <float64_t*> arena.take(K, sizeof(float64_t))
+        self.sums = <float64_t*> arena.take(m * self.d, sizeof(float64_t))
+        self.means = <float32_t*> arena.take(m * self.d, sizeof(float32_t))
+        self.table = <float64_t*> arena.take(m * K, sizeof(float64_t))
+        self.left = <float64_t*> arena.take(BLOCK * K, sizeof(float64_t))
+        self.n_left = <float64_t*> arena.take(BLOCK, sizeof(float64_t))
+        self.scores = <float64_t*> arena.take(BLOCK, sizeof(float64_t))
+        self.children = <float64_t*> arena.take(2 * K, sizeof(float64_t))
+        self.sides = <uint8_t*> arena.take(m, sizeof(uint8_t))
+
+    cdef int _grow(
+        self, NCMTree tree, intp_t n_rows, int32_t* leaves
+    ) except -1 nogil:
+        # Nodes are examined in the order of their ids. Their rows follow each other,
+        # those of the children in the place of the parent's.
+        cdef intp_t node = 0
+        cdef intp_t room = 64
+        cdef intp_t* starts = <intp_t*> self.arena.take(room, sizeof(intp_t))
+        cdef intp_t n_left, i
+        starts[0] = 0
+        while node < tree.node_count:
+            if tree.node_count + 2 > room:
+                room = 2 * room
+                starts = <intp_t*> self.arena.resize(starts, room, sizeof(intp_t))
+            n_left = self._examine(tree, node, starts[node])
+            if n_left > 0:
+                starts[tree.node_count - 2] = starts[node]
+                starts[tree.node_count - 1] = starts[node] + n_left
+            else:
+                for i in range(starts[node], starts[node] + tree.n_node_samples[node]):
+                    leaves[self.rows[i]] = <int32_t> node
+            node += 1
+        return 0
+
+    cdef bint _may_split(self, NCMTree tree, intp_t node, float64_t n) noexcept nogil:
+        return (
+            tree.depth[node] < self.max_depth
+            and n >= self.min_split
+            and tree.impurity[node] > DBL_EPSILON
+        )
+
+    cdef intp_t _examine(
+        self, NCMTree tree, intp_t node, intp_t start
+    ) except -1 nogil:
+        # Split a node if it may and should; returns how many rows go left, 0 if not.
+        cdef const float64_t* counts = tree.counts + node * self.K
+        cdef intp_t n_rows = tree.n_node_samples[node]
+        cdef intp_t k = 0
+        cdef intp_t m, c
+        cdef float64_t n = 0.0
+        cdef NodeFacts facts
+        cdef SplitEvidence evidence
+        for c in range(self.K):
+            if counts[c] > 0.0:
+                self.present[k] = <int32_t> c
+                self.total[k] = counts[c]
+                n += counts[c]
+                k += 1
+        if k < 2 or not self._may_split(tree, node, n):
+            return 0
+        memset(&facts, 0, sizeof(NodeFacts))
+        facts.n_classes = k
+        facts.counts = self.total
+        facts.n = n
+        facts.pool = n
+        facts.n_fresh = n
+        facts.integral = True
+        facts.time = self.n_given
+        facts.n_attributes = 1
+        facts.n_varying = 1
+        facts.attempt = 1
+        facts.depth = tree.depth[node]
+        self.criterion.n_classes = k
+        self.criterion.begin(&facts)
+        clear_evidence(&evidence)
+        self.key = mix(self.seed ^ mix(node))
+        m = self._n_chosen(k)
+        self._draw_classes(k, m)
+        self._find_means(counts, start, n_rows, m)
+        self._find_nearest(start, n_rows, m, k)
+        if not self._choose(&facts, m, k, &evidence):
+            return 0
+        # the bound knows all classes
+        facts.n_classes = self.K
+        facts.counts = counts
+        self._count_children(counts, m, k)
+        if self.bound is not None:
+            self.bound.node_begin(&facts)
+            if not self.bound.decide(&facts, self.children, 2, &evidence):
+                return 0
+        return self._install(tree, node, start, n_rows, m, &evidence)
+
+    # -- the means of a node ------------------------------------------------------
+
+    cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
+        # m of the k classes of the node, in their order.
+        cdef uint64_t key = self.key
+        cdef intp_t i, j
+        cdef int32_t c
+        memset(self.place, 0xFF, self.K * sizeof(int32_t))     # -1
+        for i in range(k):
+            self.chosen[i] = self.present[i]
+        if m < k:
+            for i in range(m):
+                key = mix(key)
+                j = i + <intp_t> (key % <uint64_t> (k - i))
+                c = self.chosen[j]
+                self.chosen[j] = self.chosen[i]
+                self.chosen[i] = c
+        for i in range(m):
+            self.place[self.chosen[i]] = 0
+        j = 0
+        for i in range(k):
+            c = self.present[i]
+            if self.place[c] >= 0:
+                self.chosen[j] = c
+                self.place[c] = <int32_t> j
+                j += 1
+
+    cdef void _find_means(
+        self, const float64_t* counts, intp_t start, intp_t n_rows, intp_t m
+    ) noexcept nogil:
+        cdef intp_t d = self.d
+        cdef const float32_t* row
+        cdef float64_t* total
+        cdef float64_t w
+        cdef intp_t i, j, f
+        memset(self.sums, 0, m * d * sizeof(float64_t))
+        for i in range(start, start + n_rows):
+            j = self.place[self.y[self.rows[i]]]
+            if j < 0:
+                continue
+            row = self.X + self.rows[i] * d
+            total = self.sums + j * d
+            w = self.times[self.rows[i]]
+            for f in range(d):
+                total[f] += w * <float64_t> row[f]
+        for j in range(m):
+            w = counts[self.chosen[j]]
+            for f in range(d):
+                self.means[j * d + f] = <float32_t> (self.sums[j * d + f] / w)
+
+    cdef void _find_nearest(
+        self, intp_t start, intp_t n_rows, intp_t m, intp_t k
+    ) noexcept nogil:
+        # Nearest mean of each row, and the table of means and classes.
+        cdef intp_t d = self.d
+        cdef intp_t i, j
+        cdef int32_t row
+        # from here on, the place of a class among those of the node
+        for j in range(k):
+            self.place[self.present[j]] = <int32_t> j
+        memset(self.table, 0, m * k * sizeof(float64_t))
+        for i in range(start, start + n_rows):
+            row = self.rows[i]
+            j = nearest(self.X + row * d, self.means, m, d)
+            self.near[i] = <uint16_t> j
+            self.table[j * k + self.place[self.y[row]]] += self.times[row]
+
+    # -- sides --------------------------------------------------------------------
+
+    cdef bint _choose(
+        self, NodeFacts* facts, intp_t m, intp_t k, SplitEvidence* evidence
+    ) noexcept nogil:
+        # The best assignment of the means to two sides; whether it gains anything. The
+        # first mean is on the left: the other half of the assignments mirrors these.
+        cdef bint all_of_them = m <= MOST_ENUMERATED
+        cdef intp_t n = (1 << (m - 1)) - 1 if all_of_them else self.n_assignments
+        cdef float64_t whole = self.criterion.node(self.total, facts.n)
+        cdef float64_t tie = ROUNDING * whole
+        cdef float64_t least = INFINITY
+        cdef intp_t best = -1
+        cdef intp_t start = 0
+        cdef intp_t n_tests = 0
+        cdef intp_t i
+        cdef TestBlock tests
+        memset(&tests, 0, sizeof(TestBlock))
+        tests.left = self.left
+        tests.n_left = self.n_left
+        tests.pool_left = self.n_left
+        while start < n:
+            tests.size = min(<intp_t> BLOCK, n - start)
+            if all_of_them:
+                self._fill_all(tests.size, m, k)
+            else:
+                self._fill_drawn(start, tests.size, m, k)
+            for i in range(tests.size):
+                self.n_left[i] = self._sum(self.left + i * k, k)
+            self.criterion.block(&tests, self.scores)
+            for i in range(tests.size):
+                if not (
+                    self.n_left[i] >= self.min_leaf
+                    and facts.n - self.n_left[i] >= self.min_leaf
+                ):
+                    continue
+                n_tests += 1
+                if self.scores[i] < least - tie or best < 0:
+                    least = self.scores[i]
+                    best = start + i
+            start += tests.size
+        if best < 0 or not least < whole - tie:
+            return False
+        self._set_sides(best, m)
+        facts.n_tests = n_tests
+        facts.n_attribute_tests = n_tests
+        facts.log_attribute_tests = log(<float64_t> n_tests)
+        evidence.n_tests = n_tests
+        evidence.score = least / facts.n
+        evidence.rival_score = INFINITY
+        evidence.rival_feature = -1
+        evidence.parent_limit = whole / facts.n
+        return True
+
+    cdef inline float64_t _sum(self, const float64_t* counts, intp_t k) noexcept nogil:
+        cdef float64_t n = 0.0
+        cdef intp_t c
+        for c in range(k):
+            n += counts[c]
+        return n
+
+    @cython.overflowcheck(False)     # keys wrap
+    cdef void _set_sides(self, intp_t assignment, intp_t m) noexcept nogil:
+        # Bit j - 1 of a number, or a drawn bit, says where the mean j goes.
+        cdef uint64_t bits = assignment + 1
+        cdef intp_t j
+        self.sides[0] = 0
+        if m > MOST_ENUMERATED:
+            bits = mix(self.key ^ mix(~<uint64_t> assignment))
+        for j in range(1, m):
+            self.sides[j] = bits & 1
+            bits >>= 1
+            if j % 32 == 0:     # more means than a number has bits
+                bits = mix(bits ^ mix(self.key + <uint64_t> (assignment + j)))
+
+    cdef void _fill_all(self, intp_t n, intp_t m, intp_t k) noexcept nogil:
+        # Left child of assignments 1, 2, ..., by what it loses to an earlier one.
+        cdef const float64_t* before
+        cdef const float64_t* lost
+        cdef float64_t* here
+        cdef intp_t i, j, c
+        for i in range(1, n + 1):
+            j = 0
+            while not (i >> j) & 1:
+                j += 1
+            before = self.total
+            if i != 1 << j:
+                before = self.left + (i - (1 << j) - 1) * k
+            lost = self.table + (j + 1) * k
+            here = self.left + (i - 1) * k
+            for c in range(k):
+                here[c] = before[c] - lost[c]
+
+    cdef void _fill_drawn(
+        self, intp_t start, intp_t n, intp_t m, intp_t k
+    ) noexcept nogil:
+        cdef float64_t* here
+        cdef intp_t i, j, c
+        for i in range(n):
+            self._set_sides(start + i, m)
+            here = self.left + i * k
+            for c in range(k):
+                here[c] = 0.0
+            for j in range(m):
+                if self.sides[j] == 0:
+                    for c in range(k):
+                        here[c] += self.table[j * k + c]
+
+    # -- children -----------------------------------------------------------------
+
+    cdef void _count_children(
+        self, const float64_t* counts, intp_t m, intp_t k
+    ) noexcept nogil:
+        cdef float64_t* right = self.children + self.K
+        cdef intp_t j, c
+        memset(self.children, 0, 2 * self.K * sizeof(float64_t))
+        for j in range(m):
+            if self.sides[j] == 1:
+                for c in range(k):
+                    right[self.present[c]] += self.table[j * k + c]
+        for c in range(self.K):
+            self.children[c] = counts[c] - right[c]
+
+    cdef intp_t _install(
+        self, NCMTree tree, intp_t node, intp_t start, intp_t n_rows, intp_t m,
+        const SplitEvidence* evidence,
+    ) except -1 nogil:
+        cdef intp_t n_left = 0
+        cdef intp_t n_right = 0
+        cdef intp_t i, z
+        cdef intp_t sizes[2]
+        cdef const float64_t* child
+        if (
+            tree.node_count + 2 > tree.capacity
+            or tree.n_centroids + m > tree.centroid_room
+        ):
+            with gil:
+                tree.reserve(tree.node_count + 2)
+                tree.reserve_centroids(tree.n_centroids + m)
+        for i in range(start, start + n_rows):
+            if self.sides[self.near[i]] == 0:
+                self.rows[start + n_left] = self.rows[i]
+                n_left += 1
+            else:
+                self.spare[n_right] = self.rows[i]
+                n_right += 1
+        for i in range(n_right):
+            self.rows[start + n_left + i] = self.spare[i]
+        sizes[0] = n_left
+        sizes[1] = n_right
+        tree.accept(evidence)
+        tree.split(node, self.means, self.chosen, self.sides, m)
+        self.criterion.n_classes = self.K
+        for z in range(2):
+            child = self.children + z * self.K
+            tree.add_leaf(
+                node, child, sizes[z],
+                self.criterion.impurity(child, self._sum(child, self.K)),
+            )
+        return n_left
+
+
+# -- Class means and rows as whole numbers -----------------------------------------
+cdef enum:
+    MOST_STEPS = 32767
+    AHEAD = 4           # nodes whose means are fetched before they are asked for
+    A_LINE = 32         # numbers that are fetched at a time
+
+
+def largest_value(list trees not None, const float32_t[:, ::1] X not None):
+    """Return the largest absolute value of rows and means."""
+    cdef float64_t largest = 0.0
+    cdef NCMTree tree
+    cdef intp_t i
+    for i in range(X.shape[0]):
+        largest = fmax(largest, _largest(&X[i, 0], X.shape[1]))
+    for tree in trees:
+        largest = fmax(largest, _largest(tree.means, tree.n_centroids * X.shape[1]))
+    return largest
+
+
+cdef float64_t _largest(const float32_t* values, intp_t n) noexcept nogil:
+    # Numbers without their signs are in the order of their bits, of which many are
+    # compared at a time.
+    cdef const int32_t* bits = <const int32_t*> values
+    cdef int32_t most = 0
+    cdef int32_t one
+    cdef intp_t i
+    for i in range(n):
+        one = bits[i] & 0x7FFFFFFF
+        most = one if one > most else most
+    return (<const float32_t*> &most)[0]
+
+
+cdef class WholeVectors:
+    """Vectors of d values that are at most `largest`."""
+
+    cdef int _round(
+        self, const float32_t* values, intp_t n, intp_t d, float64_t largest
+    ) except -1:
+        # sums of products, and of squares, stay below 2^30
+        cdef intp_t width = (d + LANES - 1) // LANES * LANES
+        cdef intp_t most = min(
+            <intp_t> sqrt((1 << 30) / <float64_t> width), <intp_t> MOST_STEPS
+        )
+        cdef intp_t room = n + BEHIND
+        cdef float64_t scale
+        cdef int32_t whole, square
+        cdef intp_t i, f
+        self.width = width
+        self.step = largest / most if largest > 0.0 else 1.0
+        self.arena = Arena()
+        self.vectors = <int16_t*> self.arena.take_zeros(room * width, sizeof(int16_t))
+        self.squares = <int32_t*> self.arena.take_zeros(room, sizeof(int32_t))
+        scale = 1.0 / self.step
+        with nogil:
+            for i in range(n):
+                square = 0
+                for f in range(d):
+                    whole = <int32_t> (
+                        values[i * d + f] * scale + (MOST_STEPS + 1.5)
+                    ) - (MOST_STEPS + 1)
+                    self.vectors[i * width + f] = <int16_t> whole
+                    square += whole * whole
+                self.squares[i] = square
+        return 0
+
+
+cdef class WholeRows(WholeVectors):
+    """Some rows, and where they are in a tree."""
+
+    def __init__(self, const float32_t[:, ::1] X not None, float64_t largest):
+        cdef intp_t n = X.shape[0]
+        self._round(&X[0, 0], n, X.shape[1], largest)
+        self.n_rows = n
+        self.X = X
+        self.leaves = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.order = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.spare = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.level = <Arrived*> self.arena.take(n, sizeof(Arrived))
+        self.below = <Arrived*> self.arena.take(n, sizeof(Arrived))
+
+
+cdef class WholeMeans(WholeVectors):
+    """The means of a tree."""
+
+    def __init__(self, NCMTree tree not None, float64_t largest):
+        cdef intp_t d = tree.n_features
+        self._round(tree.means, tree.n_centroids, d, largest)
+        self.tree = tree
+        cdef float64_t wrong = 2.0 * sqrt(<float64_t> d) * (1.0 + 1e-6)
+        cdef intp_t bit
+        for bit in range(DISTANCE_BITS):
+            # (r + wrong)^2 - r^2, where r^2 has this highest bit
+            self.gaps[bit] = <uint64_t> (
+                (2.0 * sqrt(2.0 ** (bit + 1)) + wrong) * wrong + 1.0
+            )
+
+    cdef void route(self, WholeRows rows) noexcept nogil:
+        # Level by level. Nodes of a level have rows, each its own: there are no more
+        # of them than of rows.
+        cdef Arrived* level = rows.level
+        cdef Arrived* below = rows.below
+        cdef Arrived arrived
+        cdef const CentroidTest* test
+        cdef intp_t n_level = 1
+        cdef intp_t n_below, middle, child, i, j
+        for i in range(rows.n_rows):
+            rows.order[i] = <int32_t> i
+        level[0] = Arrived(0, 0, rows.n_rows)
+        while n_level > 0:
+            n_below = 0
+            for j in range(n_level):
+                if j + AHEAD < n_level:
+                    self._prefetch(level[j + AHEAD].node)
+                arrived = level[j]
+                test = &self.tree.tests[arrived.node]
+                if test.n == 0:
+                    for i in range(arrived.start, arrived.end):
+                        rows.leaves[rows.order[i]] = <int32_t> arrived.node
+                    continue
+                middle = self._divide(rows, &arrived, test)
+                child = self.tree.first_child[arrived.node]
+                if middle > arrived.start:
+                    below[n_below] = Arrived(child, arrived.start, middle)
+                    n_below += 1
+                if middle < arrived.end:
+                    below[n_below] = Arrived(child + 1, middle, arrived.end)
+                    n_below += 1
+            level, below = below, level
+            n_level = n_below
+
+    cdef void _prefetch(self, intp_t node) noexcept nogil:
+        cdef const CentroidTest* test = &self.tree.tests[node]
+        cdef const int16_t* mean = self.vectors + test.first * self.width
+        cdef intp_t i
+        for i in range(test.n * self.width // A_LINE + 1):
+            prefetch(mean + i * A_LINE)
+
+    cdef intp_t _divide(
+        self, WholeRows rows, const Arrived* arrived, const CentroidTest* test
+    ) noexcept nogil:
+        # Put the rows of a node into the order of its children: where the second begins.
+        cdef const uint8_t* sides = self.tree.sides
+        cdef intp_t n_first = arrived.start
+        cdef intp_t n_second = 0
+        cdef intp_t i, side
+        cdef int32_t row
+        for i in range(arrived.start, arrived.end):
+            row = rows.order[i]
+            side = sides[self._nearest(rows, row, test)]
+            rows.order[n_first] = row
+            rows.spare[n_second] = row
+            n_first += 1 - side
+            n_second += side
+        memcpy(rows.order + n_first, rows.spare, n_second * sizeof(int32_t))
+        return n_first
+
+    cdef intp_t _nearest(
+        self, WholeRows rows, intp_t i, const CentroidTest* test
+    ) noexcept nogil:
+        # Place of the mean that is nearest to a row.
+        cdef intp_t d = self.tree.n_features
+        cdef uint64_t[2] found
+        cdef uint64_t least
+        two_nearest(
+            rows.vectors + i * self.width, rows.squares[i],
+            self.vectors + test.first * self.width, self.squares + test.first,
+            test.n, self.width, found,
+        )
+        least = found[0] >> 16
+        if (found[1] >> 16) - least > self.gaps[highest_bit(least | 1)]:
+            return test.first + (found[0] & 0xFFFF)
+        return test.first + nearest(
+            &rows.X[i, 0], self.tree.means + test.first * d, test.n, d
+        )

@@ -20,17 +20,14 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
-from ...tables._learning import Call, learn
-from ...tables._table_rows import Rows
-from ...tree._prediction import TreePrediction
-from ...utils._learnt import LearntClassifier, learnt
+from ...tables._partial_fit import Call, learn
+from ...tables._row_hashes import Rows
+from ...tree._model import TreePrediction
+from ...utils._fitted import LearntClassifier, learnt
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
-from ._growing import resolve_plan
-from ._input import read_numbers
-from ._model import NCMTreeModel
-from ._samples import Samples, seed_of_update
+from ._model import NCMTreeModel, Samples, read_numbers, resolve_plan, seed_of_update
 
 # Of a tree, and of the trees of a forest.
 GROWTH_CONSTRAINTS = {

@@ -12,19 +12,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import Interval, StrOptions
-from ...utils._learnt import learnt
+from ...utils._fitted import learnt
 from ...utils._lock import reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Indices, Seed, TableLike
-from .._bootstrap import tree_seed
-from .._jobs import TASKS_PER_JOB
-from .._voting_forest import VotingForest
+from .._base import TASKS_PER_JOB, VotingForest
+from ..forest._voting import tree_seed
+from ._centroid_tree import WholeMeans, largest_value
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
-from ._model import NCMForestModel
+from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_call
 from ._ncm_votes import LeafShares, add_ncm_votes, add_ncm_votes_of_many
-from ._samples import Samples
-from ._update import TreeUpdate, Update, judge, seed_of_call
-from ._whole_means import WholeMeans, largest_value
 
 BLOCK = 2048  # rows that go through all trees: they stay in the cache meanwhile
 WORTH_ROUNDING = 256  # rows for which to round all means takes less than it saves

@@ -4,22 +4,134 @@ Each update makes another one, which the estimator takes over in one assignment.
 """
 
 from dataclasses import MISSING, dataclass, fields
+from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
+from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
+from ...bounds._contract import EvidenceBound, IntervalBound
+from ...criteria._criterion import CRITERIA
+from ...tables._features import nominal_columns
+from ...tables._growth_data import count_limit
 from ...tables._labels import Classes
+from ...tables._row_hashes import hash_dense
 from ...tables._schema import Schema
-from ...tree.nodes._plain import read_nodes, write_nodes
-from ...utils import (
-    NO_DEFAULT,
-    canonical,
-    completed,
-    is_array,
-    refuse_damage,
-)
-from ._centroid_tree import NCMTree
-from ._samples import Samples
+from ...tree._parameters import resolve_statement
+from ...tree._settings import GrowthSettings
+from ...tree.nodes._derived import read_nodes, write_nodes
+from ...utils import NO_DEFAULT, canonical, completed, is_array, refuse_damage
+from ..forest._voting import draw_counts, tree_seed
+from ._centroid_tree import NCMGrower, NCMTree
+
+# -- The rows that an NCM estimator keeps, to learn from again ---------------------
+
+
+RANKS, UPDATES = 0x5A4D, 0x4843  # keys of seeds: one for each use of the user's
+
+
+class Samples(NamedTuple):
+    """Rows in the order of the calls that brought them.
+
+    The rows of one call are in an order that depends on what they hold, so that the
+    order in which they were given does not matter. Where there is no room for all rows
+    of a class those with the smallest `ranks`, random numbers, stay, which are a sample
+    of all that have come: `n_seen` of each class.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    ranks: np.ndarray
+    n_seen: np.ndarray
+
+    @classmethod
+    def of(cls, X, y, n_classes, seed, n_before=0):
+        """Order the rows of one call."""
+        order = content_order(X, y)
+        ranks = _ranks(tree_seed(seed, RANKS), n_before, len(y))
+        n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
+        return cls(X[order], y[order], ranks, n_seen)
+
+    def with_classes(self, n_classes, places):
+        """Give the classes other indices."""
+        n_seen = np.zeros(n_classes, dtype=np.int64)
+        n_seen[places] = self.n_seen
+        y = places.astype(np.uint16).take(self.y)
+        return self._replace(y=y, n_seen=n_seen)
+
+    def joined(self, more):
+        """Put further rows behind these; both know the same classes."""
+        return Samples(
+            np.concatenate([self.X, more.X]),
+            np.concatenate([self.y, more.y]),
+            np.concatenate([self.ranks, more.ranks]),
+            self.n_seen + more.n_seen,
+        )
+
+    def in_one_order(self):
+        """Order all rows as if they had come in one call."""
+        order = content_order(self.X, self.y)
+        return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
+
+    def to_keep(self, most):
+        """Say which rows stay."""
+        if most is None or len(self.y) <= most:
+            return None
+        room = room_of_a_class(self.n_seen, most)
+        # by class, then by rank
+        order = np.lexsort((self.ranks, self.y))
+        y = self.y[order]
+        place = np.arange(len(y)) - np.searchsorted(y, y)
+        kept = np.zeros(len(y), dtype=bool)
+        kept[order[place < room]] = True
+        return kept
+
+    def taken(self, kept):
+        """Leave the other rows out; None leaves out none."""
+        if kept is None:
+            return self
+        return self._replace(X=self.X[kept], y=self.y[kept], ranks=self.ranks[kept])
+
+
+def room_of_a_class(n_seen, most):
+    """Rows that a class may keep, so that all keep `most` at the most."""
+    low, high = 0, int(n_seen.max(initial=0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(n_seen, middle).sum() <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def content_order(X, y):
+    """Order of rows that depends on what they hold alone."""
+    first, second = hash_dense(X, y)
+    return np.lexsort((second, first))
+
+
+def _ranks(seed, n_before, n):
+    rng = np.random.Philox(key=seed)
+    rng.advance(n_before)  # four numbers of 64 bits each step
+    return (rng.random_raw(4 * n)[::4] >> np.uint64(32)).astype(np.uint32)
+
+
+def seed_of_update(seed, update):
+    """Seed of all samples and trees that are drawn in one call."""
+    return seed if update == 0 else tree_seed(tree_seed(seed, UPDATES), update)
+
+
+def bootstrap_of(n_rows, seed, tree):
+    """How often each row is in the sample of a tree."""
+    return draw_counts(np.arange(1.0, n_rows + 1.0), n_rows, seed, tree)
+
+
+# -- What nearest class mean estimators have learnt: models that never change ------
+#
+# Each update makes another one, which the estimator takes over in one assignment.
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,3 +299,201 @@ def _are_sound(samples, parts):
         and is_array(ranks, np.uint32, (n,))
         and is_array(n_seen, np.int64, (n_classes,))
     )
+
+
+# -- How a forest of NCM trees takes up new rows: hi-RF and what it is made of -----
+
+
+class TreeUpdate(NamedTuple):
+    """What becomes of one tree of a forest; without tree a new one is grown.
+
+    `leaves` are where the first rows come to in the tree; -1 where not known.
+    """
+
+    index: int
+    tree: object
+    leaves: np.ndarray | None
+
+
+class UpdatedTree(NamedTuple):
+    """What has become of it.
+
+    Bits of `in_bag` say whether each row is in the sample of the tree, `leaves` where
+    it comes to; -1 where not known.
+    """
+
+    tree: object
+    in_bag: np.ndarray
+    leaves: np.ndarray
+
+
+class Update(NamedTuple):
+    """What all trees of a forest share in one update, of all rows.
+
+    `places` are what the classes of trees that are kept are from now on.
+    """
+
+    plan: object
+    samples: object
+    n_classes: int
+    places: np.ndarray
+    seed: int
+
+    def carry_out(self, one):
+        """Grow or recount one tree."""
+        X, y, _, _ = self.samples
+        times = bootstrap_of(len(y), self.seed, one.index)
+        if one.tree is None:
+            seed = tree_seed(self.seed, one.index)
+            tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
+        else:
+            leaves = one.tree.leaves_of(X, one.leaves)
+            tree = one.tree.recounted(
+                self.n_classes,
+                self.places,
+                leaves,
+                y,
+                times,
+                self.plan.criterion(self.n_classes),
+                False,
+            )
+        return UpdatedTree(tree, np.packbits(times > 0), leaves)
+
+    def error_out_of_bag(self, one, in_bag):
+        """Share of wrong predictions of a tree among the rows it has not seen."""
+        leaves = one.tree.leaves_of(self.samples.X, one.leaves)
+        out = (~in_bag).view(np.uint8)
+        return one.tree.error_of(leaves, self.samples.y, self.places, out), leaves
+
+
+class Verdict(NamedTuple):
+    """Which trees are grown anew, and what the next errors are raised by."""
+
+    regrown: np.ndarray
+    threshold: float
+    penalty: np.ndarray
+
+
+def judge(errors, penalty, boost, alpha):
+    """Tell the trees that are worse than the average, out of bag, from the others.
+
+    An error is NaN where nothing is out of the bag; `penalty` is what earlier updates
+    left, 0 but with ``boost="persistent"``.
+    """
+    errors = errors + penalty
+    known = ~np.isnan(errors)
+    threshold = float(errors[known].mean()) if known.any() else np.nan
+    boosted = errors + alpha * np.tanh(errors)
+    with np.errstate(invalid="ignore"):  # what is not known is no worse
+        if boost == "decision":
+            regrown = boosted > threshold
+        else:
+            regrown = errors > threshold
+    left = np.zeros(len(errors))
+    if boost == "persistent" and alpha != 0.0:
+        left = np.where(regrown | ~known, 0.0, boosted)
+    return Verdict(regrown, threshold, left)
+
+
+def seed_of_call(seed, update, n_updates):
+    """Seed of the samples and trees of one call."""
+    return seed_of_update(seed, 0 if update == "retrain" else n_updates)
+
+
+# -- From the parameters of an NCM estimator to trees ------------------------------
+
+
+class NCMPlan(NamedTuple):
+    """What trees are grown by; `max_classes` as of an `NCMGrower`."""
+
+    settings: GrowthSettings
+    max_classes: object
+    n_assignments: int
+
+    def grow(self, X, y, times, n_classes, seed):
+        """Grow a tree."""
+        grower = NCMGrower(
+            self.settings,
+            X.shape[1],
+            n_classes,
+            n_classes if self.max_classes == "all" else self.max_classes,
+            self.n_assignments,
+            seed,
+        )
+        return grower.grow(X, y, times)
+
+    def criterion(self, n_classes):
+        """Make what gives impurities."""
+        return CRITERIA[self.settings.criterion](n_classes)
+
+
+def resolve_plan(estimator):
+    """Resolve the parameters of growth, which have been checked one by one."""
+    caller = type(estimator).__name__
+    given, criterion = estimator.bound, estimator.criterion
+    if given is None and criterion is None:
+        criterion = "entropy"
+    bound, criterion = resolve_statement(given, criterion, estimator.delta, caller)
+    if bound is not None and isinstance(
+        bound.kernel(criterion, 2), IntervalBound | EvidenceBound
+    ):
+        raise InvalidParameterError(
+            f"The 'bound' parameter of {caller} must be None, a test or a race: a test "
+            "of class means has no scan, whose scores other bounds compare. Got "
+            f"{given!r} instead."
+        )
+    settings = GrowthSettings(
+        criterion=criterion,
+        bound=bound,
+        max_depth=count_limit(estimator.max_depth),
+        min_samples_split=float(estimator.min_samples_split),
+        min_samples_leaf=float(estimator.min_samples_leaf),
+    )
+    max_classes = estimator.max_classes
+    if isinstance(max_classes, Integral):
+        max_classes = count_limit(max_classes)
+    elif max_classes is None:
+        max_classes = "all"
+    elif isinstance(max_classes, str):
+        max_classes = None
+    else:
+        max_classes = float(max_classes)
+    return NCMPlan(settings, max_classes, count_limit(estimator.n_assignments))
+
+
+# -- What users give to NCM estimators: numbers without gaps -----------------------
+
+
+def read_numbers(X, schema, caller):
+    """Turn rows into a matrix of finite numbers."""
+    _refuse_other_tables(X, caller)
+    if schema is None:
+        X, finite, schema = Schema.first(X, caller)
+    else:
+        X, finite, schema = schema.predict(X, caller)
+    _refuse_nan(finite, caller)
+    return X, schema
+
+
+def _refuse_other_tables(X, caller):
+    if issparse(X):
+        raise TypeError(
+            f"Sparse data was passed for X, but dense data is required by {caller}: "
+            "class means have no zeros to leave out. Use X.toarray()."
+        )
+    nominal = nominal_columns(X, "from_dtype")
+    if nominal is not None:
+        columns = [one for one, held in zip(X.columns, nominal, strict=True) if held]
+        raise ValueError(
+            f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
+            "them first, for example with sklearn.preprocessing.OneHotEncoder."
+        )
+
+
+def _refuse_nan(finite, caller):
+    if not finite:
+        raise ValueError(
+            f"Input X contains NaN. {caller} does not accept missing values encoded as "
+            "NaN natively: a row without a value has no distance from a class mean. "
+            "Impute them first, for example with sklearn.impute.SimpleImputer."
+        )

@@ -1,7 +1,6 @@
 """Class proportions of a forest of nearest class means: those of its trees, added up."""
 
-from skconftree.ensemble.ncm._centroid_tree cimport NCMTree
-from skconftree.ensemble.ncm._whole_means cimport WholeMeans, WholeRows
+from skconftree.ensemble.ncm._centroid_tree cimport NCMTree, WholeMeans, WholeRows
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 

@@ -5,8 +5,8 @@ from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Helpers
-from skconftree.tree.batch._runner_up cimport RunnerUp
-from skconftree.tree.nodes._leaf_cost cimport as_cheap
+from skconftree.tree.batch._near_ties cimport RunnerUp
+from skconftree.tree.nodes._tree cimport as_cheap
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport int32_t

@@ -1,3 +1,13 @@
+from skconftree.tables._encoded_table cimport Column, EncodedTable
+from skconftree.tables._sparse_columns cimport FULL, SparseColumn
+from skconftree.tree.batch._sparse_rows cimport Segment, SparseRows
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint32_t, uint64_t,
+    uint8_t,
+)
+
 # NodeRows: the working copy of one worker. The rows of a sample of an encoded table,
 # arranged so that a node is the same range [start, end) of every array.
 #
@@ -18,15 +28,6 @@
 #
 # The place of a cut is the number of rows that go left, in ascending order of the value,
 # if the feature is SORTED; the largest code that goes left, if it is CODED.
-
-from skconftree.tables._encoded_table cimport Column, EncodedTable
-from skconftree.tables._sparse_columns cimport FULL, SparseColumn
-from skconftree.tree.batch._sparse_rows cimport SparseRows
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
-)
-
 
 cdef class NodeRows:
     cdef readonly EncodedTable table
@@ -113,4 +114,92 @@ cdef class NodeRows:
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at,
+    ) noexcept nogil
+
+
+# Stable partition of a range of rows: what belongs to the first child comes first,
+# each child in the order it had.
+#
+# An ENTRY of rows in the order of a value is (row << 1) | new, where new says that the
+# value differs from that of the entry before it. In a child, an entry is new if it or
+# any entry dropped since the child's last one was new; at the first entry of a range
+# the bit means nothing.
+
+ctypedef fused element_t:
+    uint8_t
+    label_t
+    uint32_t
+    uint64_t
+    float64_t
+
+
+# sides[i] is 1 where values[i] goes left. scratch has room for n.
+cdef void partition_values(
+    element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
+) noexcept nogil
+
+# The same for any number of children, those of values[i] being branches[i], which begin
+# at `starts`; at has room for n_outcomes.
+cdef void scatter_values(
+    element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, element_t* scratch,
+) noexcept nogil
+
+# Entries, by rows; the number of those that go left.
+cdef intp_t partition_entries(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil
+# The same in less than half the time where all entries are new. In ranges that
+# note_distinct() has seen, the bit of the first entry says so: it is 0 then.
+cdef void partition_sorted(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil
+cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
+# The same for any number of children; at has room for two numbers a child.
+cdef void scatter_entries(
+    uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, uint32_t* scratch,
+) noexcept nogil
+# Entries none of which is new, alone or with a code each.
+cdef intp_t partition_rows(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil
+cdef intp_t partition_codes(
+    uint32_t* entries, uint8_t* codes, intp_t n, const uint8_t* goes_left,
+    uint32_t* scratch, uint8_t* code_scratch,
+) noexcept nogil
+
+# Copy the entries of the rows that are present; returns how many. `to` has room for one
+# more.
+cdef intp_t copy_entries(
+    const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
+) noexcept nogil
+
+
+# KeptOrder: how the rows of one node lay before its tests were tried.
+#
+# divide() moves rows within the range of their node only, and entries of sparse columns
+# within the segments of the node, so what lies there, in every array that it may move,
+# is all there is to keep. Memory for it is taken when the first node is kept, the largest
+# one, and serves the others.
+
+cdef class KeptOrder:
+    cdef NodeRows rows
+    cdef Arena arena
+    cdef uint8_t* copies            # of the arrays, one behind the other
+    cdef intp_t room
+    cdef int32_t* features          # [n_features] those that vary in the node and are
+    cdef intp_t n_features          # not sparse
+    cdef Segment* segments          # [n_segments] of its sparse columns
+    cdef intp_t n_segments
+    cdef intp_t start               # the node
+    cdef intp_t end
+
+    cdef int keep(self, const NodeRecord* record) except -1 nogil
+    cdef void put_back(self) noexcept nogil
+    cdef void _list_features(self, const NodeRecord* record) noexcept nogil
+    cdef intp_t _move(self, bint back, bint counts_only) noexcept nogil
+    cdef intp_t _move_array(
+        self, void* array, size_t size, intp_t start, intp_t end, intp_t at, bint back,
+        bint counts_only,
     ) noexcept nogil

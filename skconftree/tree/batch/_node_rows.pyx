@@ -1,16 +1,193 @@
 """The rows of a sample of an encoded table, node by node."""
 
+cimport cython
 from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoding cimport MAX_LEVELS
-from skconftree.tree.batch._partition cimport (
-    copy_entries, note_distinct, partition_sorted, partition_values, scatter_entries,
-    scatter_values,
-)
+from skconftree.tables._encoded_table cimport MAX_LEVELS, Column
+from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
+from skconftree.utils._typedefs cimport float64_t, label_t, uint32_t
+
+# -- Stable partition of a range of rows -------------------------------------------
+cdef void partition_values(
+    element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
+) noexcept nogil:
+    # Without branches: every element is written to both sides, the side it belongs to
+    # moves on. values[left] is never ahead of values[i].
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef element_t value
+    for i in range(n):
+        value = values[i]
+        values[left] = value
+        scratch[i - left] = value
+        left += sides[i]
+    memcpy(values + left, scratch, (n - left) * sizeof(element_t))
 
 
+cdef void scatter_values(
+    element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, element_t* scratch,
+) noexcept nogil:
+    cdef intp_t i
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for i in range(n):
+        scratch[at[branches[i]]] = values[i]
+        at[branches[i]] += 1
+    memcpy(values, scratch, n * sizeof(element_t))
+
+
+@cython.overflowcheck(False)     # -side is a mask
+cdef intp_t partition_entries(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t new_left = 0
+    cdef uint32_t new_right = 0
+    cdef uint32_t entry, row, side
+    cdef intp_t i
+    for i in range(n):
+        entry = entries[i]
+        row = entry >> 1
+        side = goes_left[row]
+        new_left |= entry & 1
+        new_right |= entry & 1
+        row <<= 1
+        entries[left] = row | new_left
+        scratch[right] = row | new_right
+        left += side
+        right += 1 - side
+        new_left &= side - 1
+        new_right &= -side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    return left
+
+
+cdef void partition_sorted(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    # A part of distinct values is one of distinct values.
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef uint32_t entry
+    if entries[0] & 1:
+        left = partition_entries(entries, n, goes_left, scratch)
+        note_distinct(entries, left)
+        note_distinct(entries + left, n - left)
+        return
+    entries[0] |= 1
+    for i in range(n):
+        entry = entries[i]
+        entries[left] = entry
+        scratch[i - left] = entry
+        left += goes_left[entry >> 1]
+    memcpy(entries + left, scratch, (n - left) * sizeof(uint32_t))
+    entries[0] ^= 1
+    if 0 < left < n:
+        entries[left] ^= 1
+
+
+cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil:
+    # Ends at the first value that comes twice, which is soon found if many do.
+    cdef intp_t i = 1
+    while i < n and entries[i] & 1:
+        i += 1
+    if n > 0:
+        entries[0] |= 1
+    if 0 < n <= i:
+        entries[0] ^= 1
+
+
+cdef void scatter_entries(
+    uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, uint32_t* scratch,
+) noexcept nogil:
+    cdef intp_t i, z
+    cdef uint32_t row
+    cdef intp_t n_values = 0
+    cdef intp_t* last = at + n_outcomes     # number of the value of the last entry
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for z in range(n_outcomes):
+        last[z] = -1
+    for i in range(n):
+        n_values += entries[i] & 1
+        row = entries[i] >> 1
+        z = branch[row]
+        scratch[at[z]] = (row << 1) | <uint32_t> (last[z] != n_values)
+        last[z] = n_values
+        at[z] += 1
+    memcpy(entries, scratch, n * sizeof(uint32_t))
+
+
+cdef intp_t partition_rows(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t entry
+    cdef uint8_t side
+    cdef intp_t i
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
+        entry = entries[i]
+        side = goes_left[entry >> 1]
+        entries[left] = entry
+        scratch[right] = entry
+        left += side
+        right += 1 - side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    return left
+
+
+cdef intp_t partition_codes(
+    uint32_t* entries, uint8_t* codes, intp_t n, const uint8_t* goes_left,
+    uint32_t* scratch, uint8_t* code_scratch,
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t entry
+    cdef uint8_t code, side
+    cdef intp_t i
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
+        entry = entries[i]
+        code = codes[i]
+        side = goes_left[entry >> 1]
+        entries[left] = entry
+        codes[left] = code
+        scratch[right] = entry
+        code_scratch[right] = code
+        left += side
+        right += 1 - side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    memcpy(codes + left, code_scratch, right)
+    return left
+
+
+@cython.overflowcheck(False)     # as above
+cdef intp_t copy_entries(
+    const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
+) noexcept nogil:
+    # Without branches, as above: what is absent is written over.
+    cdef intp_t kept = 0
+    cdef uint32_t new = 0
+    cdef uint32_t entry, side
+    cdef intp_t i
+    for i in range(n):
+        entry = entries[i]
+        side = present[entry >> 1]
+        new |= entry & 1
+        to[kept] = (entry & ~(<uint32_t> 1)) | new
+        kept += side
+        new &= side - 1
+    return kept
+
+
+# -- The rows of a sample of an encoded table, node by node ------------------------
 cdef class NodeRows:
     """The working copy of one worker.
 
@@ -447,3 +624,118 @@ cdef class NodeRows:
                 <uint32_t*> self.node_count + start, n, branches, starts,
                 n_outcomes, at, <uint32_t*> self.scratch,
             )
+
+
+# -- How the rows of a node lay before its tests were tried ------------------------
+cdef class KeptOrder:
+    """How the rows of one node lay before its tests were tried."""
+
+    def __init__(self, NodeRows rows not None):
+        self.rows = rows
+        self.arena = Arena()
+
+    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+        cdef intp_t n_bytes
+        if self.features == NULL:
+            self.features = <int32_t*> self.arena.take(
+                self.rows.n_features, sizeof(int32_t)
+            )
+        if self.segments == NULL and self.rows.sparse is not None:
+            self.segments = <Segment*> self.arena.take(
+                self.rows.n_features, sizeof(Segment)
+            )
+        self.start = record.start
+        self.end = record.end
+        self._list_features(record)
+        n_bytes = self._move(False, True)
+        if n_bytes > self.room:
+            self.arena.give_back(self.copies)
+            self.copies = NULL
+            self.room = 0
+            self.copies = <uint8_t*> self.arena.take(n_bytes, sizeof(uint8_t))
+            self.room = n_bytes
+        self._move(False, False)
+        return 0
+
+    cdef void put_back(self) noexcept nogil:
+        self._move(True, False)
+        if self.rows.sparse is not None:
+            self.rows.sparse.enter_segments(self.segments, self.n_segments)
+
+    cdef void _list_features(self, const NodeRecord* record) noexcept nogil:
+        cdef SparseColumn* column
+        cdef intp_t j, f
+        self.n_features = 0
+        self.n_segments = 0
+        for j in range(record.n_features):
+            f = record.features[j]
+            if not self.rows.is_sparse(f):
+                self.features[self.n_features] = <int32_t> f
+                self.n_features += 1
+            elif self.rows.sparse.n_stored(f) > 0:
+                column = &self.rows.sparse.columns[f]
+                self.segments[self.n_segments].feature = <int32_t> f
+                self.segments[self.n_segments].begin = column.begin
+                self.segments[self.n_segments].end = column.end
+                self.n_segments += 1
+
+    cdef intp_t _move(self, bint back, bint counts_only) noexcept nogil:
+        # Copy the arrays of the node, or their copies back; or only count the bytes.
+        cdef intp_t start = self.start
+        cdef intp_t end = self.end
+        cdef Column* column
+        cdef Segment* segment
+        cdef intp_t at = 0
+        cdef intp_t j
+        for j in range(self.n_features):
+            column = &self.rows.columns[self.features[j]]
+            at = self._move_array(
+                column.order, sizeof(uint32_t), start, end, at, back, counts_only
+            )
+            at = self._move_array(
+                column.codes, sizeof(uint8_t), start, end, at, back, counts_only
+            )
+            at = self._move_array(
+                column.wide, sizeof(label_t), start, end, at, back, counts_only
+            )
+        for j in range(self.n_segments):
+            segment = &self.segments[j]
+            at = self._move_array(
+                self.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
+                at, back, counts_only,
+            )
+            if self.rows.sparse.columns[segment.feature].form == CODED:
+                at = self._move_array(
+                    self.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
+                    at, back, counts_only,
+                )
+        at = self._move_array(
+            self.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
+        )
+        at = self._move_array(
+            self.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
+        )
+        at = self._move_array(
+            self.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
+        )
+        return self._move_array(
+            self.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
+        )
+
+    cdef intp_t _move_array(
+        self, void* array, size_t size, intp_t start, intp_t end, intp_t at, bint back,
+        bint counts_only,
+    ) noexcept nogil:
+        # Returns the place behind the copy. Places are multiples of nothing: bytes are
+        # all that is done with them.
+        cdef size_t n_bytes = (end - start) * size
+        cdef uint8_t* here
+        if array == NULL:
+            return at
+        if not counts_only:
+            here = <uint8_t*> array + start * size
+            if back:
+                memcpy(here, self.copies + at, n_bytes)
+            else:
+                memcpy(self.copies + at, here, n_bytes)
+        return at + <intp_t> n_bytes

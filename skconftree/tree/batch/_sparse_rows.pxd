@@ -10,8 +10,7 @@
 # one node at a time.
 
 from skconftree.tables._encoded_table cimport Column
-from skconftree.tables._sparse_columns cimport SparseColumn, SparseColumns
-from skconftree.tables._sparse_table cimport SparseTable
+from skconftree.tables._sparse_columns cimport SparseColumn, SparseColumns, SparseTable
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, int32_t, intp_t, uint8_t, uint32_t,

@@ -2,9 +2,9 @@
 
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, PAIR, SORTED
-from skconftree.tree.batch._partition cimport (
+from skconftree.tree.batch._node_rows cimport (
     copy_entries, partition_codes, partition_entries, partition_rows,
 )
 from skconftree.utils._typedefs cimport uint16_t

@@ -3,26 +3,57 @@
 from libc.math cimport fmin
 from libc.string cimport memset
 
-from skconftree.tables._encoded_table cimport floor_of
-from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._code_counts cimport (
+from skconftree.tree.batch._node_rows cimport KeptOrder
+from skconftree.tree.batch._packed_rows cimport (
     SORT_LIMIT, code_neighbours, count_codes, counts_codes, sort_codes,
 )
-from skconftree.tree.batch._lookahead_rows cimport KeptOrder
-from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
-from skconftree.tree.split._scan cimport BLOCK, REPEATS, weight_of
-from skconftree.tree.split._source cimport (
-    ValueCounts, add_up, drawn_between, labelled_neighbours,
+from skconftree.tree.split._scan cimport (
+    BLOCK, REPEATS, ValueCounts, add_up, drawn_between, labelled_neighbours, lacks,
+    weight_of,
 )
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
+# -- Base class of sources whose rows are divided; the contract is written in the .pxd
+cdef class RowSource(Source):
+    """Rows that a builder divides among the children of a node."""
 
+    def check(self):
+        """Raise ``NotImplementedError`` if a required method is missing."""
+        super().check()
+        if <void*> self.divide == <void*> RowSource.divide:
+            lacks(self, "divide")
+
+    cdef void enter(
+        self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil:
+        pass
+
+    cdef void divide(
+        self, const NodeRecord* record, const Split* split, const intp_t* starts
+    ) noexcept nogil:
+        pass
+
+    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+        with gil:
+            lacks(self, "keep")
+
+    cdef void put_back(self) noexcept nogil:
+        pass
+
+    cdef Passing passes(
+        self, intp_t feature, intp_t outcome, Segment* segment
+    ) noexcept nogil:
+        return WHOLE
+
+
+# -- The rows of a node of a table, one feature at a time --------------------------
 cdef class TableSource(RowSource):
     """The rows of a node of a table."""
 

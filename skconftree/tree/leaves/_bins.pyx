@@ -3,10 +3,9 @@
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
-from skconftree.utils._memory cimport give_all_back
+from skconftree.utils._memory cimport give_all_back, take_array
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
-from skconftree.utils._spare_memory cimport take_array
 
 
 cdef int allocate_bins(

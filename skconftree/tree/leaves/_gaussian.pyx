@@ -4,8 +4,10 @@ from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport FIRST_CUTS
-from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
-from skconftree.tree.leaves._counts cimport (
+from skconftree.tree.leaves._contract cimport (
+    BinTable, Leaf, LeafHeader, Parting, Policy,
+)
+from skconftree.tree.leaves._histogram cimport (
     count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
     read_bins, shares_of_bins, write_bins,
 )
@@ -14,12 +16,11 @@ from skconftree.tree.leaves._moments cimport (
     open_for_row, part_of_moments, range_of_moments, read_moments, rough_shares,
     weight_known, write_moments,
 )
-from skconftree.tree.leaves._parting cimport Parting
 from skconftree.tree.leaves._state cimport (
     StateReader, StateWriter, require, require_finite,
 )
 from skconftree.utils._lanes cimport LANES
-from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._memory cimport take_array
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t,
 )

@@ -1,20 +1,615 @@
 """A leaf that counts its rows per class and bin."""
 
-from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, Policy
-from skconftree.tree.leaves._counted_rows cimport count_rows
-from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, hold_shares, part_bins, read_bins,
-    shares_of_bins, tabulate_bins, write_bins,
+from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
+
+from skconftree.tree.leaves._bins cimport (
+    NOMINAL, Bins, Side, allocate_bins, bin_of, bins_of_codes, bins_of_half,
+    bins_of_rows, bins_with_code, fill_half, n_equal, n_value_bins, room_for,
 )
-from skconftree.tree.leaves._moments cimport read_no_moments, write_no_moments
-from skconftree.tree.leaves._parting cimport Parting
-from skconftree.tree.leaves._state cimport StateReader, StateWriter, require
-from skconftree.utils._memory cimport give_back
+from skconftree.tree.leaves._contract cimport (
+    Leaf, LeafHeader, Parting, Policy, only_fresh, outcome_of_bin,
+)
+from skconftree.tree.leaves._moments cimport (
+    read_no_moments, release_moments, write_no_moments,
+)
+from skconftree.tree.leaves._rows cimport (
+    append_row, keep_latest, part_rows, read_rows, write_rows,
+)
+from skconftree.tree.leaves._state cimport (
+    StateReader, StateWriter, require, require_finite,
+)
+from skconftree.utils._memory cimport (
+    Blocks, give_all_back, give_back, take_array, take_zeros,
+)
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t,
 )
 
+# -- The class counts of a leaf's bins ---------------------------------------------
+cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
+    # Nothing counted yet, in the bins that are set.
+    cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
+    cdef Blocks* blocks = &leaf.remembered
+    cdef void* fresh_histogram = NULL
+    if fresh:
+        fresh_histogram = take_zeros(blocks, size, sizeof(float64_t))
+    leaf.histogram = <float64_t*> take_zeros(blocks, size, sizeof(float64_t))
+    leaf.fresh_histogram = <float64_t*> fresh_histogram
+    return 0
 
+
+cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Bins of the categories alone: of what moments say nothing about.
+    bins_of_codes(&leaf.remembered, &leaf.bins, policy.n_features, policy.n_codes)
+    open_counts(leaf, policy, False)
+    return 0
+
+
+cdef void forget_bins(Leaf* leaf) noexcept nogil:
+    give_back(&leaf.remembered, leaf.bins.first)
+    give_back(&leaf.remembered, leaf.histogram)
+    give_back(&leaf.remembered, leaf.fresh_histogram)
+    leaf.bins.first = NULL
+    leaf.histogram = NULL
+    leaf.fresh_histogram = NULL
+
+
+cdef void count_row(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
+    const int32_t* bins,
+) noexcept nogil:
+    # If anything is counted; `bins` are the places of the row's values.
+    cdef intp_t K = policy.n_classes
+    cdef float64_t* histogram = leaf.histogram
+    cdef float64_t* fresh = leaf.fresh_histogram
+    cdef float32_t* low = leaf.bins.low
+    cdef float32_t* high = leaf.bins.high
+    cdef intp_t f, place
+    if histogram == NULL:
+        return
+    for f in range(policy.n_features):
+        if bins[f] >= 0:
+            place = bins[f] * K + y
+            histogram[place] += weight
+            if fresh != NULL:
+                fresh[place] += weight
+            if x[f] < low[f]:
+                low[f] = x[f]
+            if x[f] > high[f]:
+                high[f] = x[f]
+
+
+cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    # The counts that splits rest on.
+    if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
+        return leaf.fresh_histogram
+    return leaf.histogram
+
+
+cdef void tabulate_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* histogram = evidence_of(leaf, policy)
+    cdef intp_t first = leaf.bins.first[feature]
+    cdef intp_t n = n_value_bins(&leaf.bins, feature)
+    cdef intp_t b, c
+    table.n_bins = n
+    memcpy(table.edges, leaf.bins.edges + first, n * sizeof(float32_t))
+    memset(table.counts, 0, n * table.width * sizeof(float64_t))
+    for b in range(n):
+        for c in range(K):
+            table.counts[b * table.width + c] = histogram[(first + b) * K + c]
+    if leaf.bins.missing:
+        for c in range(K):
+            table.missing[c] = histogram[(first + n) * K + c]
+            table.n_missing += table.missing[c]
+
+
+cdef void count_categories_of_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
+    float64_t* counts, intp_t width,
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* histogram = evidence_of(leaf, policy)
+    cdef intp_t first = leaf.bins.first[feature]
+    cdef intp_t code, c
+    for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
+        for c in range(K):
+            counts[code * width + c] = histogram[(first + code) * K + c]
+
+
+# -- new categories ----------------------------------------------------------------
+
+cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
+    # Bins for the categories of a row that the leaf has not seen.
+    cdef intp_t i, f, code
+    if leaf.bins.first == NULL:
+        return 0
+    for i in range(policy.n_nominal):
+        f = policy.nominal[i]
+        code = <intp_t> x[f]
+        if code >= leaf.bins.first[f + 1] - leaf.bins.first[f]:
+            _add_bins(leaf, policy, f, code)
+    return 0
+
+
+cdef int _add_bins(
+    Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
+) except -1 nogil:
+    # All of it is there before anything of it is the leaf's.
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef Blocks* blocks = &leaf.remembered
+    cdef Bins wider
+    cdef float64_t* histogram = NULL
+    cdef float64_t* fresh_histogram = NULL
+    bins_with_code(blocks, &leaf.bins, d, feature, code, &wider)
+    if leaf.histogram != NULL:
+        histogram = _spread_out(
+            blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature
+        )
+    if leaf.fresh_histogram != NULL:
+        fresh_histogram = _spread_out(
+            blocks, leaf.fresh_histogram, &leaf.bins, &wider, d, K, feature
+        )
+    forget_bins(leaf)
+    leaf.bins = wider
+    leaf.histogram = histogram
+    leaf.fresh_histogram = fresh_histogram
+    return 0
+
+
+cdef float64_t* _spread_out(
+    Blocks* blocks, const float64_t* histogram, const Bins* bins, const Bins* wider,
+    intp_t d, intp_t K, intp_t feature,
+) except NULL nogil:
+    # A copy of the counts with empty bins behind those of a feature.
+    cdef intp_t before = bins.first[feature + 1] * K
+    cdef intp_t gap = (wider.first[d] - bins.first[d]) * K
+    cdef intp_t size = bins.first[d] * K
+    cdef float64_t* copy = <float64_t*> take_zeros(
+        blocks, size + gap, sizeof(float64_t)
+    )
+    memcpy(copy, histogram, before * sizeof(float64_t))
+    memcpy(copy + before + gap, histogram + before, (size - before) * sizeof(float64_t))
+    return copy
+
+
+# -- parting -----------------------------------------------------------------------
+
+cdef void shares_of_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share,
+) noexcept nogil:
+    # Part of each class that goes to the outcome; an equal one of a class not seen.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = parent.bins.first[parting.feature]
+    cdef intp_t n_bins = parent.bins.first[parting.feature + 1] - first
+    cdef intp_t b, c
+    cdef float64_t inside, total, n
+    for c in range(K):
+        inside = 0.0
+        total = 0.0
+        for b in range(n_bins):
+            n = parent.histogram[(first + b) * K + c]
+            total += n
+            if outcome_of_bin(parting, &parent.bins, b) == outcome:
+                inside += n
+        share[c] = inside / total if total > 0.0 else 1.0 / parting.n_outcomes
+
+
+cdef float64_t hold_shares(
+    const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
+) noexcept nogil:
+    # What the child holds of each class. `share` is reduced with it to what the child
+    # may take over: returns the factor.
+    cdef intp_t K = policy.n_classes
+    cdef float64_t total = 0.0
+    cdef float64_t scale = 1.0
+    cdef intp_t c
+    for c in range(K):
+        child.held[c] = parent.held[c] * share[c]
+        total += child.held[c]
+    if total > policy.inherited:
+        scale = policy.inherited / total
+    for c in range(K):
+        child.held[c] *= scale
+        share[c] *= scale
+        child.n_held += child.held[c]
+    return scale
+
+
+cdef int part_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, bint all_features, Leaf* child,
+) except -1 nogil:
+    # The child's part of class c is scale[c]. If not of all features, bins are of
+    # categories alone: there are none of numeric values to part.
+    cdef Blocks scratch
+    scratch.last = NULL
+    try:
+        _part_bins(
+            parent, policy, parting, outcome, scale, all_features, &scratch, child
+        )
+    finally:
+        give_all_back(&scratch)
+    return 0
+
+
+cdef int _part_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, bint all_features, Blocks* scratch, Leaf* child,
+) except -1 nogil:
+    # The tested feature's bins go to one side as they are: their counts are those of
+    # the side already, and only the reduction to policy.inherited applies.
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t feature = parting.feature
+    cdef bint missing = policy.missing and all_features
+    cdef bint counted = all_features or parting.ordinals != NULL
+    cdef intp_t n_bins = parent.bins.first[feature + 1] - parent.bins.first[feature]
+    cdef uint8_t* taken = <uint8_t*> take_array(scratch, n_bins, 1)
+    cdef Side side
+    cdef intp_t b
+    side.feature = feature if counted else -1
+    side.taken = taken
+    side.begin = 0 if outcome == 0 else parting.cut + 1
+    side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
+    side.takes_missing = parting.missing_left == (outcome == 0)
+    for b in range(n_bins):
+        taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
+    bins_of_half(
+        &child.remembered, &parent.bins, parent.histogram, scale, d, K, policy.max_bins,
+        &side, missing, &child.bins,
+    )
+    open_counts(child, policy, policy.separate or policy.bayes)
+    fill_half(
+        &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
+    )
+    if counted:
+        _match_held(child, K, feature)
+    return 0
+
+
+cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
+    # Scale the counts of a feature to the weight held of each class.
+    cdef float64_t inside, ratio
+    cdef intp_t b, c
+    for c in range(K):
+        inside = 0.0
+        for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+            inside += leaf.histogram[b * K + c]
+        if inside > 0.0:
+            ratio = leaf.held[c] / inside
+            for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+                leaf.histogram[b * K + c] *= ratio
+
+
+# -- state -------------------------------------------------------------------------
+#
+# Tests are scored by differences of counts, some of them through tables: a class of
+# which more rows go left than there are would be looked up in front of a table.
+
+cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    # If there are any.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n_bins
+    cdef intp_t size
+    if leaf.bins.first == NULL:
+        return
+    n_bins = leaf.bins.first[d]
+    size = n_bins * policy.n_classes * sizeof(float64_t)
+    writer.put(leaf.bins.first, d * sizeof(int32_t))
+    writer.put(leaf.bins.edges, n_bins * sizeof(float32_t))
+    writer.put(leaf.bins.low, d * sizeof(float32_t))
+    writer.put(leaf.bins.high, d * sizeof(float32_t))
+    writer.put(leaf.bins.kind, d)
+    if leaf.histogram != NULL:
+        writer.put(leaf.histogram, size)
+    if leaf.fresh_histogram != NULL:
+        writer.put(leaf.fresh_histogram, size)
+
+
+cdef read_bins(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t size, f
+    cdef Blocks* blocks = &leaf.remembered
+    require(header.n_bins > 0 or not (
+        header.has_histogram or header.has_fresh_histogram
+    ))
+    require(header.has_histogram or not header.has_fresh_histogram)
+    if header.n_bins == 0:
+        return
+    require(0 < header.n_bins <= reader.data.shape[0])
+    _read_edges(reader, header, d, leaf)
+    for f in range(d):
+        _check_bins(&leaf.bins, f, policy)
+    size = header.n_bins * K
+    if header.has_histogram:
+        leaf.histogram = <float64_t*> reader.take_new(blocks, size, sizeof(float64_t))
+        _check_counts(&leaf.bins, leaf.histogram, leaf.held, d, K)
+    if header.has_fresh_histogram:
+        leaf.fresh_histogram = <float64_t*> reader.take_new(
+            blocks, size, sizeof(float64_t)
+        )
+        _check_counts(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
+    elif header.has_histogram and only_fresh(leaf, policy):
+        _check_counts(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
+
+
+cdef _read_edges(StateReader reader, const LeafHeader* header, intp_t d, Leaf* leaf):
+    # Every feature has at least one bin, the last one without end.
+    cdef Bins* bins = &leaf.bins
+    cdef intp_t n_bins = header.n_bins
+    cdef intp_t f, b, last
+    allocate_bins(&leaf.remembered, bins, d, n_bins)
+    reader.take(bins.first, d * sizeof(int32_t))
+    reader.take(bins.edges, n_bins * sizeof(float32_t))
+    reader.take(bins.low, d * sizeof(float32_t))
+    reader.take(bins.high, d * sizeof(float32_t))
+    reader.take(bins.kind, d)
+    bins.missing = header.bins_missing != 0
+    require(bins.first[0] == 0)
+    for f in range(d):
+        require(bins.first[f] < bins.first[f + 1] <= n_bins and bins.kind[f] <= NOMINAL)
+    for f in range(d):
+        last = bins.first[f] + n_value_bins(bins, f) - 1
+        require(last >= bins.first[f])
+        for b in range(bins.first[f] + 1, last + 1):
+            require(bins.edges[b - 1] < bins.edges[b])
+        require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
+        require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
+
+
+cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
+    cdef intp_t n_codes = -1
+    cdef intp_t n = n_value_bins(bins, f)
+    if policy.n_codes != NULL:
+        n_codes = policy.n_codes[f]
+    require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+    require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
+
+
+cdef _check_counts(
+    const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d,
+    intp_t K,
+):
+    # No feature knows more rows than there are.
+    cdef float64_t total
+    cdef intp_t f, b, c
+    require_finite(histogram, bins.first[d] * K)
+    for f in range(d):
+        for c in range(K):
+            total = 0.0
+            for b in range(bins.first[f], bins.first[f + 1]):
+                require(histogram[b * K + c] >= 0.0)
+                total += histogram[b * K + c]
+            require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))
+
+
+# -- A leaf that counts its rows per class and bin, and keeps them to hand over ----
+cdef enum:
+    BLOCK = 256         # rows that are counted together
+    FEW_CLASSES = 8     # that are gone through one by one
+
+
+cdef int _open_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Without a past there are no cuts: such a leaf keeps rows first.
+    return 0
+
+
+cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # The first rows set the bins, as many as set them where no rows were handed over.
+    cdef intp_t n_first = 0
+    cdef intp_t begin = 0
+    cdef intp_t end
+    cdef bint apart = leaf.n_inherited > 0 and (
+        only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.one_bayes)
+    )
+    if leaf.histogram != NULL:
+        forget_bins(leaf)       # of categories alone
+    if leaf.bins.first == NULL:
+        n_first = min(leaf.n_rows, policy.row_limit)
+        bins_of_rows(
+            &leaf.remembered, &leaf.bins, leaf.x, n_first, policy.n_features,
+            policy.max_bins, policy.n_codes, policy.missing,
+        )
+    open_counts(leaf, policy, apart)
+    while begin < leaf.n_rows:
+        end = min(begin + BLOCK, leaf.n_rows)
+        if begin < n_first:
+            end = min(end, n_first)
+        if begin < leaf.n_inherited:
+            end = min(end, leaf.n_inherited)
+        _count_block(leaf, policy, begin, end, begin < n_first)
+        begin = end
+    release_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+    release_moments(&leaf.remembered, &leaf.fresh_moments, policy.n_classes)
+    return 0
+
+
+cdef void _count_block(
+    Leaf* leaf, const Policy* policy, intp_t begin, intp_t end, bint in_range
+) noexcept nogil:
+    # Some rows, column by column: all of them taken over, or none. If they are in range,
+    # they have set the bins.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n = end - begin
+    cdef const float32_t* x = leaf.x + begin * d
+    cdef const label_t* y = leaf.y + begin
+    cdef float32_t column[BLOCK]
+    cdef int32_t labels[BLOCK]
+    cdef int32_t in_class[FEW_CLASSES]
+    cdef bint is_plain = (
+        leaf.weight == NULL and not policy.missing and policy.n_classes <= FEW_CLASSES
+    )
+    cdef intp_t i, f, c
+    if is_plain:
+        for i in range(n):
+            labels[i] = y[i]
+        for c in range(policy.n_classes):
+            in_class[c] = 0
+            for i in range(n):
+                in_class[c] += labels[i] == c
+    for f in range(d):
+        for i in range(n):
+            column[i] = x[i * d + f]
+        if is_plain and leaf.bins.kind[f] != NOMINAL and n_value_bins(&leaf.bins, f) <= 2:
+            _count_two_bins(leaf, policy, f, begin, n, column, labels, in_class)
+            if not in_range and n > n_equal(column, n, leaf.bins.low[f]) + n_equal(
+                column, n, leaf.bins.high[f]
+            ):
+                _widen(leaf, f, column, n)
+        else:
+            _count_column(leaf, policy, f, begin, n, column)
+            if not in_range or leaf.bins.kind[f] == NOMINAL:
+                _widen(leaf, f, column, n)
+
+
+cdef void _count_two_bins(
+    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
+    const float32_t* column, const int32_t* labels, const int32_t* in_class,
+) noexcept nogil:
+    # Values of a block in one bin or two; every row weighs 1 and has a value.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = leaf.bins.first[f]
+    cdef float32_t edge = leaf.bins.edges[first]
+    cdef bint fresh = leaf.fresh_histogram != NULL and begin >= leaf.n_inherited
+    cdef bint has_two = n_value_bins(&leaf.bins, f) == 2
+    cdef intp_t i, c
+    cdef int32_t n_above
+    for c in range(K):
+        n_above = 0
+        if has_two:
+            for i in range(n):
+                n_above += (column[i] > edge) & (labels[i] == c)
+            leaf.histogram[(first + 1) * K + c] += n_above
+        leaf.histogram[first * K + c] += in_class[c] - n_above
+        if fresh:
+            leaf.fresh_histogram[first * K + c] += in_class[c] - n_above
+            if has_two:
+                leaf.fresh_histogram[(first + 1) * K + c] += n_above
+
+
+cdef void _count_column(
+    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
+    const float32_t* column,
+) noexcept nogil:
+    # Values of a block in any bins.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = leaf.bins.first[f]
+    cdef intp_t n_bins = n_value_bins(&leaf.bins, f)
+    cdef const float32_t* edges = leaf.bins.edges + first
+    cdef const label_t* y = leaf.y + begin
+    cdef bint fresh = leaf.fresh_histogram != NULL and begin >= leaf.n_inherited
+    cdef bint nominal = leaf.bins.kind[f] == NOMINAL
+    cdef float64_t w = 1.0
+    cdef intp_t i, place
+    for i in range(n):
+        if column[i] != column[i]:
+            if not leaf.bins.missing or nominal:
+                continue
+            place = first + n_bins
+        elif nominal:
+            if not 0.0 <= column[i] < n_bins:
+                continue
+            place = first + <intp_t> column[i]
+        else:
+            place = first + bin_of(edges, n_bins, column[i])
+        if leaf.weight != NULL:
+            w = leaf.weight[begin + i]
+        leaf.histogram[place * K + y[i]] += w
+        if fresh:
+            leaf.fresh_histogram[place * K + y[i]] += w
+
+
+cdef void _widen(
+    Leaf* leaf, intp_t f, const float32_t* column, intp_t n
+) noexcept nogil:
+    # The range of a feature, by the values of a block.
+    cdef float32_t low = leaf.bins.low[f]
+    cdef float32_t high = leaf.bins.high[f]
+    cdef intp_t i
+    for i in range(n):
+        low = min(low, column[i])
+        high = max(high, column[i])
+    leaf.bins.low[f] = low
+    leaf.bins.high[f] = high
+
+
+cdef int _take_counted_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    count_rows(leaf, policy)
+    leaf.memory = &COUNTED_ROWS
+    return 0
+
+
+cdef int _observe_row(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
+    const int32_t* bins,
+) except -1 nogil:
+    append_row(leaf, policy, x, y, weight)
+    count_row(leaf, policy, x, y, weight, bins)
+    return 0
+
+
+cdef int _convert_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    if leaf.n_rows >= policy.kept_rows:
+        keep_latest(leaf, policy, policy.kept_rows // 2)
+    return 0
+
+
+cdef int _part_rows(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil:
+    part_rows(parent, policy, parting, outcome, share, child)
+    if parent.dropped:
+        shares_of_bins(parent, policy, parting, outcome, share)
+    return 0
+
+
+cdef bint _rows_are_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    return True
+
+
+cdef _write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    write_rows(writer, leaf, policy)
+    write_bins(writer, leaf, policy)
+    write_no_moments(writer)
+
+
+cdef _read_rows(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    read_rows(reader, header, policy, leaf)
+    read_bins(reader, header, policy, leaf)
+    require(leaf.histogram != NULL)
+    read_no_moments(reader)
+
+
+COUNTED_ROWS.name = "counted rows"
+COUNTED_ROWS.code = 5
+COUNTED_ROWS.remembers = True
+COUNTED_ROWS.keeps_rows = True
+COUNTED_ROWS.counts_rows = True
+COUNTED_ROWS.open = _open_rows
+COUNTED_ROWS.observe = _observe_row
+COUNTED_ROWS.convert = _convert_rows
+COUNTED_ROWS.take_rows = _take_counted_rows
+COUNTED_ROWS.part = _part_rows
+COUNTED_ROWS.is_exact = _rows_are_exact
+COUNTED_ROWS.tabulate = tabulate_bins
+COUNTED_ROWS.count_categories = count_categories_of_bins
+COUNTED_ROWS.write = _write_rows
+COUNTED_ROWS.read = _read_rows
+
+
+# -- A leaf that counts its rows per class and bin ---------------------------------
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Without a past there are no cuts: such a leaf keeps rows first.
     return 0

@@ -1,10 +1,11 @@
-# What is done to a growing leaf, whatever its memory is.
-
-from skconftree.tree.leaves._contract cimport Leaf, Policy
+from skconftree.tree.leaves._contract cimport Leaf, LeafMemory, Parting, Policy
+from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t,
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
 )
+
+# What is done to a growing leaf, whatever its memory is.
 
 cdef enum:
     LEAF_COUNTS = 3     # arrays of class counts: fresh, held, recent
@@ -21,3 +22,38 @@ cdef int add_row(
     const int32_t* bins,
 ) except -1 nogil
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil
+
+
+# NOTHING: no more than the counts in the tree. Any leaf may turn into it.
+
+cdef LeafMemory NOTHING
+
+
+# What the outcomes of a test that parts a leaf take over from it.
+
+cdef int start_child(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil
+cdef int start_drawn(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil
+cdef int part_box(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    Leaf* child,
+) except -1 nogil
+
+
+# The memories there are. One row each; `_leaf` calls them, and nothing else names them.
+
+cdef const LeafMemory* memory_named(str name) except NULL
+cdef const LeafMemory* memory_of_code(int64_t code) except NULL
+
+
+# Leaves as bytes: for pickles. What is read is checked before it is believed.
+
+cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy)
+cdef Leaf* read_leaf(
+    StateReader reader, const Policy* policy, intp_t node
+) except NULL

@@ -5,8 +5,7 @@ from libc.string cimport memcpy
 
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._lanes cimport LANES, rough_normal_below
-from skconftree.utils._memory cimport give_back
-from skconftree.utils._spare_memory cimport take_array, take_zeros
+from skconftree.utils._memory cimport give_back, take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951

@@ -16,7 +16,7 @@
 
 cimport cython
 
-from skconftree.tree.leaves._bayes cimport NaiveBayes, Scratch
+from skconftree.tree.leaves._naive_bayes cimport NaiveBayes, Scratch
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Arena

@@ -1,28 +1,30 @@
 """A leaf that keeps its rows."""
 
+import numpy as np
 from libc.math cimport isfinite, isnan
 from libc.string cimport memcpy, memmove, memset
 
-import numpy as np
-
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
-from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy, only_fresh
-from skconftree.tree.leaves._counts cimport (
+from skconftree.tree.leaves._contract cimport (
+    BinTable, Drawn, Leaf, LeafHeader, Parting, Policy, only_fresh, outcome_of,
+)
+from skconftree.tree.leaves._histogram cimport (
     count_row, open_categories, read_bins, write_bins,
 )
 from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, open_for_row, read_moments,
     write_moments,
 )
-from skconftree.tree.leaves._parting cimport Parting, outcome_of
 from skconftree.tree.leaves._state cimport (
     StateReader, StateWriter, require, require_finite,
 )
-from skconftree.utils._memory cimport bytes_of_array
-from skconftree.utils._spare_memory cimport resize_array, take_array, take_zeros
+from skconftree.utils._draws cimport mix
+from skconftree.utils._memory cimport (
+    bytes_of_array, give_back, resize_array, take_array, take_zeros,
+)
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint64_t,
 )
 
 cdef enum:
@@ -374,3 +376,75 @@ ROWS.tabulate = _tabulate
 ROWS.count_categories = _count_categories
 ROWS.write = _write
 ROWS.read = _read
+
+
+# -- The features that a leaf has drawn for its life -------------------------------
+cdef enum:
+    ARRAYS = 3      # features, nominal ones, categories of each
+
+
+cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    if leaf.drawn == NULL:
+        return 0
+    return sizeof(Drawn) + ARRAYS * policy.n_drawn * sizeof(int32_t)
+
+
+cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
+    cdef intp_t n = policy.n_drawn
+    cdef intp_t d = policy.n_features
+    cdef uint64_t key = leaf.key
+    cdef int32_t* features
+    cdef int32_t* nominal
+    cdef Policy* own
+    cdef int32_t feature
+    cdef intp_t i, k
+    if n == 0:
+        return 0
+    features = <int32_t*> take_array(policy.blocks, d, sizeof(int32_t))
+    leaf.drawn = <Drawn*> take_zeros(
+        policy.blocks, 1, sizeof(Drawn) + ARRAYS * n * sizeof(int32_t)
+    )
+    leaf.drawn.features = <int32_t*> (leaf.drawn + 1)
+    for i in range(d):
+        features[i] = <int32_t> i
+    for i in range(n):
+        key = mix(key)
+        k = i + <intp_t> (key % <uint64_t> (d - i))
+        feature = features[k]
+        features[k] = features[i]
+        features[i] = feature
+        k = i
+        while k > 0 and leaf.drawn.features[k - 1] > feature:
+            leaf.drawn.features[k] = leaf.drawn.features[k - 1]
+            k -= 1
+        leaf.drawn.features[k] = feature
+    give_back(policy.blocks, features)
+    own = &leaf.drawn.policy
+    own[0] = policy[0]
+    own.n_features = n
+    own.n_drawn = 0
+    own.blocks = NULL           # its owner may change; what a memory takes is the leaf's
+    own.pool_line = NULL
+    own.n_nominal = 0
+    if policy.n_codes != NULL:
+        nominal = leaf.drawn.features + n
+        own.nominal = nominal
+        own.n_codes = nominal + n
+        for i in range(n):
+            if policy.n_codes[leaf.drawn.features[i]] >= 0:
+                nominal[own.n_nominal] = <int32_t> i
+                own.n_nominal += 1
+    tell(leaf, policy)
+    return 0
+
+
+cdef void tell(Leaf* leaf, const Policy* policy) noexcept nogil:
+    cdef Policy* own
+    cdef intp_t i
+    if leaf.drawn == NULL:
+        return
+    own = &leaf.drawn.policy
+    own.missing = policy.missing
+    if own.n_codes != NULL:
+        for i in range(own.n_features):
+            own.n_codes[i] = policy.n_codes[leaf.drawn.features[i]]

@@ -6,7 +6,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.math cimport isfinite
 from libc.string cimport memcpy
 
-from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._memory cimport take_array
 
 
 cdef class StateWriter:

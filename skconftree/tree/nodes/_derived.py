@@ -3,15 +3,19 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ._node_state import (
+from ...utils._codec import damaged
+from ._state import (
     COSTS,
     COSTS_DTYPE,
     EVIDENCE_DTYPE,
     LEAF,
+    MISSING_SEEN,
+    NODE_ARRAYS,
+    NUMERIC,
+    OF_SPLITS,
     RIVAL_DTYPE,
     RIVALS,
 )
-from ._tree_state import MISSING_SEEN
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
 DEAD = -2  # as the parent of a row that is no node any more
@@ -195,3 +199,105 @@ def importances(feature, parent, mass, n_features):
     share = np.maximum(share, 0.0)
     total = share.sum()
     return share / total if total > 0.0 else share
+
+
+# -- Trees as plain values, for files of any kind ----------------------------------
+
+
+def write_nodes(tree):
+    """A tree as plain values: arguments, and its arrays as bytes."""
+    _, arguments, arrays = tree.__reduce__()
+    return arguments, arrays
+
+
+def read_nodes(kind, state):
+    """Make a tree from what `write_nodes` has written, which is not believed."""
+    if not (
+        isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
+    ):
+        raise damaged("tree", "its parts")
+    arguments, arrays = state
+    try:
+        tree = kind(*arguments)
+    except TypeError as error:
+        raise damaged("tree", "its size") from error
+    tree.__setstate__(arrays)
+    return tree
+
+
+def retold(tree, counts, n_node_samples, impurity, rivals, z):
+    """Copy a tree with its tests, and with counts of other rows in its nodes.
+
+    There may be other classes. Of the evidence of its splits there is only what the
+    other rows bear: by how much they prefer its test to that of a `rival`.
+    """
+    (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
+    told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
+    splits = tree.parent[first_children(tree.parent)]
+    evidence = np.full(len(splits), NONE)
+    evidence["rival_feature"], evidence["z"] = rivals[splits], z[splits]
+    told["counts"] = counts.tobytes()
+    told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
+    told["impurity"] = impurity.tobytes()
+    told["evidence"] = evidence.tobytes()
+    other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
+    tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_rivals :]
+    other.__setstate__((arrays[0], *told.values(), *tests))
+    return other
+
+
+# -- Arrays of a tree of which a part has been replaced ----------------------------
+#
+# Ids are append-only, so a node that is no more keeps its row in every array: a dead
+# row, which is the child of no node and has no child, no test and no counts.
+
+
+OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
+
+
+def below(parent, node):
+    """Which rows are nodes below one, as a mask."""
+    found = np.zeros(len(parent), dtype=bool)
+    level = np.array([node])
+    while len(level):
+        level = np.flatnonzero(np.isin(parent, level))
+        found[level] = True
+    return found
+
+
+def graft(old, new, node):
+    """Arrays of a tree with another one in the place of all that lies below a node.
+
+    The node keeps its id, and has the test of the other root, or none; the nodes below
+    become dead rows, and those of the other tree get the next ids in their order.
+    Counts above the node are left as they were: a look at a tree that grows adds them
+    up anew.
+    """
+    n = len(old["parent"])
+    dead = below(old["parent"], node)
+    # ids of the other tree are moved on by those there are, its root being the node
+    place = np.append(node, np.arange(n, n + len(new["parent"]) - 1))
+    arrays = {"ordinals": np.concatenate([old["ordinals"], new["ordinals"]])}
+    for name in OF_NODES:
+        arrays[name] = np.concatenate([old[name], new[name][1:]])
+        arrays[name][node] = new[name][0]
+    parent = np.concatenate([old["parent"], place[new["parent"][1:]]])
+    parent[:n][dead] = DEAD
+    arrays["parent"] = parent.astype(np.int32)
+    made_by = old["parent"][first_children(old["parent"])]
+    kept = ~(dead[made_by] | (made_by == node))
+    for name in OF_SPLITS:
+        if name in old:
+            arrays[name] = np.concatenate([old[name][kept], new[name]])
+
+    nodes, branching = arrays["nodes"], arrays["branching"]
+    nodes["left"][place] = place[new["nodes"]["left"]]
+    branching["first"][place[new["branching"]["first"] >= 0]] += len(old["ordinals"])
+    gone = np.flatnonzero(dead)
+    for name in ("n_node_samples", "counts", "impurity"):
+        arrays[name][gone] = 0
+    nodes["threshold"][gone], nodes["feature"][gone] = np.inf, LEAF
+    nodes["left"][gone] = gone
+    branching["first"][gone], branching["n_codes"][gone] = NUMERIC, 0
+    branching["missing_left"][gone] = 1
+    return arrays

@@ -1,5 +1,11 @@
 """Routing of many rows through a tree."""
 
+import numpy as np
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._sorting cimport ordered_bits
+from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t, uint64_t
 
 cdef void route(
     const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out
@@ -68,3 +74,190 @@ cdef void route_any(
         for lane in range(width):
             out[i + lane] = at[lane]
         i += LANES
+
+
+# -- Routing of many rows through a tree whose nodes are packed --------------------
+cdef enum:
+    ROUND = 4           # steps between two looks at who has arrived
+    LINE = 16           # values in a line of the cache
+    PART_BYTES = 131072
+
+
+cdef uint32_t LARGEST = 0xFFFFFFFF
+
+
+cdef void pack_nodes(
+    const Node* nodes, const Branching* branching, intp_t n, bint finite,
+    PackedNode* out,
+) noexcept nogil:
+    cdef const Node* node
+    cdef float32_t limit
+    cdef intp_t i, column
+    for i in range(n):
+        node = nodes + i
+        if node.feature < 0:
+            out[i].limit = LARGEST
+            out[i].way = <uint32_t> i << COLUMN_BITS
+            continue
+        # x is a float32: it is above the threshold if it is above the largest float32
+        # that is not
+        limit = <float32_t> node.threshold
+        out[i].limit = ordered_bits(limit) - (limit > node.threshold)
+        column = node.feature
+        if not finite:
+            column = 2 * column + (branching[i].missing_left != 0)
+        out[i].way = (
+            <uint32_t> node.left << COLUMN_BITS | <uint32_t> (column * PACKED_LANES)
+        )
+
+
+cdef void pack_rows(
+    const float32_t* x, intp_t n, intp_t d, bint finite, uint32_t* out
+) noexcept nogil:
+    cdef float32_t value
+    cdef uint32_t* group
+    cdef intp_t i, f, row
+    for i in range(padded(n)):
+        row = min(i, n - 1)     # the last group is filled with the last row
+        group = out + i // PACKED_LANES * PACKED_LANES * packed_columns(d, finite) + i % PACKED_LANES
+        if finite:
+            for f in range(d):
+                group[f * PACKED_LANES] = ordered_bits(x[row * d + f])
+            continue
+        for f in range(d):
+            value = x[row * d + f]
+            if value != value:
+                group[2 * f * PACKED_LANES] = LARGEST
+                group[(2 * f + 1) * PACKED_LANES] = 0
+            else:
+                group[2 * f * PACKED_LANES] = ordered_bits(value)
+                group[(2 * f + 1) * PACKED_LANES] = group[2 * f * PACKED_LANES]
+
+
+cdef inline uint64_t _next(
+    const PackedNode* nodes, uint64_t at, const uint32_t* row
+) noexcept nogil:
+    # In 64 bits, and in this order, the last two lines are an addition with carry.
+    cdef uint64_t way = nodes[at].way
+    cdef uint32_t value = row[way & ((1 << COLUMN_BITS) - 1)]
+    way >>= COLUMN_BITS
+    way += nodes[at].limit < value
+    return way
+
+
+cdef void route_packed(
+    const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
+    intp_t sure, uint32_t* open, uint32_t* out,
+) noexcept nogil:
+    # Rows are looked at again and again: few enough at a time to stay in the cache.
+    cdef intp_t some = max(
+        PART_BYTES // (<intp_t> sizeof(uint32_t) * n_columns * PACKED_LANES), <intp_t> 8
+    ) * PACKED_LANES
+    cdef intp_t i = 0
+    while i < n:
+        _route_part(
+            nodes, rows + i * n_columns, min(some, n - i), n_columns, sure, open,
+            out + i,
+        )
+        i += some
+
+
+cdef void _route_part(
+    const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
+    intp_t sure, uint32_t* open, uint32_t* out,
+) noexcept nogil:
+    # All rows take the first steps, a group at a time; those that have not arrived take
+    # more, PACKED_LANES of them at a time, and are looked at again. Invariant: the first n_open
+    # of `open` have not arrived.
+    cdef intp_t size = n_columns * PACKED_LANES
+    cdef const uint32_t* group = rows
+    cdef const uint32_t* row[PACKED_LANES]
+    cdef uint64_t at[PACKED_LANES]
+    cdef intp_t n_open = 0
+    cdef intp_t i, j, lane, left
+    cdef uint64_t to
+    i = 0
+    while i < n:
+        if i + PACKED_LANES < n:
+            j = size
+            while j < 2 * size:
+                prefetch(group + j)
+                j += LINE
+        for lane in range(PACKED_LANES):
+            at[lane] = 0
+        for _ in range(sure):
+            for lane in range(PACKED_LANES):
+                at[lane] = _next(nodes, at[lane], group + lane)
+        for lane in range(PACKED_LANES):
+            out[i + lane] = <uint32_t> at[lane]
+            open[n_open] = <uint32_t> (i + lane)
+            n_open += nodes[at[lane]].way >> COLUMN_BITS != at[lane]
+        group += size
+        i += PACKED_LANES
+    while n_open >= 2 * PACKED_LANES:
+        left = 0
+        j = 0
+        while j + PACKED_LANES <= n_open:
+            for lane in range(PACKED_LANES):
+                i = open[j + lane]
+                at[lane] = out[i]
+                row[lane] = rows + i // PACKED_LANES * size + i % PACKED_LANES
+            for _ in range(ROUND):
+                for lane in range(PACKED_LANES):
+                    at[lane] = _next(nodes, at[lane], row[lane])
+            for lane in range(PACKED_LANES):
+                i = open[j + lane]
+                out[i] = <uint32_t> at[lane]
+                open[left] = <uint32_t> i
+                left += nodes[at[lane]].way >> COLUMN_BITS != at[lane]
+            j += PACKED_LANES
+        while j < n_open:
+            open[left] = open[j]
+            left += 1
+            j += 1
+        n_open = left
+    for j in range(n_open):
+        i = open[j]
+        group = rows + i // PACKED_LANES * size + i % PACKED_LANES
+        to = _next(nodes, out[i], group)
+        while to != out[i]:
+            out[i] = <uint32_t> to
+            to = _next(nodes, to, group)
+
+
+# -- Rows of a sparse table through a tree, one by one, without making them dense ---
+def apply_sparse(Tree tree not None, X):
+    """Leaf reached by each row of a CSR matrix without NaN; no test may be nominal.
+
+    The matrix, of float32, stores every place at most once.
+    """
+    cdef const int64_t[::1] starts = X.indptr.astype(np.int64, copy=False)
+    cdef const int32_t[::1] places = X.indices.astype(np.int32, copy=False)
+    cdef const float32_t[::1] values = X.data
+    cdef intp_t n = X.shape[0]
+    leaves = np.empty(n, dtype=np.intp)
+    cdef intp_t[::1] out = leaves
+    cdef const Node* nodes = tree.nodes
+    cdef Arena arena = Arena()
+    cdef float32_t* row
+    cdef intp_t i
+    cdef int64_t j
+    cdef int32_t node
+    if X.shape[1] != tree.n_features:
+        raise ValueError(f"X has {X.shape[1]} features, the tree has {tree.n_features}.")
+    tree._check_root()
+    # zero but for the values of the row at hand
+    row = <float32_t*> arena.take_zeros(tree.n_features, sizeof(float32_t))
+    with nogil:
+        for i in range(n):
+            for j in range(starts[i], starts[i + 1]):
+                row[places[j]] = values[j]
+            node = 0
+            while nodes[node].feature >= 0:
+                node = nodes[node].left + (
+                    row[nodes[node].feature] > nodes[node].threshold
+                )
+            out[i] = node
+            for j in range(starts[i], starts[i + 1]):
+                row[places[j]] = 0.0
+    return leaves

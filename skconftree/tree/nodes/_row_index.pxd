@@ -1,3 +1,6 @@
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint64_t, uint8_t
+
 # NodeRanges: which row of a table lies in which node of a tree.
 #
 # One permutation of the rows' numbers, in which a node owns a range: first the rows that
@@ -8,12 +11,6 @@
 #
 # A row that has been taken keeps its place and goes on following the tree, but is not
 # counted, listed or drawn.
-
-from skconftree.tree.nodes._tree cimport Tree
-from skconftree.utils._typedefs cimport (
-    float32_t, int32_t, intp_t, uint8_t, uint64_t,
-)
-
 
 cdef class NodeRanges:
     cdef readonly intp_t n_rows

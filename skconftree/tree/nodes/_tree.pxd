@@ -1,12 +1,13 @@
+from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree.nodes._node_table cimport NodeTable
+from skconftree.tree.nodes._routing cimport Branching, Node
+from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
+
 # Tree: nodes with tests of single features.
 #
 # `nodes` and `branching` have an element a node, see `_routing.pxd`; a leaf has one
 # too, by which a row stays there.
-
-from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree.nodes._node_table cimport NodeTable
-from skconftree.tree.nodes._routing cimport Branching, Node
-from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
 # Ordinals that a test takes once it has met a category that it had no room for: there
 # will be more of them.
@@ -37,3 +38,19 @@ cdef class Tree(NodeTable):
         )
 
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
+
+
+# LeafCost: what a node costs as a leaf, for who grows trees and does not know how they
+# are pruned. A tree costs the sum over its leaves.
+#
+# A cost is not negative, and a function of the class counts alone. These are as a bound
+# sees them: proportions with the class weights, on the scale of the rows behind them.
+
+cdef inline bint as_cheap(float64_t leaf, float64_t below) noexcept nogil:
+    # Whether a node costs no more as a leaf than the tree below does. Of the trees that
+    # cost least this gives the smallest; rounding decides nothing.
+    return leaf <= below * (1.0 + ROUNDING)
+
+
+cdef class LeafCost:
+    cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil

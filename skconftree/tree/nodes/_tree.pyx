@@ -1,24 +1,29 @@
 """The grown tree."""
 
 import numpy as np
-
-from skconftree.tree.nodes._derived import (
-    importances, is_nominal, missing_go_to_left, missing_seen, thresholds,
-)
-from skconftree.tree.nodes._graft import graft
-from skconftree.tree.nodes._node_state import STATE_VERSION
-from skconftree.tree.nodes._tree_state import (
-    BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS, check_tests,
-)
-
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
-from skconftree.tree.nodes._node_arrays cimport address_of
+from skconftree.tree.nodes._derived import (
+    graft,
+    importances,
+    is_nominal,
+    missing_go_to_left,
+    missing_seen,
+    thresholds,
+)
+from skconftree.tree.nodes._node_table cimport address_of
 from skconftree.tree.nodes._routing cimport (
     MISSING_SEEN, MOST_CODES, NUMERIC, child_of, route, route_any,
 )
-from skconftree.utils._finite cimport FINITE, finiteness
+from skconftree.tree.nodes._state import (
+    BRANCHING_DTYPE,
+    NODE_DTYPE,
+    STATE_VERSION,
+    TEST_ARRAYS,
+    check_tests,
+)
+from skconftree.utils._arrays cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport int32_t
 
 cdef enum:
@@ -376,3 +381,16 @@ cdef class Tree(NodeTable):
     cdef object _take(self, dict arrays):
         NodeTable._take(self, arrays)
         self.n_ordinals = len(arrays["ordinals"])
+
+
+# -- What a node costs as a leaf; the contract is written in the .pxd --------------
+cdef class LeafCost:
+    """What a node costs as a leaf."""
+
+    def check(self):
+        """Raise ``NotImplementedError`` if the required method is missing."""
+        if <void*> self.of == <void*> LeafCost.of:
+            raise NotImplementedError(f"{type(self).__name__} does not define of.")
+
+    cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil:
+        return 0.0

@@ -16,8 +16,7 @@ from ...utils._types import Floats
 from ._pruning import cheaper_as_leaf
 
 if TYPE_CHECKING:
-    from ..nodes._leaf_cost import LeafCost
-    from ..nodes._tree import Tree
+    from ..nodes._tree import LeafCost, Tree
 
 
 class TrainingRows(NamedTuple):

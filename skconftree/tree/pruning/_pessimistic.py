@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from ..._compat import Interval
 from ...utils._types import Floats
 from ._base import BasePruning, proportionate_counts
-from ._pessimistic_cost import PessimisticCost
+from ._pruning import PessimisticCost
 
 if TYPE_CHECKING:
-    from ..nodes._leaf_cost import LeafCost
-    from ..nodes._tree import Tree
+    from ..nodes._tree import LeafCost, Tree
     from ._base import TrainingRows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +11,61 @@ import numpy as np
 from ...utils import escape
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ._audit_marks import read_marks
-from ._colors import class_colors
-from ._export import describe_evidence, shortened
-from ._meant import check_tree
-from ._node_table import read_nodes, write_ties
-from ._strength import IMITATION
-from ._summary import bound_name
+from ._evidence import IMITATION
+from ._records import check_tree, read_nodes, write_ties
+from ._text import bound_name, describe_evidence, read_marks, shortened
+
+# -- Colours of classes, the same wherever a tree is shown -------------------------
+
+
+# Told apart by people with any colour vision (Okabe and Ito).
+COLORS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#999999",
+)
+GOLDEN = 0.6180339887498949
+
+
+def class_colors(n_classes: int) -> list[str]:
+    """Make a colour for each class, the same in all pictures and pages.
+
+    Parameters
+    ----------
+    n_classes : int
+
+    Returns
+    -------
+    list of str
+        Like ``"#0072B2"``. The first eight can be told apart by people with any colour
+        vision; then steps of the golden section go around the circle of hues.
+
+    See Also
+    --------
+    skconftree.inspection.ConfidenceTreeDisplay : Uses them, as all pictures do.
+
+    Examples
+    --------
+    >>> from skconftree.tree import class_colors
+    >>> class_colors(2)
+    ['#0072B2', '#E69F00']
+    """
+    colors = list(COLORS[:n_classes])
+    for place in range(len(colors), n_classes):
+        hue = place * GOLDEN % 1.0
+        lightness = (0.45, 0.62, 0.35)[place % 3]
+        channels = colorsys.hls_to_rgb(hue, lightness, 0.6)
+        colors.append("#" + "".join(f"{round(255 * one):02X}" for one in channels))
+    return colors
+
+
+# -- A tree as HTML that needs no script, no network and no eyes -------------------
+
 
 MOST_NODES = 1200  # written out
 MOST_LEVELS = 40  # that lie in each other

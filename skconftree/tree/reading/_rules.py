@@ -14,8 +14,7 @@ import numpy as np
 from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ._meant import check_tree
-from ._node_table import read_nodes
+from ._records import check_tree, read_nodes
 
 INDENT = "    "
 MOST_NESTED = 80  # Python refuses about a hundred levels of indentation

@@ -1,3 +1,11 @@
+from skconftree.bounds._contract cimport TestBlock
+from skconftree.tree.split._node cimport ExaminedNode
+from skconftree.tree.split._split cimport Children
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t,
+)
+
 # Scan: walks one attribute of one node in ascending order and emits its
 # candidate tests, BLOCK at a time, into plain arrays.
 #
@@ -13,13 +21,6 @@
 # A test lies between two neighbouring distinct values that labelled rows have.
 # Its place is the number of sorted rows, or the largest index of a histogram, that
 # go left.
-
-from skconftree.bounds._contract cimport TestBlock
-from skconftree.tree.split._split cimport Children
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t,
-)
 
 cdef enum:
     BLOCK = 256     # tests; their arrays stay in the first-level cache
@@ -147,3 +148,117 @@ cdef class Scan:
     cdef intp_t walk_histogram_with_pool(
         self, const float64_t* histogram, intp_t n_levels, const float32_t* levels
     ) noexcept nogil
+
+
+# Source: the rows of a node, asked about one attribute at a time. A table's columns and
+# a growing leaf's memory are sources; all else about a split is the same for both
+# (_tests.pxd). Another way to keep rows is another subclass.
+#
+# A place is a number that says which values go left of a cut. It is the source's own;
+# what others know is that places ascend with values.
+#
+# walk() follows count_values() of the same attribute, unless the source is complete.
+# Every other question stands alone.
+
+cdef enum:
+    ANY_LENGTH = 2147483647
+
+
+cdef struct ValueCounts:
+    # The node's rows with a value of an attribute, and those without.
+    float64_t* seen         # [n_classes + 1] with one; the last count has no label
+    float64_t* missing      # [n_classes + 1] without
+    float64_t n_seen        # labelled ones of either
+    float64_t n_missing
+    float64_t pool_seen     # with and without label
+    intp_t rows_missing     # how many, and how many with a label; set by count_sides()
+    intp_t labelled_missing     # of tables only
+
+
+cdef inline void add_up(ValueCounts* values, intp_t n_classes) noexcept nogil:
+    # The sums of the counts of classes.
+    cdef intp_t c
+    values.n_seen = 0.0
+    values.n_missing = 0.0
+    for c in range(n_classes):
+        values.n_seen += values.seen[c]
+        values.n_missing += values.missing[c]
+    values.pool_seen = values.n_seen + values.seen[n_classes]
+
+
+# Says which method a class lacks; such a class is refused when it is put to use.
+cdef int lacks(object made, str method) except -1
+
+
+cdef class Source:
+    cdef ExaminedNode node      # whose rows it knows
+    cdef intp_t longest_walk    # rows, with repeats, that it walks one by one
+    cdef bint complete          # no row misses a numeric value
+    cdef bint right_is_rest     # count_sides() counts the left side only
+    cdef bint every_cut         # all its cuts count as tests compared, whatever they part
+    cdef bint sketches          # sketch() may know something
+
+    # A node has been entered: self.node is about it, and may be told more.
+    cdef void begin(self) noexcept nogil
+    # These attributes will be asked about, one by one.
+    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil
+    # Weight of the node's labelled rows by RootFacts.distinct. Of tables only.
+    cdef float64_t weight_without_repeats(self) noexcept nogil
+
+    # -- a numeric attribute ------------------------------------------------------
+    # Whether rows miss a value. If not, `values` may stay as it is.
+    cdef bint count_values(
+        self, intp_t feature, ValueCounts* values
+    ) noexcept nogil
+    # Emit the tests of the rows that have a value; 0 = they all have the same.
+    cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
+    # Of every class the share of the node's rows that are of it and go left, of each cut
+    # of the attribute: [n_classes, LANES], within SHARE_ERROR of the share of the class.
+    # Returns the number of cuts, not counting those that part the rows as others do; -1
+    # if all that is not known at little cost.
+    cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil
+    # The place behind all values.
+    cdef intp_t everything(self, intp_t feature) noexcept nogil
+    # The place and threshold of a random cut, u being uniform in [0, 1); -1 if no cut
+    # parts the rows that have a value.
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil
+    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil
+    # Count, in `children`, the rows with a value on either side. Whether rows miss
+    # one; if not, `values` may stay as it is.
+    cdef bint count_sides(
+        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+    ) noexcept nogil
+
+    # -- a nominal attribute ------------------------------------------------------
+    # Class weights of each category, [n_codes, n_classes + 1], the last column without
+    # label. Returns n_codes; the last code stands for other categories.
+    cdef intp_t count_categories(
+        self, intp_t feature, float64_t* counts
+    ) noexcept nogil
+    # Count the rows of the children, whose ordinals are known. Of tables only.
+    cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil
+
+
+cdef inline float64_t drawn_between(
+    float64_t low, float64_t high, float64_t u
+) noexcept nogil:
+    # A threshold in [low, high).
+    cdef float64_t threshold = low + u * (high - low)
+    return low if threshold >= high else threshold
+
+
+cdef inline void labelled_neighbours(
+    const uint32_t* entries, const label_t* y, intp_t n_classes, intp_t place,
+    intp_t* below, intp_t* above,
+) noexcept nogil:
+    # The rows whose values a cut of sorted rows lies between: those with a label.
+    cdef intp_t low = place - 1
+    cdef intp_t high = place
+    while y[entries[low] >> 1] == n_classes:
+        low -= 1
+    while y[entries[high] >> 1] == n_classes:
+        high += 1
+    below[0] = entries[low] >> 1
+    above[0] = entries[high] >> 1

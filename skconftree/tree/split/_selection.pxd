@@ -1,3 +1,15 @@
+from skconftree.bounds._contract cimport (
+    Bound, EvidenceBound, IntervalBound, Score, TestBlock,
+)
+from skconftree.criteria._criterion cimport Criterion
+from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree.split._candidates cimport NodeTests
+from skconftree.tree.split._node cimport ExaminedNode
+from skconftree.tree.split._scan cimport Scan, TestReader
+from skconftree.tree.split._split cimport Children, Cut, RivalTest, Split
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+
 # Selection: what is kept of the tests of a node, one kind for each kind of bound:
 #
 #   BestTests       no bound, races and tests: the best test, and the best ones of other
@@ -9,18 +21,6 @@
 # node); among equals the lowest feature, then the lowest cut, wins. So rounding, and the
 # order of a sum, decide nothing. Where the bound ranks the attributes, equal ranks leave
 # it to the scores.
-
-from skconftree.bounds._contract cimport Bound, Score, TestBlock
-from skconftree.criteria._criterion cimport Criterion
-from skconftree.tree._settings cimport MOST_RIVALS
-from skconftree.tree.split._cut cimport Cut
-from skconftree.tree.split._node cimport ExaminedNode
-from skconftree.tree.split._scan cimport Scan, TestReader
-from skconftree.tree.split._split cimport Children, Split
-from skconftree.tree.split._tests cimport NodeTests
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
-
 
 cdef inline float64_t tie_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
@@ -127,3 +127,45 @@ cdef class BestTests(Selection):
     cdef float64_t _outcome_entropy(
         self, intp_t feature, NodeTests tests
     ) noexcept nogil
+
+
+# Challengers: the selection of interval bounds. A test wins by its cost, the bound's
+# upper limit of the children, which is dear. A first scan finds the smallest floor of
+# each attribute; then attributes come in the order of their floors, each with its most
+# promising test first, and only tests whose floor is below the incumbent's cost are
+# asked for theirs.
+
+cdef class Challengers(Selection):
+    cdef IntervalBound interval     # the bound
+    cdef bint challenging           # in the second scan
+    cdef float64_t incumbent        # its cost
+    cdef intp_t incumbent_feature   # -1 = the parent's limit
+    cdef Cut incumbent_cut
+    cdef RivalTest floors[MOST_RIVALS + 1]  # the smallest, the smallest first
+
+    cdef void _note_floors(
+        self, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil
+    cdef void _challenge_with(self, Scan scan) noexcept nogil
+    cdef void _offer(
+        self, intp_t feature, Cut cut, const float64_t* pair, float64_t pool_left,
+        float64_t pool_right,
+    ) noexcept nogil
+    cdef void _install_if_better(
+        self, intp_t feature, Cut cut, float64_t cost
+    ) noexcept nogil
+
+
+# SummedEvidence: the selection of evidence bounds. The evidence of all tests is averaged,
+# over the tests of an attribute, then over attributes; the test itself is the best by
+# the evidence or, unless the bound chooses, by the criterion in a second scan.
+
+cdef class SummedEvidence(BestTests):
+    cdef EvidenceBound evidence     # the bound
+    cdef bint sums                  # in the scan that sums
+    cdef float64_t peak             # smallest score of the node so far
+    cdef float64_t reach            # how far above it evidence still counts
+    cdef float64_t total            # log of the sum over attributes
+
+    cdef void _add_block(self, Scan scan) noexcept nogil
+    cdef void _add_feature(self) noexcept nogil

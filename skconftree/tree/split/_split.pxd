@@ -1,14 +1,29 @@
+from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
+
+# Cut: where a test of one attribute lies.
+#
+# A test is an attribute and a cut. What the place means is the business of the source
+# (_source.pxd) or, for sets of categories, of _category_sets.pxd.
+
+cdef struct Cut:
+    intp_t place            # -1 = no test
+    bint missing_left       # rows without a value go left as well
+
+
+cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
+    # The order of the walks, by which ties are broken: missing values go right first.
+    if a.missing_left != b.missing_left:
+        return b.missing_left
+    return a.place < b.place
+
+
 # Split: what has been found at a node: a test, why it is worth making, and what it
 # makes of the node's rows.
 #
 # The arrays of the children are lent by whoever found the split, until it is asked
 # about another test.
-
-from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree._settings cimport MOST_RIVALS
-from skconftree.tree.split._cut cimport Cut
-from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
-
 
 cdef struct Children:
     # The children of one test.

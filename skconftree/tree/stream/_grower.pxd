@@ -1,3 +1,120 @@
+from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy
+from skconftree.tree.leaves._leaf_store cimport LeafStore
+from skconftree.tree.leaves._naive_bayes cimport Scratch
+from skconftree.tree.leaves._predictor cimport LeafPredictor
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._split cimport Split
+from skconftree.tree.split._splitter cimport Splitter
+from skconftree.tree.stream._leaf_source cimport LeafSource
+from skconftree.utils._lock cimport ModelLock
+from skconftree.utils._memory cimport Arena, Blocks
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint8_t,
+)
+
+# Installer: turns a leaf into a test and its memory into those of new leaves.
+#
+# Either all of that happens or, if memory cannot be had, nothing but allocation.
+
+cdef class Installer:
+    cdef LeafStore leaves
+    cdef LeafSource source
+    cdef LeafPredictor predictor
+    cdef Blocks blocks                  # owns these arrays:
+    cdef float64_t* share               # [room, n_classes] of the children
+    cdef Leaf** children                # [room]
+    cdef intp_t room
+
+    # `split` has just been found for the leaf.
+    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil
+    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil
+    cdef int _reserve(self, Tree tree, const Parting* parting) except -1 nogil
+    cdef int _part(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) except -1 nogil
+    cdef void _add_children(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) noexcept nogil
+
+
+# GrowingTree: a tree that grows row by row, its leaves, which rows they can learn and
+# what they predict.
+#
+# Whoever asks what is predicted before a row is learnt, and whoever predicts, gets the
+# same from here; the latter brings scratch memory of its own.
+
+cdef class GrowingTree:
+    cdef readonly Tree tree
+    cdef ModelLock lock                 # of the tree and all that grows it
+    cdef LeafStore leaves
+    cdef Policy* policy                 # the store's
+    cdef LeafPredictor predictor
+    cdef LeafSource source              # of the splitter
+    cdef Splitter splitter
+    cdef const float64_t* class_weight  # [n_classes] or NULL
+    cdef Arena arena
+    cdef float64_t* below               # [n_classes]
+
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil
+    cdef void _fill_proba(
+        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
+        Scratch* scratch, float64_t* out,
+    ) noexcept nogil
+    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil
+    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1
+    cdef int _check_stored(
+        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
+        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
+    ) except -1
+    cdef open_pool(self, const uint8_t[::1] learnt=*)
+    cdef learnt_bits(self)
+    cdef take_pool(self, bits)
+
+
+cdef int require_fit(bint fits) except -1
+
+
+# MemoryLimit: the memory that a growing tree may take, and which leaves forget for it.
+#
+# Leaves can forget, but splits stay. So a tree is full, and must not split, if two
+# more leaves would be too many even if all of them forgot; a test with more outcomes
+# may be too large before. That is looked at after each split, and before that of a
+# nominal test; what leaves remember is looked at now and then.
+
+cdef class MemoryLimit:
+    cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
+    cdef intp_t given                   # of all trees that share it
+    cdef bint full
+    cdef intp_t node_bytes              # of a node, without its memory
+    cdef intp_t watch_bytes             # of a node that is watched, or 0
+    cdef intp_t split_bytes             # more, if it has split
+    cdef intp_t bare_bytes              # of a leaf that remembers nothing
+    cdef intp_t pool_bytes
+
+    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil
+    cdef bint has_room(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil
+    cdef enforce(self, Tree tree, LeafStore leaves)
+    cdef intp_t spare_bytes(
+        self, Tree tree, LeafStore leaves, intp_t most_rows
+    ) noexcept nogil
+    cdef intp_t _least_bytes(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil
+
+
+cdef intp_t bytes_of(Tree tree, LeafStore leaves)
+
+
 # Grower: a tree that learns row by row.
 #
 # Every row goes through the same steps, whatever call it came with: it is routed to
@@ -5,14 +122,6 @@
 # come since the last time. Nothing waits for the end of a call, so cutting a stream
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
 # happens when the number of rows is a multiple of BOUNDARY.
-
-from skconftree.tree.leaves._contract cimport Leaf
-from skconftree.tree.split._split cimport Split
-from skconftree.tree.stream._growing_tree cimport GrowingTree
-from skconftree.tree.stream._installer cimport Installer
-from skconftree.tree.stream._memory_limit cimport MemoryLimit
-from skconftree.utils._typedefs cimport float32_t, float64_t, int64_t, intp_t, label_t
-
 
 cdef class Grower(GrowingTree):
     cdef readonly object recipe         # what it was made from

@@ -1,42 +1,560 @@
 """Growth of a tree row by row."""
 
-from copy import copy
-
 import numpy as np
-
-from skconftree.tree.stream._grower_state import (
-    STATE_VERSION, GrowerState, read_state,
-)
-from skconftree.tree.split._kernels import make_kernels
-from skconftree.tree.stream._recipe import check_recipe, read_recipe
-from skconftree.utils._codec import damaged
-
+from copy import copy
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport rint, sqrt
+from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._bayes cimport Scratch
-from skconftree.tree.leaves._contract cimport only_fresh
-from skconftree.tree.leaves._counts cimport make_room
-from skconftree.tree.leaves._drawn cimport policy_of, tell
-from skconftree.tree.leaves._leaf cimport add_row
-from skconftree.tree.leaves._leaf_store cimport LeafStore
-from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
+from skconftree.tree.leaves._contract cimport Leaf, only_fresh
+from skconftree.tree.leaves._histogram cimport make_room
+from skconftree.tree.leaves._leaf cimport (
+    LEAF_COUNTS, add_row, new_leaf, part_box, release_leaf, start_child, start_drawn,
+)
+from skconftree.tree.leaves._leaf_store cimport (
+    LeafStore, leave_pool, part_pool, place_in_pool, pool_bytes,
+)
+from skconftree.tree.leaves._naive_bayes cimport Scratch, make_scratch
 from skconftree.tree.leaves._predictor cimport LeafPredictor
+from skconftree.tree.leaves._rows cimport policy_of, tell
 from skconftree.tree.nodes._routing cimport Node
-from skconftree.tree.nodes._shrinkage cimport count_above
+from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
 from skconftree.tree.nodes._tree cimport Tree, room_for_code
+from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.split._split cimport Children
 from skconftree.tree.split._splitter cimport Splitter
-from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.tree.stream._leaf_source cimport LeafSource
-from skconftree.tree.stream._memory_limit cimport bytes_of
+from skconftree.tree.stream._state import (
+    STATE_VERSION,
+    GrowerState,
+    check_recipe,
+    read_recipe,
+    read_state,
+)
+from skconftree.utils._codec import damaged
 from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._spare_memory cimport give_way, let_go_of_much, set_aside
-from skconftree.utils._typedefs cimport int32_t, int64_t
+from skconftree.utils._memory cimport (
+    SPARE_BYTES, Arena, give_all_back, give_way, let_go_of_much, resize_array,
+    set_aside,
+)
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int16_t, int32_t, int64_t, label_t,
+)
 
+# -- Installation of splits in a growing tree --------------------------------------
+cdef class Installer:
+    """Installs splits."""
+
+    def __init__(
+        self, LeafStore leaves, LeafSource source, LeafPredictor predictor
+    ):
+        self.leaves = leaves
+        self.source = source
+        self.predictor = predictor
+
+    def __dealloc__(self):
+        give_all_back(&self.blocks)
+
+    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
+        cdef intp_t node = leaf.node
+        cdef intp_t first = tree.node_count
+        cdef const Children* children = &split.children
+        cdef intp_t r = children.n_outcomes
+        cdef Parting parting
+        cdef intp_t z
+        self._describe(split, &parting)
+        self._reserve(tree, &parting)
+        self._part(tree, leaf, &parting)
+        # nothing fails from here on
+        tree.split(
+            node, split.feature, split.threshold, children.missing_left,
+            children.missing_seen, children.ordinals, children.n_codes,
+            children.unknown, &split.evidence,
+        )
+        self._add_children(tree, leaf, &parting)
+        for z in range(r):
+            self.predictor.pass_on(leaf, self.children[z])
+        self.leaves.replace(leaf, self.children, first, r)
+        return 0
+
+    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
+        parting.feature = split.feature
+        parting.n_outcomes = split.children.n_outcomes
+        parting.threshold = split.threshold
+        parting.pool = split.children.pool
+        parting.cut = split.cut.place
+        parting.missing_left = split.children.missing_left
+        parting.ordinals = split.children.ordinals
+        parting.n_codes = split.children.n_codes
+        parting.unknown = split.children.unknown
+
+    cdef int _reserve(self, Tree tree, const Parting* parting) except -1 nogil:
+        cdef intp_t r = parting.n_outcomes
+        cdef intp_t K = tree.n_classes
+        with gil:
+            while True:
+                try:
+                    tree.reserve(tree.node_count + r)
+                    tree.reserve_ordinals(tree.n_ordinals + parting.n_codes)
+                    break
+                except MemoryError:
+                    give_way()
+        self.leaves.reserve(tree.node_count + r)
+        if r > self.room:
+            self.share = <float64_t*> resize_array(
+                &self.blocks, self.share, r * K, sizeof(float64_t)
+            )
+            self.children = <Leaf**> resize_array(
+                &self.blocks, self.children, r, sizeof(Leaf*)
+            )
+            self.room = r
+        return 0
+
+    cdef int _part(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) except -1 nogil:
+        # Make the children; all of them go if one cannot be made.
+        cdef const Policy* policy = &self.leaves.policy
+        cdef intp_t r = parting.n_outcomes
+        cdef bint done = False
+        cdef float64_t* share
+        cdef intp_t z
+        for z in range(r):
+            self.children[z] = NULL
+        try:
+            for z in range(r):
+                self.children[z] = new_leaf(policy, tree.node_count + z)
+                share = self.share + z * tree.n_classes
+                if leaf.drawn == NULL:
+                    start_child(leaf, policy, parting, z, share, self.children[z])
+                else:
+                    start_drawn(leaf, policy, parting, z, share, self.children[z])
+                part_box(leaf, policy, parting, z, self.children[z])
+            part_pool(leaf, policy, parting, self.source.pool, self.children)
+            done = True
+        finally:
+            if not done:
+                for z in range(r):
+                    release_leaf(self.children[z], policy)
+        return 0
+
+    cdef void _add_children(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) noexcept nogil:
+        # Leaves whose counts add up to those of the node: the last takes the rest.
+        cdef intp_t K = tree.n_classes
+        cdef intp_t r = parting.n_outcomes
+        cdef const float64_t* counts = tree.counts + leaf.node * K
+        cdef float64_t* rest = self.share + (r - 1) * K
+        cdef float64_t* child
+        cdef float64_t total = 0.0
+        cdef float64_t n
+        cdef intp_t n_rows = tree.n_node_samples[leaf.node]
+        cdef intp_t rows_left = n_rows
+        cdef intp_t rows, z, c
+        # the children keep what was handed over
+        cdef bint exact = (
+            leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
+        )
+        for c in range(K):
+            total += counts[c]
+            rest[c] = counts[c]
+        for z in range(r):
+            child = self.share + z * K
+            if z < r - 1:
+                for c in range(K):
+                    if exact and counts[c] == leaf.held[c]:
+                        child[c] = self.children[z].held[c]
+                    else:
+                        child[c] = min(child[c] * counts[c], rest[c])
+                    rest[c] = max(rest[c] - child[c], 0.0)
+            n = 0.0
+            for c in range(K):
+                n += child[c]
+            rows = rows_left
+            if z < r - 1:
+                rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
+                if exact and leaf.n_rows == n_rows:
+                    rows = self.children[z].n_rows
+                rows = min(rows, rows_left)
+            rows_left -= rows
+            tree.add_leaf(leaf.node, child, rows, 0.0)
+
+
+# -- A tree that grows row by row, and what it predicts meanwhile ------------------
+cdef class GrowingTree:
+    """A tree with what its leaves remember and predict by; a `Grower` makes it."""
+
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil:
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
+        cdef intp_t node = 0
+        cdef intp_t to
+        stopped_at[0] = -1
+        if not finite or self.tree.n_ordinals > 0:
+            while self.tree.nodes[node].feature >= 0:
+                to = self.tree.child(node, x)
+                if to == node:
+                    if stopped_at[0] < 0:
+                        stopped_at[0] = node
+                    to = self.tree.nodes[node].left + (
+                        self.tree.branching[node].missing_left
+                    )
+                node = to
+            return node
+        while self.tree.nodes[node].feature >= 0:
+            node = self.tree.nodes[node].left + (
+                x[self.tree.nodes[node].feature] > self.tree.nodes[node].threshold
+            )
+        return node
+
+    @property
+    def predicts_by_bayes(self):
+        """Whether leaves may predict by naive Bayes."""
+        return self.predictor.judging
+
+    def predict_proba(self, const float32_t[:, ::1] X, bint finite):
+        """Class probabilities of rows, for whoever holds the lock to read."""
+        cdef intp_t n = X.shape[0]
+        cdef intp_t K = self.policy.n_classes
+        require_fit(X.shape[1] == self.policy.n_features)
+        proba = np.empty((n, K))
+        cdef float64_t[:, ::1] out = proba
+        cdef const Leaf* leaf
+        cdef Arena arena = Arena()
+        cdef Scratch scratch
+        cdef intp_t i, stopped_at
+        make_scratch(arena, &scratch, self.policy.n_features, K)
+        with nogil:
+            for i in range(n):
+                leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
+                self._fill_proba(leaf, stopped_at, &X[i, 0], &scratch, &out[i, 0])
+        return proba
+
+    cdef void _fill_proba(
+        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
+        Scratch* scratch, float64_t* out,
+    ) noexcept nogil:
+        # Class probabilities of a row at its leaf, or where its category is unknown.
+        if stopped_at < 0:
+            self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
+        else:
+            self._fill_below(stopped_at, out)
+
+    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
+        # Whether the prediction of a row rests on a sum over several leaves.
+        cdef intp_t c
+        if stopped_at >= 0:
+            return True
+        for c in range(self.policy.n_classes):
+            if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
+                return False
+        return True
+
+    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1:
+        # It predicts where no leaf learns how; sums of fractions round as they do there.
+        while True:
+            try:
+                return self.tree.fill_value(node, out)
+            except MemoryError:
+                give_way()
+
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
+        # What an internal node predicts.
+        cdef intp_t c
+        cdef float64_t total = 0.0
+        if self.tree.shrinkage > 0.0:
+            fill_shrunk(
+                self.tree.counts, self.policy.n_classes, self.tree.parent,
+                self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
+            )
+            return
+        memset(out, 0, self.policy.n_classes * sizeof(float64_t))
+        self.tree.add_counts(node, out)
+        for c in range(self.policy.n_classes):
+            if self.class_weight != NULL:
+                out[c] *= self.class_weight[c]
+            total += out[c]
+        for c in range(self.policy.n_classes):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        self._fill_below(node, self.below)
+        for c in range(1, self.policy.n_classes):
+            if self.below[c] > self.below[best]:
+                best = c
+        return best
+
+    # -- rows to be learnt ----------------------------------------------------------
+
+    cdef int _check_stored(
+        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
+        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
+    ) except -1:
+        # As _check_rows, for what a sparse table stores; it has no categories.
+        cdef intp_t n = starts.shape[0] - 1
+        cdef intp_t i
+        cdef bint sound = (
+            n_features == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+            and self.policy.n_nominal == 0 and starts[0] == 0
+            and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and (
+                        y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                    )
+                for i in range(starts[n]):
+                    sound = sound and 0 <= places[i] < n_features
+        return require_fit(sound)
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1:
+        # Before the first of them is learnt: labels and codes index arrays. A row that
+        # is not learnt, as it weighs nothing, asks for predictions at most.
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, j, f
+        cdef bint sound = (
+            X.shape[1] == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and y[i] < self.policy.n_classes
+                for j in range(self.policy.n_nominal):
+                    f = self.policy.nominal[j]
+                    for i in range(n):
+                        sound = sound and (
+                            self.splitter.tests.sets.has_room(X[i, f])
+                            or X[i, f] == -1.0 and weight is not None
+                            and weight[i] <= 0.0
+                        )
+        return require_fit(sound)
+
+    # -- rows of the leaves ---------------------------------------------------------
+
+    cdef open_pool(self, const uint8_t[::1] learnt=None):
+        # Hand the rows of `X_pool` to the leaves that they reach, but for those that
+        # have been learnt.
+        cdef const float32_t[:, ::1] pool = self.source.pool
+        cdef intp_t[::1] home
+        cdef intp_t i, stopped_at
+        if pool is None:
+            return
+        home = np.full(pool.shape[0], -1, dtype=np.intp)
+        for i in range(pool.shape[0]):
+            if learnt is None or not learnt[i]:
+                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
+        self.leaves.open_pool(home)
+
+    cdef learnt_bits(self):
+        # For a state: where the others lie, the tree says.
+        waiting = self.unlabelled()
+        return None if waiting is None else np.packbits(~waiting).tobytes()
+
+    cdef take_pool(self, bits):
+        # Hand out the rows as a state says.
+        cdef const float32_t[:, ::1] pool = self.source.pool
+        if (pool is None) != (bits is None):
+            raise damaged("growing tree")
+        if pool is None:
+            return
+        learnt = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
+        n = pool.shape[0]
+        if len(learnt) != n + -n % 8 or learnt[n:].any():
+            raise damaged("growing tree")
+        self.open_pool(learnt)
+
+    def fresh_counts(self):
+        """Weight of the rows of each class since each leaf was made; 0 at inner nodes.
+        """
+        cdef intp_t node, c
+        counts = np.zeros((self.tree.node_count, self.policy.n_classes))
+        cdef float64_t[:, ::1] out = counts
+        for node in range(self.tree.node_count):
+            if self.leaves.at[node] != NULL:
+                for c in range(self.policy.n_classes):
+                    out[node, c] = self.leaves.at[node].fresh[c]
+        return counts
+
+    def unlabelled(self):
+        """Which rows of `X_pool` have not been learnt, as a mask; None without one."""
+        cdef const Leaf* leaf
+        cdef intp_t node, i
+        cdef uint8_t[::1] found
+        if self.source.pool is None:
+            return None
+        mask = np.zeros(self.source.pool.shape[0], dtype=np.bool_)
+        found = mask.view(np.uint8)
+        for node in range(self.tree.node_count):
+            leaf = self.leaves.at[node]
+            if leaf != NULL:
+                for i in range(leaf.n_pool):
+                    found[leaf.pool[i]] = True
+        return mask
+
+    def are_unlabelled(self, const int32_t[::1] rows not None):
+        """Which of some rows of `X_pool` have not been learnt, as a mask."""
+        cdef intp_t i, stopped_at, node
+        mask = np.zeros(rows.shape[0], dtype=np.bool_)
+        for i in range(rows.shape[0]):
+            node = self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
+            mask[i] = place_in_pool(self.leaves.at[node], rows[i]) >= 0
+        return mask
+
+    def leave_out(self, const int32_t[::1] rows not None):
+        """Take rows out of `X_pool` that have been learnt elsewhere."""
+        cdef Leaf* leaf
+        cdef intp_t i, stopped_at
+        for i in range(rows.shape[0]):
+            leaf = self.leaves.at[
+                self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
+            ]
+            leave_pool(
+                leaf, self.policy, self.source.pool, place_in_pool(leaf, rows[i])
+            )
+
+
+cdef int require_fit(bint fits) except -1:
+    if not fits:
+        raise ValueError(
+            "Rows do not fit the growing tree: the estimator's attributes have been "
+            "changed."
+        )
+    return 0
+
+
+# -- A limit to the memory of a growing tree ---------------------------------------
+cdef enum:
+    MOST_FOR_LEAVES = 268435456     # bytes kept back
+
+
+cdef class MemoryLimit:
+    """A limit to the memory of a growing tree.
+
+    If the tree is watched, another one shares its `max_bytes` equally. The rows of
+    `leaves` without label take as much as they will ever do.
+    """
+
+    def __init__(
+        self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
+    ):
+        self.given = settings.max_bytes
+        self.max_bytes = settings.max_bytes
+        if settings.max_bytes != NO_LIMIT and settings.drift is not None:
+            self.max_bytes //= 2
+        self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
+        self.split_bytes = tree.split_bytes()
+        self.bare_bytes = (
+            sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
+        )
+        if with_boxes:
+            self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
+        self.pool_bytes = pool_bytes(&leaves.policy)
+
+    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
+        # Whether the tree is full.
+        self.full = not self.has_room(tree, leaves, 2, 0)
+
+    cdef bint has_room(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil:
+        # For a split of a leaf.
+        return self.max_bytes == NO_LIMIT or (
+            self._least_bytes(tree, leaves, n_outcomes, n_codes) <= self.max_bytes
+        )
+
+    cdef intp_t _least_bytes(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil:
+        # What is left if every leaf forgets, after a split if n_outcomes > 0.
+        cdef intp_t n_nodes = tree.node_count + n_outcomes
+        cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
+        return (
+            n_nodes * (self.node_bytes + self.watch_bytes)
+            + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
+            + (tree.n_ordinals + n_codes) * sizeof(int16_t)
+            + n_leaves * self.bare_bytes + self.pool_bytes
+        )
+
+    def check(self, Tree tree, LeafStore leaves):
+        """Raise if the tree as it is has no room."""
+        least = self._least_bytes(tree, leaves, 0, 0)
+        if self.max_bytes < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: the tree takes {least} bytes "
+                f"before its first row"
+                f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
+            )
+
+    def check_beside(self, intp_t n_trees):
+        """Raise if there is no room for so many empty trees that share the rest."""
+        least = self.node_bytes + self.bare_bytes + self.pool_bytes
+        if self.max_bytes // n_trees < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: half of it is for {n_trees} trees "
+                f"that grow beside, each of which takes {least} bytes before its first "
+                f"row."
+            )
+
+    cdef enforce(self, Tree tree, LeafStore leaves):
+        # Leaves with the fewest errors to save forget first.
+        cdef intp_t total, node
+        if self.max_bytes == NO_LIMIT:
+            return
+        total = bytes_of(tree, leaves) + tree.node_count * self.watch_bytes
+        if total <= self.max_bytes:
+            return
+        counts = tree.counts_of_leaves()
+        errors = counts.sum(axis=1) - counts.max(axis=1)
+        for node in np.argsort(errors, kind="stable"):
+            if leaves.at[node] == NULL:
+                continue
+            total -= leaves.make_forget(node)
+            if total <= self.max_bytes:
+                break
+
+    cdef intp_t spare_bytes(
+        self, Tree tree, LeafStore leaves, intp_t most_rows
+    ) noexcept nogil:
+        # To learn rows up to the next boundary: the arrays of the tree may be copied,
+        # and so may the rows of the largest leaf; some leaves may part.
+        cdef intp_t d = tree.n_features
+        cdef intp_t leaf = (
+            2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
+        )
+        cdef intp_t rows = most_rows * (
+            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
+        )
+        return (
+            SPARE_BYTES + 4 * rows
+            + 3 * tree.capacity
+            * (self.node_bytes + self.split_bytes + self.watch_bytes)
+            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
+        )
+
+
+cdef intp_t bytes_of(Tree tree, LeafStore leaves):
+    # Of the nodes and of what the leaves remember.
+    return (
+        tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*)
+        + leaves.bytes_of_leaves() + pool_bytes(&leaves.policy)
+    )
+
+
+# -- Growth of a tree row by row ---------------------------------------------------
 cdef enum:
     BOUNDARY = 1024     # rows
     TABLES = 4096       # whole counts up to here come from tables

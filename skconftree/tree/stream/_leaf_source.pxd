@@ -11,8 +11,7 @@
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.tree.split._scan cimport Scan
-from skconftree.tree.split._source cimport Source
+from skconftree.tree.split._scan cimport Scan, Source
 from skconftree.utils._memory cimport Arena, Blocks
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint32_t, uint64_t,

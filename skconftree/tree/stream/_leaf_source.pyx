@@ -5,19 +5,18 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable, only_fresh
-from skconftree.tree.leaves._drawn cimport place_of, policy_of
-from skconftree.tree.leaves._pool_rows cimport (
+from skconftree.tree.leaves._rows cimport place_of, policy_of
+from skconftree.tree.leaves._leaf_store cimport (
     first_above, first_beyond, is_beyond, line_of, n_with_value, next_beyond,
     reserve_places, sort_pool,
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
-from skconftree.tree.split._source cimport ValueCounts, drawn_between
+from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
-from skconftree.utils._memory cimport give_all_back
+from skconftree.utils._memory cimport give_all_back, take_array
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
-from skconftree.utils._spare_memory cimport take_array
 
 
 cdef class LeafSource(Source):

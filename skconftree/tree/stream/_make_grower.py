@@ -1,11 +1,10 @@
 """What grows a tree row by row, made from the settings of its growth."""
 
-from ...drift._local import LocalRepair
+from ...drift._base import LocalRepair
 from ..nodes._tree import Tree
-from ._feeding import remember_rows
+from ._drift import LocalGrower, ReplacingGrower
 from ._grower import Grower
-from ._local_grower import LocalGrower
-from ._replacing_grower import ReplacingGrower
+from ._state import remember_rows
 
 
 def kind_of(drift):

@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree.active import ActiveLearner, LearningToSampleClassifier, LTSSampling
-from skconftree.active.lts._sampling import assign_folds, fit_sampler
+from skconftree.active.lts._boosting import assign_folds, fit_sampler
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skconftree.active.lts import lts_select
-from skconftree.active.lts._groups import cell_groups
+from skconftree.active.lts._selection import cell_groups
 
 
 def objective(scores, groups, rows, alpha):

@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
+from skconftree.active._labels import take
 from skconftree.active._registry import STRATEGIES
-from skconftree.active._rows import take
 from skconftree.bounds import CredibleBound
 from skconftree.testing import check_strategy
 

@@ -31,10 +31,10 @@ from skconftree.active.pool import (
     ExpectedErrorSampling,
     LeafEntropySampling,
     SamplingStrategy,
-    _auto,
-    _embedding,
+    _context,
+    _strategies,
 )
-from skconftree.active.pool._embedding import Embedding
+from skconftree.active.pool._context import Embedding
 from skconftree.bounds import excess_risk_upper, risk_upper
 
 X, Y = load_iris(return_X_y=True)
@@ -206,9 +206,9 @@ def test_distances():
 
 
 def test_a_large_pool_is_covered_by_some_of_its_rows(monkeypatch):
-    monkeypatch.setattr(_auto, "CLUSTERED", 20)
+    monkeypatch.setattr(_strategies, "CLUSTERED", 20)
     _, context = context_of(GaussianNB())
-    chosen, scores = _auto.cover(context, 30)
+    chosen, scores = _strategies.cover(context, 30)
     assert len(set(chosen.tolist())) == len(scores) == 30
     assert (scores[:20] > 0.0).all()
     assert (scores[20:] == 0.0).all()  # drawn from those that were not looked at
@@ -219,8 +219,8 @@ def test_density_by_neighbors_and_by_a_sample_is_about_that_of_all_rows(monkeypa
     exact = Embedding(points).density()
     searched = Embedding(points, neighbors=NearestNeighbors()).density()
     np.testing.assert_allclose(searched, exact, rtol=1e-3)
-    monkeypatch.setattr(_embedding, "REFERENCE", 1000)
-    monkeypatch.setattr(_embedding, "SAMPLE", 500)
+    monkeypatch.setattr(_context, "REFERENCE", 1000)
+    monkeypatch.setattr(_context, "SAMPLE", 500)
     by_sample = Embedding(points, seed=0).density()
     ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
     assert 0.85 < np.corrcoef(*ranks)[0, 1] < 0.999

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, LabelingSession
-from skconftree.active.pool._embedding import Embedding
+from skconftree.active.pool._context import Embedding
 
 SPAM = "cheap offer win money now free click prize".split()
 HAM = "meeting tomorrow report lunch project team budget plan".split()

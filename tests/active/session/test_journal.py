@@ -13,9 +13,15 @@ import pytest
 from reference.effort import cases
 from scipy import sparse
 
-from skconftree.active._fingerprint import difference, fingerprint, row_hashes
-from skconftree.active._journal import Journal, read_head
-from skconftree.active._ledger import Ledger, agreement
+from skconftree.active._journal import (
+    Journal,
+    Ledger,
+    agreement,
+    difference,
+    fingerprint,
+    read_head,
+    row_hashes,
+)
 
 FULL = """
 import resource, sys

@@ -23,7 +23,7 @@ from skconftree.active import (
     RiskBelow,
     Stable,
 )
-from skconftree.active._ledger import Ledger
+from skconftree.active._journal import Ledger
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["ham", "spam", "eggs"])[y]

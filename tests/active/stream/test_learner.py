@@ -23,7 +23,7 @@ from skconftree.active import (
     VariableUncertainty,
 )
 from skconftree.active.stream import StreamStrategy
-from skconftree.active.stream._registry import STREAM_STRATEGIES
+from skconftree.active.stream._strategies import STREAM_STRATEGIES
 from skconftree.bounds import consistency_radius
 from skconftree.datasets import make_sea
 from skconftree.drift import DDM

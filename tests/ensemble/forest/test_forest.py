@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from skconftree.ensemble._bootstrap import draw_counts, tree_seed
-from skconftree.tables._row_codes import RowCodes
+from skconftree.ensemble.forest._voting import draw_counts, tree_seed
+from skconftree.tables._encoded_table import RowCodes
 from skconftree.tables._row_hashes import hash_dense
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble.forest._sampling import Sampler
+from skconftree.ensemble.forest._model import Sampler
 from skconftree.tables import _growth_data
 from skconftree.tables._content_order import ContentOrder
 

@@ -9,8 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble.forest import _limits
-from skconftree.ensemble.forest._limits import jackknife
+from skconftree.ensemble.forest import _prediction
+from skconftree.ensemble.forest._prediction import jackknife
 
 few = pytest.mark.filterwarnings("ignore:.*trees are too few")
 
@@ -52,8 +52,10 @@ def reference(forest, X, weight, n_draws, level):
 @few
 @pytest.mark.parametrize("kind", ["plain", "share", "repeats", "weights"])
 def test_reference(kind, monkeypatch):
-    monkeypatch.setattr(_limits, "ROWS", 7)  # rows of several blocks, the last short
-    monkeypatch.setattr(_limits, "TREES", 9)
+    monkeypatch.setattr(
+        _prediction, "ROWS", 7
+    )  # rows of several blocks, the last short
+    monkeypatch.setattr(_prediction, "TREES", 9)
     X, y = make_table(1)
     weight, n_draws = None, len(y)
     forest = forest_of()
@@ -100,8 +102,8 @@ def test_it_is_the_variance_over_training_sets():
         )
         mean, variance, _ = jackknife(
             votes,
-            _limits.products_of_samples(forest._model.sampler, 300),
-            _limits.spread_of_counts(forest._model.sampler),
+            _prediction.products_of_samples(forest._model.sampler, 300),
+            _prediction.spread_of_counts(forest._model.sampler),
         )
         answers.append(mean)
         variances.append(variance)

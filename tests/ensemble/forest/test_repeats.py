@@ -12,7 +12,7 @@ from reference.tables import assert_same
 from scipy import sparse
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble.forest._sampling import Sampler
+from skconftree.ensemble.forest._model import Sampler
 
 CASES = [("none", "gini"), *dict(PAIRS).items()]  # each bound with one criterion
 

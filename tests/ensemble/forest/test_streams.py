@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from reference.effort import examples
 from reference.forest import stream_counts
 from reference.threads import PATIENCE, alarms, interrupted_after, needs_signals
-from skconftree.tables._table_rows import Rows
+from skconftree.tables._row_hashes import Rows
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.datasets import make_sea
 from skconftree.ensemble.forest import _streaming
-from skconftree.tables._learning import Call
+from skconftree.tables._partial_fit import Call
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import grow_on
-from skconftree.tree._resolve import resolve_statement
+from skconftree.tree._parameters import resolve_statement
 
 CLASSES = [0, 1, 2]
 KINDS = {

@@ -18,13 +18,13 @@ from sklearn.model_selection import GridSearchCV
 
 from skconftree import NCMForestClassifier
 from skconftree.ensemble.ncm import _forest
-from skconftree.ensemble.ncm._samples import (
+from skconftree.ensemble.ncm._model import (
     Samples,
     content_order,
+    judge,
     room_of_a_class,
     seed_of_update,
 )
-from skconftree.ensemble.ncm._update import judge
 
 UPDATES = ["hi-rf", "retrain", "rlp", "rrn"]
 
@@ -404,7 +404,7 @@ def test_bad_parameters(parameters):
 
 
 def test_an_error_in_a_tree_leaves_the_forest_as_it_was(monkeypatch):
-    from skconftree.ensemble.ncm import _update
+    from skconftree.ensemble.ncm import _model as ncm_model
 
     X, y = make_table(7, 100)
     forest = forest_of(6).fit(X, y)
@@ -416,7 +416,7 @@ def test_an_error_in_a_tree_leaves_the_forest_as_it_was(monkeypatch):
             raise MemoryError("no room")
         return 0
 
-    monkeypatch.setattr(_update, "tree_seed", fail)
+    monkeypatch.setattr(ncm_model, "tree_seed", fail)
     for call in (forest.fit, forest.partial_fit):
         calls.clear()
         forest.update = "rrn"

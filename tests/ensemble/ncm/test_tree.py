@@ -20,7 +20,7 @@ from skconftree.bounds import (
     HoeffdingBound,
     McDiarmidBound,
 )
-from skconftree.ensemble.ncm._samples import content_order
+from skconftree.ensemble.ncm._model import content_order
 
 
 def make_table(seed, n_rows=60, n_features=5, n_classes=6, grid=None):

@@ -1,0 +1,400 @@
+"""What an active learner learns from its answers."""
+
+import copy
+import io
+import pickle
+import warnings
+from contextlib import contextmanager
+from inspect import signature
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from ...bounds._registry import resolve_bound
+from ...utils import canonical
+from ...utils._lock import learns, reads
+from .._labels import n_rows_of, take
+from .._transaction import Aside, settled
+from ._context import Embedding
+
+# -- What has been taught of a pool, and what is known of it without any label -----
+
+
+class Answer(NamedTuple):
+    """One label that was taught.
+
+    Parameters
+    ----------
+    row : int
+        Row of the pool.
+    label : object
+        Its label, or `missing_label` if the row was skipped.
+    weight : float
+        Weight of the row.
+
+    Examples
+    --------
+    >>> from skconftree.active.pool import Answer
+    >>> Answer(7, "ham", 1.0).label
+    'ham'
+    """
+
+    row: int
+    label: object
+    weight: float
+
+
+class Batch(NamedTuple):
+    # What one call of teach brought; label codes depend on all labels, so labels stay.
+    rows: np.ndarray
+    known: np.ndarray  # which of the rows have a label
+    labels: np.ndarray  # of those
+    weight: np.ndarray | None
+    n_wrong: int | None = None  # of its labels, if it was drawn for an audit
+
+
+class Pool:
+    # The rows, and what is known of them without any label.
+    def __init__(self, X, transform, neighbors, seed):
+        self.X = X
+        self.n_rows = n_rows_of(X)
+        self._made_of = transform, neighbors, seed
+        self._embedding = None
+
+    @property
+    def embedding(self):
+        if self._embedding is None:
+            self._embedding = Embedding(self.X, *self._made_of)
+        return self._embedding
+
+    def __getstate__(self):
+        # coordinates can be made again
+        return canonical(self.__dict__ | {"_embedding": None})
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.n_rows = n_rows_of(self.X)  # of arrays that will be made
+
+
+# -- What an active learner learns from its answers --------------------------------
+
+
+class Learning(Aside):
+    """Mixin of an active learner: all that follows from its answers.
+
+    The answers are what is true: the rest can be made of them again, and is if a call
+    that learns was interrupted.
+    """
+
+    _unsettled = False  # whether more or less than the answers may have been learnt
+    _in_query = False  # whether a query was interrupted in the midst of what it keeps
+
+    def _is_settled(self):
+        return not self._unsettled
+
+    def _settle(self):
+        if self._unsettled:
+            self._learn_anew(self._answers)
+
+    def _learn_anew(self, answers, **more):
+        self._take_over(self._with_answers(answers, **more))
+
+    def _with_answers(self, answers, **more):
+        # Another learner, of the same pool and start, with other answers.
+        other = self._aside()
+        other._replay(answers, **more)
+        return other
+
+    def _forget_queries(self):
+        # What queries keep for the next ones may be half made.
+        vars(self).update(
+            _memory={},
+            _kept=None,
+            _index=(None, None),
+            _forest=(None, None),
+            _in_query=False,
+        )
+
+    def _learn(self, batch):
+        if self._in_query:
+            self._forget_queries()
+        if self._coder.encode(batch.labels) is None:
+            self._learn_anew([*self._answers, batch], _asked=None)
+            return
+        self._unsettled = True
+        try:
+            self._note(batch)
+            if self.refit is False:
+                self._grow(batch)
+            else:
+                self._fit_anew()
+            self._answers.append(batch)
+            vars(self).update(_asked=None, _unsettled=False)
+        except BaseException:
+            self._settle()
+            raise
+
+    @learns
+    def _retell(self, told, seed):
+        # Answers and a seed that were written down, in the place of its own; `told` are
+        # lists of rows and of labels, None where there is none, and wrong predictions.
+        more = {"_asked": None, "_memory": {}, "_in_query": False}
+        if seed != self._seed:
+            pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
+            more |= {"_seed": seed, "_pool": pool}
+        self._learn_anew([self._told(*one) for one in told], **more)
+
+    @learns
+    def _learn_told(self, rows, labels, n_wrong):
+        self._settle()
+        self._learn(self._told(rows, labels, n_wrong))
+
+    def _told(self, rows, labels, n_wrong):
+        known, labels = self._coder.read(labels, "labels")
+        return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
+
+    def _retold(self, *told):
+        # Another learner, with answers added that this one has not learned yet.
+        return self._with_answers([*self._answers, self._told(*told)])
+
+    @settled
+    @reads
+    def _plain_label(self, label):
+        # As a journal can hold it, None for none; an error if it cannot be learnt.
+        known, labels = self._coder.read([label], "labels")
+        if not known[0]:
+            return None
+        if self._coder.encode(labels) is None:
+            self._coder.learned(
+                self._start.labels, *(one.labels for one in self._answers), labels
+            )
+        (label,) = labels.tolist()
+        if not isinstance(label, str | int | float):
+            raise ValueError(
+                f"A journal holds labels that are strings, numbers or booleans. Got "
+                f"{label!r}."
+            )
+        return label
+
+    def _replay(self, answers, **more):
+        # The state after answers, from nothing; `more` are attributes to be set.
+        vars(self).update(_answers=answers, _unsettled=False, **more)
+        labels = [one.labels for one in (self._start, *self._answers)]
+        self._coder = self._coder.learned(*labels)
+        self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
+        self._parked = np.zeros(self._pool.n_rows, dtype=bool)
+        self._order = []  # labelled rows as they came
+        self._weights = None
+        self._n_taught = 0  # rows, skipped ones included
+        self._n_parked = 0
+        self._index = self._forest = None, None
+        self._weighs_pool = False
+        self.__dict__.pop("estimator_", None)
+        if self.prefit:
+            self.estimator_ = copy.deepcopy(self.estimator)
+        for one in (self._start, *self._answers):
+            self._note(one)
+            if self.refit is False:
+                self._grow(one)
+        self._n_taught -= len(self._start.rows)
+        if self.refit is not False:
+            self._fit_anew()
+
+    def _note(self, batch):
+        # Labels of a batch, all of whose classes are known.
+        rows = batch.rows[batch.known]
+        self._codes[rows] = self._coder.encode(batch.labels)
+        skipped = batch.rows[~batch.known]
+        self._n_parked -= int(self._parked[batch.rows].sum())
+        self._n_parked += len(skipped)
+        self._parked[skipped] = True
+        self._parked[rows] = False
+        if self._index[1] is not None:
+            self._index[1].take(batch.rows)
+        if batch.weight is not None and self._weights is None:
+            self._weights = np.ones(self._pool.n_rows)
+        if batch.weight is not None:
+            self._weights[rows] = batch.weight[batch.known]
+        self._order.extend(rows.tolist())
+        self._n_taught += len(batch.rows)
+
+    def _fit_anew(self):
+        labeled = np.array(self._order, dtype=np.intp)
+        present = np.unique(self._codes[labeled])
+        if len(present) < 2:
+            if len(present) == 1 and not self.prefit:
+                self._predict_one_class(labeled)
+            return
+        # the order of the rows is that of the pool: what is learnt does not depend on
+        # the order of the answers
+        labeled.sort()
+        given = {}
+        if self._weights is not None:
+            given["sample_weight"] = self._weights[labeled]
+        model = self._new_estimator()
+        rest = np.flatnonzero(self._codes < 0)
+        self._weighs_pool = len(rest) > 0 and weighs_pool(model, "fit")
+        if self._weighs_pool:
+            given["X_pool"] = take(self._pool.X, rest)
+        y = self._coder.classes[self._codes[labeled]]
+        with _of_classes(len(present), len(labeled)):
+            self.estimator_ = model.fit(take(self._pool.X, labeled), y, **given)
+
+    def _predict_one_class(self, labeled):
+        # Many classifiers cannot be fitted to one class; this one predicts it.
+        model = DummyClassifier(strategy="most_frequent")
+        y = self._coder.classes[self._codes[labeled]]
+        self.estimator_ = model.fit(take(self._pool.X, labeled), y)
+
+    def _new_estimator(self):
+        model = clone(self.estimator)
+        parameters = model.get_params()
+        unset = {
+            name: self._seed
+            for name, value in parameters.items()
+            if (name == "random_state" or name.endswith("__random_state"))
+            and value is None
+        }
+        return model.set_params(**unset)
+
+    def _grow(self, batch):
+        rows = batch.rows[batch.known]
+        if not len(rows):
+            return
+        given = {}
+        if batch.weight is not None:
+            given["sample_weight"] = batch.weight[batch.known]
+        if not hasattr(self, "estimator_"):
+            if len(self._coder.classes) < 2:
+                self._predict_one_class(np.array(self._order, dtype=np.intp))
+                return
+            given["classes"] = self._coder.classes
+            self.estimator_ = self._new_estimator()
+            self._weighs_pool = weighs_pool(self.estimator_, "partial_fit")
+            if self._weighs_pool:
+                given["X_pool"] = self._pool.X
+        elif isinstance(self.estimator_, DummyClassifier):
+            return  # more of the one class: all is learnt again with the second one
+        X = None
+        if self._weighs_pool:
+            given["from_pool"] = rows  # a row with a label is no longer one without
+        else:
+            X = take(self._pool.X, rows)
+        with _of_classes(len(np.unique(batch.labels)), len(rows)):
+            self.estimator_.partial_fit(X, batch.labels, **given)
+
+
+@contextmanager
+def _of_classes(n_classes, n_labels):
+    # scikit-learn takes few labels of many classes for a regression, and says so with
+    # each fit; but here somebody was asked for a class.
+    if 2 * n_classes <= n_labels:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
+        yield
+
+
+def weighs_pool(estimator, method):
+    """Whether a tree or forest weighs its tests by the unlabelled rows.
+
+    ``fit`` and ``partial_fit`` take the rows as `X_pool`, the second one also learns
+    rows of it by their places.
+    """
+    parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
+    learn = getattr(estimator, method, None)
+    if learn is None or parameter not in signature(learn).parameters:
+        return False
+    bound = resolve_bound(estimator.bound)
+    if bound is None or not bound.uses_pool:
+        return False
+    return getattr(bound, "pool_weight", "pool") != "labelled"
+
+
+# -- A pickle that holds a pool once, though a classifier refers to it too ---------
+
+
+THE_POOL = "X as float32"
+THE_REST = "X without a label as float32"
+
+
+class WithoutPool:
+    """A classifier at one moment, without the pool that it refers to.
+
+    A tree that weighs its tests by a pool has it as float32, the learner as it was
+    given: two tables of the same rows. A tree that grows has all of the pool, one that
+    is fitted anew the unlabelled rows. A sign stands in `written` for the pool.
+    """
+
+    __slots__ = ("written",)
+
+    def __init__(self, written):
+        self.written = written
+
+    def __reduce__(self):
+        return WithoutPool, (self.written,)
+
+    @classmethod
+    def of(cls, classifier, X, rest):
+        """Take the pool out of a classifier; `rest` are its unlabelled rows."""
+        file = io.BytesIO()
+        _Writer(file, X, rest).dump(classifier)
+        return cls(file.getvalue())
+
+    def joined(self, X, rest):
+        """Make the classifier again, with the same pool and rest."""
+        return _Reader(io.BytesIO(self.written), X, rest).load()
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, file, X, rest):
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        n_rows, *n_columns = np.shape(X)
+        self.tables = {  # by their shape, which tells most arrays apart
+            (len(rest), *n_columns): (THE_REST, X, rest),
+            (n_rows, *n_columns): (THE_POOL, X, None),
+        }
+
+    def persistent_id(self, value):
+        if (
+            type(value) is not np.ndarray
+            or value.dtype != np.float32
+            or value.shape not in self.tables
+            or not value.flags.c_contiguous
+        ):
+            return None
+        sign, X, rows = self.tables[value.shape]
+        narrowed = _narrowed(X, rows)
+        if narrowed is None or not np.array_equal(value, narrowed, equal_nan=True):
+            return None
+        return sign
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, file, X, rest):
+        super().__init__(file)
+        self.tables = {THE_POOL: (X, None), THE_REST: (X, rest)}
+
+    def persistent_load(self, sign):
+        table = self.tables.get(sign)
+        if table is not None and (narrowed := _narrowed(*table)) is not None:
+            return narrowed
+        raise pickle.UnpicklingError(f"{sign!r} is no part of a learner's pool.")
+
+
+def _narrowed(X, rows):
+    # The pool, or rows of it, as trees read tables of numbers; None if it holds
+    # something else.
+    if rows is not None:
+        X = take(X, rows)
+    if issparse(X):
+        X = X.toarray()
+    try:
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,319 @@
+"""What a stream active learner learns: a batch as a whole, or nothing of it."""
+
+import copy
+from functools import lru_cache
+from inspect import signature
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ...drift import BaseDetector, DriftState
+from ...drift._detector import Detector, OnlyPickled, read_detector, write_detector
+from ...drift._registry import DETECTORS
+from ...tables._labels import unique_classes
+from ...utils import is_array, refuse_damage
+from ...utils._lock import Lockable
+from .._estimators import final_step
+from .._labels import take
+from .._transaction import Aside
+from ._context import LeafLabels
+from ._decisions import Account
+
+NOTHING = np.zeros(0, dtype=bool)
+
+
+class Begun(NamedTuple):
+    # A batch that is being learnt: `at` is its first row that has not been counted.
+    # A step of it, all rows or one, is a call of partial_fit for each of some models
+    # with the rows that they had seen before, and what changes when they have learnt.
+    X: object
+    y: np.ndarray
+    branch: np.ndarray | None  # None: unlabelled rows, which are not counted
+    weight: np.ndarray | None
+    at: int = 0
+    end: int = 0
+    models: tuple | None = None
+    changes: dict | None = None
+
+
+class StreamSteps(Aside):
+    """Mixin of a stream active learner: all that changes its models.
+
+    A model that keeps whole rows, see `keeps_rows`, learns in place: it is noted
+    before which rows, so that a call that was interrupted is finished, or taken back if
+    nothing has been learnt. Any other model is copied first.
+    """
+
+    _begun = None
+
+    def _is_settled(self):
+        return self._begun is None
+
+    def _settle(self):
+        begun = self._begun
+        if begun is None:
+            return
+        if begun.at == 0 and not any(_learnt(begun)):
+            self._begun = None
+            return
+        try:
+            self._go_on()
+        except MemoryError:
+            raise
+        except Exception:
+            # it would be the same again: what has been learnt stays
+            self._begun = None
+            raise
+
+    def _learn_aside(self, X, y, branch, weight):
+        # By a learner whose models are copies, or that has none yet.
+        if not hasattr(self, "estimator_"):
+            self._hold_back(X, y, weight)
+        else:
+            self._begun = Begun(X, y, branch, weight)
+            self._go_on()
+
+    def _learn_in_place(self, begun):
+        watched = begun.branch is not None and self._detector is not None
+        if watched and len(begun.y) > 1:
+            # rows come one by one: the first must not be learnt if the last is bad
+            zeros = np.zeros(len(begun.y))
+            self.estimator_.partial_fit(begun.X, begun.y, sample_weight=zeros)
+        self._begun = begun
+        try:
+            self._go_on()
+        except BaseException:
+            self._settle()
+            raise
+
+    def _learns_in_place(self):
+        return hasattr(self, "estimator_") and keeps_rows(self.estimator_)
+
+    def _copy_models(self):
+        models = vars(self).get("estimator_"), self._background
+        model, self._background = copy.deepcopy(models)
+        if model is not None:
+            self.estimator_ = model
+
+    def _go_on(self):
+        while (begun := self._begun) is not None:
+            if begun.models is None:
+                self._begun = self._next_step(begun)
+            else:
+                self._finish(begun)
+
+    def _finish(self, begun):
+        # Learn the step, or what is left of it, and take over what changes.
+        rows = np.arange(begun.at, begun.end)
+        if begun.weight is None:
+            counting = rows
+        else:
+            counting = rows[begun.weight[rows] > 0.0]
+        for (model, _), n in zip(begun.models, _learnt(begun), strict=True):
+            if 0 < n >= len(counting):
+                continue
+            left = rows if n == 0 else np.arange(counting[n], begun.end)
+            given = {}
+            if begun.weight is not None:
+                given["sample_weight"] = begun.weight[left]
+            X = begun.X if len(left) == len(begun.y) else take(begun.X, left)
+            model.partial_fit(X, begun.y[left], classes=self._classes, **given)
+        rest = None
+        if begun.end < len(begun.y):
+            rest = begun._replace(at=begun.end, models=None, changes=None)
+        vars(self).update(begun.changes, _begun=rest)
+
+    def _next_step(self, begun):
+        at, end = begun.at, len(begun.y)
+        model, background, changes = self.estimator_, self._background, {}
+        if begun.branch is None:
+            changes["_unasked"] = None
+        else:
+            leaves = self._leaves
+            if self._detector is not None:
+                end = at + 1
+                if begun.branch[at]:
+                    row = take(begun.X, np.arange(at, end))
+                    wrong = model.predict(row)[0] != begun.y[at]
+                    changes = self._watched(wrong)
+                    model = changes.get("estimator_", model)
+                    background = changes.get("_background", background)
+                    leaves = changes.get("_leaves", leaves)
+            rows = np.arange(at, end)
+            X = begun.X if len(rows) == len(begun.y) else take(begun.X, rows)
+            changes |= {
+                "_leaves": self._with_labels(leaves, model, X, begun.y[at:end]),
+                "_n_taught": self._n_taught + len(rows),
+                "_pending": NOTHING,
+            }
+        models = tuple(
+            (one, getattr(one, "n_rows_seen_", 0))
+            for one in (model, background)
+            if one is not None
+        )
+        return begun._replace(end=end, models=models, changes=changes)
+
+    def _hold_back(self, X, y, weight):
+        # Until there are two classes; then the model is made whole or not at all.
+        held = [*self._held_back, (X, y, weight)]
+        seen = [labels for _, labels, _ in held if labels is not None]
+        classes = self._classes
+        if classes is None:
+            classes = unique_classes(np.concatenate(seen))
+        changes = {
+            "_held_back": held,
+            "_n_taught": self._n_taught + len(y),
+            "_pending": NOTHING,
+        }
+        if len(classes) >= 2:
+            model = self._new_estimator()
+            for rows, labels, w in held:
+                given = {} if w is None else {"sample_weight": w}
+                if labels is None:
+                    labels = self._without_label(rows)
+                model.partial_fit(rows, labels, classes=classes, **given)
+            changes |= {"estimator_": model, "_classes": classes, "_held_back": []}
+            self._classes = classes
+            changes["_leaves"] = self._with_labels(self._leaves, model, X, y)
+        else:
+            self._check_rows(X)
+        vars(self).update(changes)
+
+    def _watched(self, wrong):
+        # What a label requested at random changes, before it is learnt.
+        detector = copy.deepcopy(self._detector)
+        changes = {"_detector": detector}
+        state = int(detector.update_many(np.array([float(wrong)]))[0])
+        if state == DriftState.STABLE:
+            changes["_background"] = None
+        elif state == DriftState.WARNING and self._background is None:
+            changes["_background"] = self._new_estimator()
+        elif state == DriftState.DRIFT:
+            # without a warning before, the model begins with the row at hand
+            model = self._background
+            changes["estimator_"] = self._new_estimator() if model is None else model
+            changes["_background"] = None
+            changes["_leaves"] = LeafLabels()
+            changes["_n_drifts"] = self._n_drifts + 1
+        return changes
+
+    def _new_estimator(self):
+        model = clone(self.estimator)
+        if "random_state" in model.get_params() and model.random_state is None:
+            model.set_params(random_state=self._seed)
+        return model
+
+    def _with_labels(self, leaves, model, X, y):
+        # Counts of labels in the leaves as they are before these are learnt; a model's
+        # first labels are counted in those that they have made.
+        final, seen = final_step(model)
+        if "leaves" not in self._strategy.needs or not hasattr(final, "classes_"):
+            return leaves
+        found = final.apply(seen(X))
+        codes = np.searchsorted(self._classes, y)
+        leaves = leaves.copy()
+        leaves.add_labels(np.asarray(found, dtype=np.intp), codes, len(self._classes))
+        return leaves
+
+    def _hand_over(self):
+        # The row before, which was not asked for: decisions and predictions of a row
+        # are made by the model that has learnt all rows before it, and none later.
+        row = self._unasked
+        if row is None:
+            return
+        if not hasattr(self, "estimator_"):
+            held = [*self._held_back, (row, None, None)]
+            vars(self).update(_held_back=held, _unasked=None)
+            return
+        self._learn_in_place(Begun(row, self._without_label(row), None, None))
+
+    def _without_label(self, X):
+        marker = getattr(self.estimator, "missing_label", None)
+        return np.full(X.shape[0], marker)
+
+
+def keeps_rows(model):
+    """Whether an interrupted call of a classifier's `partial_fit` can be gone on with.
+
+    Classes of this package check everything before the first row, and count in
+    `n_rows_seen_` what they have learnt of an interrupted call, which is whole rows. A
+    subclass may do otherwise.
+    """
+    # a class of weight 0 is not learnt, and not counted either
+    return _is_countable(type(model)) and getattr(model, "class_weight", None) is None
+
+
+@lru_cache
+def _is_countable(kind):
+    return (
+        issubclass(kind, Lockable)
+        and kind.__module__.startswith(__package__.partition(".")[0] + ".")
+        and "sample_weight" in signature(kind.partial_fit).parameters
+    )
+
+
+def _learnt(begun):
+    # Rows of the step at hand that each model has learnt.
+    models = begun.models or ()
+    return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]
+
+
+# -- The state of a learner of a stream, as arrays and plain values ----------------
+
+
+DRIFT = (
+    "the parameter drift, which would make it again, has become another one. Set it "
+    "back to the detector that the stream began with."
+)
+
+
+def write_parts(state):
+    """A state whose compiled parts are plain values: any kind of file holds it."""
+    state = dict(state)
+    if isinstance(state.get("_budget"), Account):
+        state["_budget"] = state["_budget"].__reduce__()[1:]
+    running = state.get("_detector")
+    if isinstance(running, Detector):
+        kind = type(running).__name__
+        written = write_detector(running)
+        if type(written) is tuple and _kernel(kind, state) is not type(running):
+            written = OnlyPickled(running, DRIFT)
+        state["_detector"] = (kind, written)
+    return state
+
+
+def read_parts(state):
+    """A state with the compiled parts of which `write_parts` has written the values."""
+    state = dict(state)
+    try:
+        if isinstance(state.get("_budget"), tuple):
+            arguments, values = state["_budget"]
+            state["_budget"] = Account(*arguments)
+            state["_budget"].__setstate__(values)
+        if isinstance(state.get("_detector"), tuple):
+            kind, values = state["_detector"]
+            state["_detector"] = read_detector(_kernel(kind, state), values)
+    except (TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"The state of this learner is damaged: {error!r}.") from error
+    return state
+
+
+def _kernel(name, state):
+    # The package's own of that name, or that of the parameter.
+    for make in DETECTORS.values():
+        kind = type(make().kernel())
+        if kind.__name__ == name:
+            return kind
+    drift = state.get("drift")
+    return type(drift.kernel()) if isinstance(drift, BaseDetector) else None
+
+
+def check_strategy(learner):
+    """Raise ValueError if compiled code would leave the state of the strategy."""
+    parts = vars(learner)
+    if "_strategy" in parts:
+        shape = np.shape(parts["_strategy"].start())
+        refuse_damage(
+            learner, {"_state": is_array(parts.get("_state"), np.float64, shape)}
+        )

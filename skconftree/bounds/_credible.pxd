@@ -1,0 +1,125 @@
+from libc.math cimport log, log1p, sqrt
+
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.utils._memory cimport Blocks
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+# Posterior of the heterogeneity of a node whose class probabilities have a
+# Dirichlet distribution: moments and quantiles, as functions of the counts.
+
+cdef enum Heterogeneity:
+    ENTROPY     # -sum mu ln mu
+    VARIANCE    # (1 - sum mu^2) / 2, which is mu (1 - mu) for two classes
+    DEVIATION   # its square root
+
+
+cdef inline float64_t binary_heterogeneity(
+    Heterogeneity kind, float64_t x
+) noexcept nogil:
+    # x <= 1/2 is the probability of the rarer class.
+    if x <= 0.0:
+        return 0.0
+    if kind == ENTROPY:
+        return -x * log(x) - (1.0 - x) * log1p(-x)
+    if kind == VARIANCE:
+        return x * (1.0 - x)
+    return sqrt(x * (1.0 - x))
+
+
+# Two classes: a >= b > 0 are the shapes of the posterior Beta law.
+cdef float64_t binary_upper(
+    Heterogeneity kind, float64_t a, float64_t b, float64_t delta
+) noexcept nogil
+cdef float64_t binary_lower(
+    Heterogeneity kind, float64_t a, float64_t b, float64_t delta
+) noexcept nogil
+
+cdef float64_t tail_quantile(
+    float64_t p, float64_t q, float64_t z, float64_t* margin
+) noexcept nogil
+
+# More classes: a Beta law with the moments of the heterogeneity divided by its
+# largest value, or of its square for the deviation.
+cdef float64_t largest_heterogeneity(
+    Heterogeneity kind, intp_t n_classes
+) noexcept nogil
+cdef void match_beta(
+    float64_t mean, float64_t variance, float64_t* p, float64_t* q
+) noexcept nogil
+cdef float64_t matched_limit(
+    Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
+    float64_t delta, bint upper,
+) noexcept nogil
+cdef void moments(
+    Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
+    float64_t* mean, float64_t* variance,
+) noexcept nogil
+cdef float64_t trigamma_excess(float64_t x) noexcept nogil
+
+
+# Floors of the credible limits: what a scan evaluates for every candidate test.
+
+cdef class CredibleFloor(Score):
+    cdef Heterogeneity kind
+    cdef float64_t alpha
+    cdef float64_t prior_rows       # of all classes together
+    cdef float64_t delta
+    cdef float64_t largest          # heterogeneity of the uniform distribution
+    cdef float64_t z                # normal quantile of 1 - delta
+    cdef float64_t gain             # what the first floor adds to the mean, two classes
+    cdef float64_t loss             # what it takes off
+
+    # Posterior means from tables, for whole counts.
+    cdef Blocks blocks
+    cdef float64_t* class_term      # [k] (k + alpha) psi(k + alpha + 1)
+    cdef float64_t* node_term       # [k] psi(k + prior_rows + 1), shifted
+    cdef float64_t* excess          # [k] trigamma_excess(k + alpha), K > 2
+    cdef intp_t capacity
+    cdef intp_t filled
+    cdef bint tabulated             # the tables cover the node
+
+    # Closer floors, see `close` and `matched`.
+    cdef const float64_t[::1] root_table
+    cdef const float64_t[::1] entropy_table
+    cdef float64_t root_step
+    cdef float64_t skewness_factor  # z^2 - 1, what a skewness of 6 moves a quantile by
+    cdef float64_t slack            # error of a root, times the smaller shape
+
+    # The node.
+    cdef const float64_t* counts
+    cdef float64_t n
+    cdef float64_t pool
+    cdef float64_t node_lower       # its lower limit, two classes
+    cdef float64_t solved_for[2]    # counts that node_lower belongs to
+    cdef float64_t ceiling          # tests above it are not worth a closer look
+
+    cdef bint allocate(self, intp_t capacity) noexcept nogil
+    cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil
+    cdef bint grow(self, intp_t size) noexcept nogil
+    cdef float64_t lower(self, const float64_t* counts) noexcept nogil
+    cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil
+    cdef float64_t sharp(self, const float64_t* counts) noexcept nogil
+    cdef float64_t matched(self, const float64_t* counts) noexcept nogil
+    cdef bint expands(self, float64_t m) noexcept nogil
+    cdef float64_t floor(self, const float64_t* counts) noexcept nogil
+    cdef float64_t binary_floor(self, float64_t n1, float64_t n0) noexcept nogil
+    cdef float64_t mean_from_sum(self, float64_t total, float64_t n) noexcept nogil
+    cdef float64_t entropy_term(self, float64_t n) noexcept nogil
+    cdef float64_t phi_of(self, float64_t count) noexcept nogil
+    cdef void moments_of(
+        self, const float64_t* counts, float64_t* mean, float64_t* variance
+    ) noexcept nogil
+    cdef void binary_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef void many_class_block(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil
+    cdef void variance_block(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil
+    cdef float64_t binary_outcomes(
+        self, const float64_t* counts, intp_t r, bint closely
+    ) noexcept nogil
+    cdef bint no_table(self) noexcept nogil
+    cdef float64_t of_test(
+        self, const float64_t* left, float64_t pool_left, bint closely
+    ) noexcept nogil

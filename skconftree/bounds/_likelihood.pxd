@@ -1,0 +1,29 @@
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+# The Dirichlet-multinomial likelihood of a test, shared by the two bounds that
+# average it over all candidates.
+
+cdef class DirichletScore(Score):
+    # Minus the log likelihood of the labels when each outcome of the test has
+    # its own class distribution, drawn from Dirichlet(a, ..., a).
+    cdef readonly float64_t a
+    cdef float64_t log_gamma_a
+    cdef float64_t log_gamma_total      # lgamma(n_classes * a)
+    cdef float64_t node_total
+    cdef float64_t[::1] node_counts     # [n_classes] copied by begin()
+    cdef float64_t[::1] class_terms     # [table_size] phi(i) for whole i
+    cdef float64_t[::1] total_terms     # [table_size] total(i) for whole i
+    cdef intp_t table_size              # 0 until reserve()
+    cdef bint tabulated                 # every count of the node is in the tables
+
+    cdef void block_of_whole_counts(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil
+    cdef float64_t total(self, float64_t n) noexcept nogil
+    cdef float64_t log_likelihood(self, const float64_t* counts) noexcept nogil
+
+
+cdef float64_t largest_log_likelihood(
+    const float64_t* counts, intp_t n_classes
+) noexcept nogil

@@ -1,0 +1,97 @@
+cimport cython
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
+
+# Possibilistic cumulative entropy of class counts, the arithmetic of the bound and
+# of its floor.
+
+cdef inline void sort_order(
+    intp_t* order, const float64_t* counts, intp_t size
+) noexcept nogil:
+    # Insertion sort by ascending count: linear when the order is almost right, as
+    # it is from one test of an attribute to the next.
+    cdef intp_t i
+    cdef intp_t j
+    cdef intp_t c
+    for i in range(1, size):
+        c = order[i]
+        j = i
+        while j > 0 and counts[order[j - 1]] > counts[c]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = c
+
+
+cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
+
+cdef intp_t left_out(
+    const float64_t* counts, intp_t n_classes, bint present
+) noexcept nogil
+
+cdef float64_t cumulative_entropy(
+    const float64_t* counts, intp_t n_classes, intp_t first, float64_t n, float64_t z,
+    intp_t* order,
+) noexcept nogil
+
+cdef float64_t corrected_quantile(
+    float64_t delta, float64_t comparisons
+) noexcept nogil
+
+
+# Floors of the possibilistic entropy of children: what a scan evaluates for every
+# candidate test.
+
+cdef struct Sides:
+    # Floors of the two children of a test.
+    float64_t left
+    float64_t right
+
+
+@cython.final
+cdef class PossibilisticFloor(Score):
+    cdef float64_t delta
+    cdef bint all_tests
+    cdef bint present
+    cdef intp_t first           # classes left out, see left_out()
+    cdef float64_t z_node
+    cdef float64_t base_z2      # z^2 of tests with two outcomes, before any correction
+    cdef float64_t z2           # at most that of the node's tests
+    cdef float64_t n_tests      # seen in this node; negative once z2 is final
+    cdef float64_t corrected    # n_tests that z2 stands for
+    cdef Arena arena
+    cdef float32_t* cells       # [n, C]; 0 = not yet known
+    cdef float64_t scale        # from nats to units of a bound's limit
+    cdef float64_t ceiling      # a test above this one is not worth a closer look
+    cdef float64_t smallest     # score of this node
+    cdef float64_t margin       # keeps what ties with the best test below the ceiling
+    cdef float64_t z_largest    # at least that of the node's tests
+    cdef float64_t[::1] table   # [k] f(k) / 2
+    cdef const float64_t* half_f
+    cdef float64_t table_size
+    cdef bint tabulated
+    cdef const float64_t* counts
+    cdef float64_t n
+    cdef intp_t* orders         # [2, n_classes] order of the classes, left and right
+    cdef float64_t* right       # [n_classes]
+
+    cdef void correct(self, float64_t n_tests) noexcept nogil
+    cdef float64_t f(self, float64_t x) noexcept nogil
+    cdef float32_t fill(self, intp_t row, intp_t column) noexcept nogil
+    cdef float64_t divergence(
+        self, float64_t count, float64_t n, float64_t scale
+    ) noexcept nogil
+    cdef float64_t entropy(
+        self, const float64_t* counts, float64_t n, intp_t* order
+    ) noexcept nogil
+    cdef float64_t divergences(
+        self, const float64_t* counts, float64_t n, const intp_t* order
+    ) noexcept nogil
+    cdef void block_of_two(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef Sides evaluate_test(
+        self, const TestBlock* tests, intp_t i, float64_t* out
+    ) noexcept nogil
+    cdef void evaluate_between(
+        self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
+        float64_t right, float64_t* out,
+    ) noexcept nogil

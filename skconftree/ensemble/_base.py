@@ -1,0 +1,63 @@
+"""What forests say of rows by what their trees do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..utils._lock import reads
+from ..utils._types import Floats, TableLike
+
+
+class VotingForest:
+    """Mixin of a forest with `_rows(X)`, `_mean_proba(rows)` and a model of trees."""
+
+    @reads
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Mean class probabilities of the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The same bits for every `n_jobs`.
+        """
+        return self._mean_proba(self._rows(X))
+
+    def _best(self, rows):
+        return self._mean_proba(rows).argmax(axis=1)
+
+    @reads
+    def decision_path(self, X: TableLike) -> tuple[Any, NDArray[Any]]:
+        """Nodes that each row passes, in all trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            The columns of tree i are those from ``n_nodes_ptr[i]`` to
+            ``n_nodes_ptr[i + 1]``.
+        """
+        leaves = self.apply(X)
+        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(self._model.trees)]
+        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
+        return sparse.hstack(paths, format="csr"), ends
+
+
+# -- How the work on the trees of a forest is dealt out to threads -----------------
+
+
+TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time

@@ -1,0 +1,544 @@
+"""Bins of a column from counts that are sums over parts.
+
+What the encoder of a table in memory makes of all values in order, `_add_bins` of
+`EncodedTable`, is found here from counts of cells: 65,536 by the high halves of the
+values' ordered bits, then 256, and 256 again, of each cell in which bins meet.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..tables._content_order import hash_rows
+from ..tables._features import (
+    FEW_CATEGORIES,
+    MISSING,
+    Dictionary,
+    Features,
+    sort_categories,
+)
+from ..tables._frames import Table, mixture
+from ..tables._growth_data import CodedColumn
+from ..tables._schema import Schema
+from ._coded_part import (
+    FEW_FLOORS,
+    MISSING_LEVEL,
+    CodedPart,
+    Coder,
+    bins_of,
+    count_cells,
+    few_values,
+    values_of,
+)
+from ._steps import make_arrays
+
+STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
+NOTHING = np.iinfo(np.uint32).max  # the least of no value
+MOST_VALUES = 256  # of a column that needs no bins
+
+
+class Cells(NamedTuple):
+    """Counts of values in cells, and their least and most ordered bits."""
+
+    counts: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    @classmethod
+    def empty(cls, n_prefixes, next_bits):
+        """Cells without values."""
+        shape = (n_prefixes, 1 << next_bits)
+        return cls(
+            np.zeros(shape, np.int64),
+            np.full(shape, NOTHING, np.uint32),
+            np.zeros(shape, np.uint32),
+        )
+
+    def add(self, places, others):
+        """Add the values of other cells, which are at these places."""
+        counts, least, most = (one.reshape(-1) for one in self)
+        counts[places] += others.counts
+        least[places] = np.minimum(least[places], others.least)
+        most[places] = np.maximum(most[places], others.most)
+
+    def joined(self, other):
+        """These cells and others between them, ascending."""
+        both = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
+        order = np.argsort(both[1], kind="stable")
+        return Cells(*(one[order] for one in both))
+
+
+class FewValues(NamedTuple):
+    """The values of a column, as ordered bits, and how many rows have each."""
+
+    bits: np.ndarray
+    counts: np.ndarray
+
+    def joined(self, other):
+        """These values and others."""
+        bits, index = np.unique(
+            np.concatenate([self.bits, other.bits]), return_inverse=True
+        )
+        counts = np.zeros(len(bits), np.int64)
+        np.add.at(counts, index, np.concatenate([self.counts, other.counts]))
+        return FewValues(bits, counts)
+
+    @property
+    def n_missing(self):
+        """Number of NaN."""
+        return int(self.counts[self.bits == MISSING_LEVEL].sum())
+
+    def as_cells(self):
+        """Cells of one value each, without NaN."""
+        present = self.bits != MISSING_LEVEL
+        return Cells(self.counts[present], self.bits[present], self.bits[present])
+
+
+class Found(NamedTuple):
+    """What a pass has found of a column in some parts.
+
+    `few` are the column's values, None if there are more than 256 or these were counted
+    before. Else a bit of `marks` says of each cell whether it has values; those that do
+    are `cells`, ascending. Neither: the values are counted in another pass.
+    """
+
+    few: FewValues | None
+    marks: np.ndarray | None
+    cells: Cells | None
+    n_missing: int
+
+
+class Values:
+    """What a pass finds of a column, part by part.
+
+    A column has cells once it has more than 256 values, if it may have some in this
+    pass.
+    """
+
+    def __init__(self, question):
+        self.question = question
+        self.few, self.cells, self.n_missing = None, None, 0
+        if question.known == 0:
+            nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+            self.few = FewValues(*nothing)
+        else:
+            self._make_cells()
+
+    def count(self, X, feature):
+        """Add the values of rows."""
+        if self.few is not None:
+            values = few_values(X, feature)
+            if values is not None:
+                self._join_few(FewValues(*values))
+                return
+            self._give_up_few()
+        if self.cells is None:
+            return
+        asked = self.question
+        self.n_missing += count_cells(
+            X,
+            feature,
+            asked.first,
+            asked.prefixes,
+            asked.known,
+            asked.next_bits,
+            *self.cells,
+        )
+
+    def add(self, found):
+        """Add the values of other parts."""
+        if found.few is not None and self.few is not None:
+            self._join_few(found.few)
+            return
+        if self.few is not None:
+            self._give_up_few()
+        if self.cells is None:
+            return
+        if found.few is not None:
+            self._count_few(found.few)
+        else:
+            places = np.unpackbits(found.marks, count=self.cells.counts.size)
+            self.cells.add(np.flatnonzero(places), found.cells)
+            self.n_missing += found.n_missing
+
+    def found(self):
+        """What has been found."""
+        if self.cells is None:
+            return Found(self.few, None, None, self.n_missing)
+        some = self.cells.counts.ravel() > 0
+        cells = Cells(*(one.ravel()[some] for one in self.cells))
+        return Found(None, np.packbits(some), cells, self.n_missing)
+
+    def _make_cells(self):
+        question = self.question
+        n_prefixes = max(len(question.prefixes), 1)
+        self.cells = Cells.empty(n_prefixes, question.next_bits)
+
+    def _join_few(self, others):
+        joined = self.few.joined(others)
+        if len(joined.bits) <= MOST_VALUES:
+            self.few = joined
+        else:
+            self._give_up_few()
+            if self.cells is not None:
+                self._count_few(others)
+
+    def _give_up_few(self):
+        few, self.few = self.few, None
+        if self.question.has_cells:
+            self._make_cells()
+            self._count_few(few)
+
+    def _count_few(self, few):
+        # In the cells of the first stage.
+        self.n_missing += few.n_missing
+        shift = np.uint32(32 - self.question.next_bits)
+        for count, bits, _ in zip(*few.as_cells(), strict=True):
+            one = Cells(*(np.array([value]) for value in (count, bits, bits)))
+            self.cells.add(np.array([bits >> shift]), one)
+
+
+class Question(NamedTuple):
+    """Which cells of a column a pass counts: those behind prefixes of known bits.
+
+    The prefixes of values whose high half is h are from first[h] to first[h + 1]. In
+    the first stage, without prefixes, there are no cells unless it `has_cells`.
+    """
+
+    known: int
+    next_bits: int
+    prefixes: np.ndarray
+    first: np.ndarray
+    has_cells: bool = True
+
+    @classmethod
+    def of_all(cls, has_cells):
+        """The question of the first stage."""
+        known, next_bits = STAGES[0]
+        nothing = np.zeros(0, np.uint32), np.zeros(0, np.int32)
+        return cls(known, next_bits, *nothing, has_cells)
+
+    @classmethod
+    def at(cls, stage, prefixes):
+        """The question of a later stage."""
+        known, next_bits = STAGES[stage]
+        halves = prefixes >> np.uint32(max(known - 16, 0))
+        first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
+        return cls(known, next_bits, prefixes, first)
+
+
+class ColumnValues:
+    """What is known of a numeric column, pass by pass, until its codes are.
+
+    It is cut into at most `max_bins` bins, unless that is 0. If it `has_cells`, the
+    first pass counts them, should there be many values; else a later one does.
+    """
+
+    def __init__(self, max_bins, has_cells=True):
+        self.max_bins = max_bins
+        self.few, self.n_missing = None, 0
+        self.question = Question.of_all(has_cells and max_bins > 0)
+        self._stage = 0
+        self._known = None  # cells, ascending
+
+    @property
+    def is_few(self):
+        """Whether each value has a code of its own."""
+        if self.few is None:
+            return False
+        n_values = len(self.few) - (self.n_missing > 0)
+        return not self.max_bins or n_values <= self.max_bins
+
+    @property
+    def has_guide(self):
+        """Whether what codes its values takes some memory."""
+        return len(self.bins()[0]) > FEW_FLOORS
+
+    def learn(self, found):
+        """Take what a pass has found in all parts, and ask further unless all is known.
+
+        Only then is there a question.
+        """
+        self.question = None
+        if found.few is not None:
+            self.few, self.n_missing = found.few.bits, found.few.n_missing
+            self._known = found.few.as_cells()
+        elif found.cells is None:
+            if self.max_bins:
+                self.question = Question.of_all(has_cells=True)
+            return
+        elif self._known is None:
+            self.n_missing, self._known = found.n_missing, found.cells
+        else:
+            self._known = self._known.joined(found.cells)
+        if self.is_few or not self.max_bins:
+            return
+        n, least, most = self._known
+        below = np.cumsum(n) - n
+        # the lowest and the highest that a value of the cell may lie
+        low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
+        high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
+        is_open = (least < most) & (low < high)
+        if is_open.any():
+            self._stage += 1
+            known = STAGES[self._stage][0]
+            prefixes = least[is_open] >> np.uint32(32 - known)
+            self.question = Question.at(self._stage, prefixes)
+            self._known = Cells(*(one[~is_open] for one in self._known))
+
+    def bins(self):
+        """Floors and levels of the codes, as ordered bits; without NaN."""
+        if self.is_few:
+            known = self.few[self.few != MISSING_LEVEL]
+            return known, known
+        n, least, most = self._known
+        below = np.cumsum(n) - n
+        bins = bins_of(below, n, n.sum(), self.max_bins)
+        # a cell of several values lies in one bin whole
+        several = least < most
+        one = np.ones(several.sum(), np.int64)
+        bins[several] = bins_of(below[several], one, n.sum(), self.max_bins)
+        first = np.flatnonzero(np.diff(bins, prepend=-1))
+        return least[first], most[np.append(first[1:], len(bins)) - 1]
+
+    def coder(self):
+        """Makes what gives each value its code, which is much larger."""
+        floors, _ = self.bins()
+        return partial(Coder, floors, len(floors) if self.n_missing else -1)
+
+    def column(self, codes):
+        """The column as codes."""
+        floors, levels = self.bins()
+        if self.n_missing:
+            floors, levels = (
+                np.append(bits, np.uint32(MISSING_LEVEL)) for bits in (floors, levels)
+            )
+        return CodedColumn(
+            codes,
+            len(levels),
+            values_of(levels),
+            None if self.is_few else values_of(floors),
+            self.n_missing > 0,
+        )
+
+
+# -- What passes over the parts of a table read, count and encode ------------------
+
+
+# Rows whose columns are counted one after the other: the cells of a column leave the
+# cache more often if they are fewer, and their values if they are more.
+IN_CACHE = 131_072
+
+
+class Reader(NamedTuple):
+    """Rows of a part: all that those who look at one have to know of the table."""
+
+    schema: Schema
+    caller: str
+
+    def of_columns(self, columns):
+        """Reader of some columns, given by their indices."""
+        return Reader(self.schema.of_columns(columns), self.caller)
+
+    def read(self, frame, kept=None):
+        """Rows of a part; those that are kept."""
+        if frame.shape[0]:
+            X = self.schema.predict(frame, self.caller).X
+        else:
+            X = np.empty((0, self.schema.n_features), np.float32)
+        return X if kept is None else X[kept]
+
+
+class Hashing(NamedTuple):
+    """Hashes of the rows of a part."""
+
+    reader: Reader
+
+    def __call__(self, frame, labels, kept=None):
+        labels = labels if kept is None else labels[kept]
+        return frame.shape[0], hash_rows(self.reader.read(frame, kept), labels)
+
+
+class Counting(NamedTuple):
+    """Values of columns that have a question, by the index among the columns read."""
+
+    reader: Reader
+    asked: dict
+
+    def start(self):
+        """Nothing yet."""
+        return {j: Values(question) for j, question in self.asked.items()}
+
+    def count(self, values, frame, kept=None):
+        """Add the rows of a part."""
+        X = self.reader.read(frame, kept)
+        for start in range(0, len(X), IN_CACHE):
+            rows = X[start : start + IN_CACHE]
+            for j, one in values.items():
+                one.count(rows, j)
+
+    def join(self, values, found):
+        """Add what has been found in other parts."""
+        for j, one in found.items():
+            values[j].add(one)
+
+    @staticmethod
+    def found(values):
+        """What has been found, which is much smaller."""
+        return {j: one.found() for j, one in values.items()}
+
+
+class Coding(NamedTuple):
+    """Codes of the rows of a part, column by column.
+
+    A worker keeps what it was given for as long as what it has made of it. So `coders`
+    are not there, but what makes them, until it is `made`.
+    """
+
+    coders: dict
+    dtypes: list
+
+    def of_columns(self, columns):
+        """The coding of some columns, given by their indices."""
+        coders = {k: self.coders[j] for k, j in enumerate(columns) if j in self.coders}
+        return Coding(coders, [self.dtypes[j] for j in columns])
+
+    def made(self):
+        """The same with coders."""
+        return self._replace(coders={j: make() for j, make in self.coders.items()})
+
+    def __call__(self, X):
+        return [self._code(X, j) for j in range(X.shape[1])]
+
+    def _code(self, X, j):
+        if j in self.coders:
+            codes = np.empty(len(X), np.uint8)
+            if not self.coders[j].code(X, j, codes):
+                raise RuntimeError("Rows have changed while they were read.")
+            return codes
+        codes = X[:, j]
+        if (codes < 0.0).any():
+            raise RuntimeError("Rows have changed while they were read.")
+        return codes.astype(self.dtypes[j])
+
+
+class CodingPart(NamedTuple):
+    """A part of coded rows, which stays where it is made."""
+
+    reader: Reader
+    coding: Coding
+    n_levels: list
+    n_classes: int
+
+    def __call__(self, frame, labels, kept=None):
+        coding, y = self.coding.made(), labels if kept is None else labels[kept]
+        # many small pieces of memory would lie between what is had for a while only
+        codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
+        stop = 0
+        for begin in range(0, frame.shape[0], IN_CACHE):
+            rows = slice(begin, begin + IN_CACHE)
+            # never all as floats beside the part as it is
+            X = self.reader.read(frame[rows], None if kept is None else kept[rows])
+            start, stop = stop, stop + len(X)
+            for column, some in zip(codes, coding(X), strict=True):
+                column[start:stop] = some
+        return CodedPart(codes, y, self.n_levels, self.n_classes)
+
+
+# -- Categories of a table that is read in parts: the union, and how often each occurs
+
+
+MOST_COUNTED = 1_000_000  # categories of a column, all of which are in memory
+
+
+class CategoryCounts:
+    """How many rows have each category of the nominal columns.
+
+    What comes of them does not depend on how the rows are divided into parts.
+    """
+
+    def __init__(self, is_nominal, names):
+        self._counts = [{} if one else None for one in is_nominal]
+        self._kinds = [None] * len(is_nominal)
+        self._names = names
+
+    def add(self, found):
+        """Add what `count_categories` has found in a part."""
+        for j, (kind, counts) in found.items():
+            known = self._kinds[j]
+            if kind is not None and known not in (None, kind):
+                raise ValueError(mixture(self._names[j], {known, kind}))
+            self._kinds[j] = known if kind is None else kind
+            mine = self._counts[j]
+            for value, count in counts.items():
+                mine[value] = mine.get(value, 0) + count
+            if len(mine) > MOST_COUNTED:
+                raise ValueError(
+                    f"Column {self._names[j]} has more than {MOST_COUNTED} categories. "
+                    "Leave it out, or name the others in columns."
+                )
+
+    def features(self):
+        """Columns with all their categories, in their order; they wait for limits."""
+        dictionaries = []
+        for kind, counts, name in zip(
+            self._kinds, self._counts, self._names, strict=True
+        ):
+            if counts is None:
+                dictionaries.append(None)
+                continue
+            order = sort_categories(set(counts), name)
+            codes = {value: code for code, value in enumerate(order)}
+            dictionaries.append(Dictionary(kind, codes, name=name))
+        return Features(dictionaries)
+
+    def within_limits(self, features):
+        """The columns, those given up that tell rows apart; raise if that is wrong."""
+        return Features(
+            [
+                None if one is None else one.within_limits(lambda j=j: self._apart(j))
+                for j, one in enumerate(features.dictionaries)
+            ]
+        )
+
+    def identifying(self, features):
+        """Which columns tell rows apart rather than describe them."""
+        return np.array(
+            [
+                one is not None
+                and (
+                    one.given_up or (len(one.codes) > FEW_CATEGORIES and self._apart(j))
+                )
+                for j, one in enumerate(features.dictionaries)
+            ]
+        )
+
+    def of(self, features, j):
+        """Rows of each category of a column, by code."""
+        return np.array([self._counts[j][one] for one in features.categories[j]])
+
+    def _apart(self, j):
+        # Whether more than half of the rows have a category of their own.
+        counts = np.fromiter(self._counts[j].values(), np.int64)
+        return 2 * np.count_nonzero(counts == 1) > counts.sum()
+
+
+def count_categories(frame, kept, caller):
+    """Kind and counts of the categories of each column of a frame, all nominal.
+
+    `kept`: of these rows, None: of all.
+    """
+    table, found = Table.of(frame, caller), []
+    for j in range(table.shape[1]):
+        codes, dictionary = Dictionary().encode(
+            *table.categories(j), table.name(j), learn=True
+        )
+        codes = codes.astype(np.intp)
+        codes = codes if kept is None else codes[kept]
+        rows = np.bincount(codes, minlength=len(dictionary.codes)).tolist()
+        counts = dict(zip(dictionary.codes, rows, strict=True))
+        counts = {value: count for value, count in counts.items() if count}
+        only_missing = set(counts) <= {MISSING}
+        found.append((None if only_missing else dictionary.kind, counts))
+    return found

@@ -1,0 +1,97 @@
+"""The one protocol of `partial_fit`: check, read, settle, start, learn.
+
+All that can be refused is refused by reading, before the model changes. A model that
+starts is another one, which the estimator takes over in one assignment; what its rows
+have taught by then stays learnt if the rest of them cannot be.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._growth_data import resolve_class_weight, stream_weights
+from ._labels import Classes, read_labels
+from ._row_hashes import Rows
+from ._schema import Schema
+
+
+class Call(NamedTuple):
+    """What one call is to teach, read and checked.
+
+    `labels` are codes of `classes`; a `weight` of 0 is that of a row that is not
+    learnt. `class_weight` and `X_pool`, float32 unlabelled rows, are those of a
+    stream that starts; else None.
+    """
+
+    rows: Rows
+    labels: np.ndarray
+    classes: Classes
+    weight: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    X_pool: np.ndarray | None = None
+
+
+def read_call(estimator, X, y, classes, sample_weight, X_pool):
+    """Check and read what a tree or a forest is to learn.
+
+    Its `_check_call(classes, X_pool)` raises if it cannot learn at all; X may be `Rows`
+    that have been read.
+    """
+    caller, model = type(estimator).__name__, estimator._model
+    estimator._check_call(classes, X_pool)
+    if model is None:
+        rows = Schema.first(
+            X,
+            caller,
+            estimator.categorical_features,
+            in_order=True,
+        )
+        known, names = None, Classes.listed(classes)
+    else:
+        rows = X if isinstance(X, Rows) else model.schema.more(X, caller)
+        known, names = model.schema, model.classes
+        names.check(classes)
+    labels = names.codes(read_labels(y, rows.X, caller))
+    if model is not None and model.grows:
+        class_weight = model.class_weight
+    else:
+        class_weight = resolve_class_weight(
+            estimator.class_weight, names.names, np.arange(len(names)), None
+        )
+    weight = None
+    if sample_weight is not None:
+        weight = stream_weights(
+            sample_weight,
+            rows.X,
+            estimator.sample_weight_kind,
+            0.0 if model is None else model.weight_seen,
+        )
+    if class_weight is not None and not class_weight.all():
+        # a class of weight 0 is not learnt
+        weight = np.ones(len(labels)) if weight is None else weight
+        weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
+    if X_pool is not None:
+        read, X_pool, schema = rows.schema.with_pool(
+            X, X_pool, rows.X, known, weight, caller
+        )
+        rows = Rows(read, rows.finite, schema)
+    elif rows.schema is not known:
+        schema = rows.schema.settled_in_order(rows.X, known, weight)
+        rows = Rows(rows.X, rows.finite, schema)
+    return Call(rows, labels, names, weight, class_weight, X_pool)
+
+
+def learn(estimator, call, **options):
+    """Let an estimator learn what has been read; gives what the model's `learn` gives.
+
+    The estimator has a `_model` or None, and `_started(call)`, which makes a model
+    that learns: of no rows, or of the model there is. A model has `grows`, whether it
+    learns without being started again, `make_ready(call, **options)`, which may still
+    raise, and `learn(call, **options)`.
+    """
+    model = estimator._model
+    if model is None or not model.grows:
+        model = estimator._started(call)
+    model.make_ready(call, **options)
+    estimator._model = model
+    return model.learn(call, **options)

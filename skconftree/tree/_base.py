@@ -1,0 +1,407 @@
+"""What tree and forest estimators share."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
+from ..bounds._registry import BOUNDS
+from ..tables._schema import as_dense
+from ..tables._sparse import blocks
+from ..utils._fitted import LearntClassifier, learnt
+from ..utils._lock import learns, names_class, reads
+from ..utils._types import Estimator, Floats, LabelsLike, TableLike
+from ._growth import read_training
+from ._progress import telling
+from ._row_index import RowIndex
+from .reading._html import write_tree
+from .reading._records import check_rivals
+from .reading._text import as_table, explain_rows, explain_text, summarize
+from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
+
+
+class GrownClassifier(CallbackSupportMixin, LearntClassifier):
+    """A classifier that grows from tables and streams of any kind.
+
+    A subclass resolves parameters by `_growth`, which grows a model from a table, and
+    has the class of the model, `_kind`.
+    """
+
+    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
+    categories_ = learnt(
+        "schema.categories", "Categories of the nominal columns.", changes=True
+    )
+    n_drifts_ = learnt("n_drifts", "Number of drifts found.", changes=True)
+    drifts_ = learnt("drifts", "Drifts found, in the order of the rows.", changes=True)
+    n_bytes_ = learnt(
+        "n_bytes", "Bytes of trees and the memories of their leaves.", changes=True
+    )
+    n_inactive_leaves_ = learnt(
+        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
+    )
+
+    def _validate_params(self):
+        validate_parameters(self)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def fit(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_pool: TableLike | None = None,
+    ) -> Self:
+        """Grow from a table, whatever was learnt before.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Training rows; numeric columns are converted to float32. Sparse ones in
+            CSR or CSC format, without NaN.
+        y : array-like of shape (n_samples,)
+            Class labels. The model knows those that occur. If `partial_fit` is to
+            learn others later, start with it instead, as it takes all `classes`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
+            out.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Unlabelled rows. A bound with a `pool_weight` (``"credible"``) weighs
+            a child by all rows that fall into it, labelled or not; other bounds
+            do not use them.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier or ConfidenceForestClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        growth = self._growth()
+        table = read_training(X, y, sample_weight, X_pool, growth.request)
+        return self._fit_table(growth, table, X, y, sample_weight)
+
+    def _growth(self):
+        # The parameters that are resolved before a table is read, which say what is
+        # read and grow the model from it.
+        raise NotImplementedError
+
+    def _fit_table(self, growth, table, X=None, y=None, sample_weight=None):
+        # Grow the model and take it over; callbacks are told of X and y.
+        with telling(self, X, y, sample_weight) as told:
+            model = growth.grow(table, told)
+            told.end(model)
+        self._model = model
+        return self
+
+    def _rows(self, X):
+        if self._model is None:
+            check_is_fitted(self)  # raises; it takes longer than routing a row
+        return self._model.schema.predict(X, type(self).__name__)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        # validate_data asks for tags at each call: no copies of bounds for them
+        bounds = self.bound if isinstance(self.bound, list | tuple) else [self.bound]
+        tags.classifier_tags.poor_score = any(
+            getattr(BOUNDS.get(one) if isinstance(one, str) else one, "cautious", False)
+            for one in bounds
+        )
+        return tags
+
+
+# -- What an estimator tells people, and other tools, of its tree ------------------
+
+
+class ReadableTree:
+    """Mixin of a tree estimator that explains itself; it has no state of its own."""
+
+    @reads
+    def explain(self, X: TableLike, *, rivals: int = 0) -> list[list[dict[str, Any]]]:
+        """Evidence of every split on the path of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        rivals : int, default=0
+            How many tests of other features to name that each split was chosen over,
+            at most 3.
+
+        Returns
+        -------
+        list of list of dict
+            For each row, from the root down, one dict per split with ``node``,
+            ``feature`` (index), ``name``, ``threshold``, ``categories`` (of the
+            branch taken, None at a numeric test), ``value`` (of the row), ``goes``
+            (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
+            if the category was not known there) and the fields of ``tree_.evidence``.
+            If asked for, ``rivals``: dicts of the ``feature``, ``name``, ``test`` in
+            words, ``gain`` and ``z`` of other tests, see
+            :func:`~skconftree.tree.node_table`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> step = tree.explain(X[:1])[0][0]
+        >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
+        ('x2', 'left', True)
+
+        What other question would have done as well?
+
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> step = tree.explain(X[:1], rivals=1)[0][0]
+        >>> step["name"], [(one["test"], round(one["z"], 2)) for one in step["rivals"]]
+        ('x3', [('x2 <= 2.45', 0.0)])
+        """
+        rows = self._rows(X).X
+        check_rivals(self, rivals)
+        return [
+            explanation
+            for _, block in blocks(rows)
+            for explanation in explain_rows(self, block, rivals)
+        ]
+
+    @reads
+    def explain_text(
+        self, X: TableLike, *, verbose: bool = False, audit: Any = None
+    ) -> str:
+        """Tell in words why rows get their class.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Some rows; also a single one, an array of shape (n_features,) or a row of a
+            pandas frame.
+        verbose : bool, default=False
+            Whether to add what each test was chosen by, where growth looked ahead, what
+            the bound compared, number by number, and the best tests of other features.
+        audit : SplitAudit or None, default=None
+            What :func:`skconftree.inspection.audit_splits` said of this tree.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 columns: for each row its class, how many rows of its
+            leaf are of it and the probability, then each test on its path with how
+            strong the split is.
+
+        See Also
+        --------
+        explain : The same as records.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> print(tree.explain_text(X.iloc[0]))
+        class 0: 50 of 50 rows, probability 0.96
+          1. petal width (cm) <= 0.8 (here 0.2)
+             overwhelming: 3e-40 expected by luck, 84 questions compared; tie with ...
+        There the tree stops: all rows of the leaf are of one class.
+        <BLANKLINE>
+        expected by luck: how many of the questions compared would do as well in ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: all others
+        """
+        rows = as_dense(self._rows(as_table(X)).X)
+        return explain_text(self, rows, verbose=verbose, audit=audit)
+
+    @property
+    @reads
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in the decrease of impurity."""
+        return self.tree_.feature_importances()
+
+    @reads
+    def index_rows(self, X: TableLike) -> RowIndex:
+        """Keep track of which row of a table lies in which node while the tree grows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            A pool of rows. It is referred to, and must not be changed.
+
+        Returns
+        -------
+        RowIndex
+        """
+        if self._model is None:
+            check_is_fitted(self)
+        return RowIndex(self, X)
+
+    @reads
+    def leaf_counts(self, *, fresh: bool = False) -> Floats:
+        """Weight of the training rows of each class in each leaf.
+
+        Parameters
+        ----------
+        fresh : bool, default=False
+            Count only rows that came after the leaf was made, by which no split was
+            chosen. All zeros after `fit`.
+
+        Returns
+        -------
+        ndarray of shape (node_count, n_classes), float64
+            0 at inner nodes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", leaf_memory="rows")
+        >>> tree = tree.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        >>> tree.leaf_counts().sum(axis=0), tree.leaf_counts(fresh=True).sum()
+        (array([50., 50.,  0.]), np.float64(0.0))
+        >>> tree.partial_fit(X[:1], y[:1]).leaf_counts(fresh=True).sum()
+        np.float64(1.0)
+        """
+        check_is_fitted(self)
+        return self._model.leaf_counts(fresh)
+
+    @reads
+    def summary(self) -> str:
+        """Tell in a few lines what the tree is like.
+
+        Its size, how many of its splits are overwhelming, strong or weak, the weakest
+        of them, the columns it uses, and the shares of the classes.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 columns.
+
+        See Also
+        --------
+        skconftree.tree.export_text : The whole tree; says what the words mean.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> print(ConfidenceTreeClassifier().fit(X, y).summary())
+        ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
+        5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
+        4 splits: 2 overwhelming, 1 strong, 1 weak
+        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 expected by luck, 28 ...
+        columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
+        largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
+        <BLANKLINE>
+        expected by luck: how many of the questions compared would do as well in ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: all others
+        weak splits are useful guesses, kept as they cost nothing in the error limit
+        """
+        check_is_fitted(self)
+        return summarize(self)
+
+    @reads
+    def to_sklearn(self) -> Estimator:
+        """Copy the tree into a genuine scikit-learn classifier.
+
+        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
+        accepts the result. Node ids are kept, but not by a tree with nominal
+        columns. Of that, each nominal test becomes a column in which an
+        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
+            Fitted; its `predict_proba` equals this tree's bit for bit, categories
+            that it does not know included. A pipeline of encoders and a
+            ``DecisionTreeClassifier`` if there are nominal columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if self._model.predicts_by_bayes:
+            raise ValueError(
+                "A tree whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
+        warn_of_missing([self])
+        return to_sklearn(self)
+
+    @names_class
+    def cost_complexity_pruning_path(
+        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Find the strengths of cost-complexity pruning at which the tree changes.
+
+        A copy of the estimator is fitted without pruning, and its weakest link pruned
+        again and again. The strengths are what to try as the `confidence` of
+        :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            ``ccp_alphas`` and, of the same length, ``impurities``: that of the leaves
+            together once all subtrees up to a strength are pruned.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound=None, max_depth=2)
+        >>> path = tree.cost_complexity_pruning_path(X, y)
+        >>> path.ccp_alphas.round(3), path.impurities.round(3)
+        (array([0.   , 0.26 , 0.333]), array([0.074, 0.333, 0.667]))
+        """
+        grown = clone(self).set_params(pruning=None)
+        grown.fit(X, y, sample_weight=sample_weight)
+        alphas, impurities = pruning_path(grown.tree_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    # What notebooks show: scikit-learn's diagram, and below it the tree, if there is
+    # one.
+
+    @property
+    def _repr_html_(self):
+        diagram = super()._repr_html_  # none where they are switched off
+        return lambda: self._with_tree(diagram())
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._with_tree(bundle["text/html"])
+        return bundle
+
+    def _with_tree(self, diagram):
+        if self._model is None:
+            return diagram
+        return f"{diagram}\n{self._tree_as_html()}"
+
+    @reads
+    def _tree_as_html(self):
+        return write_tree(self)

@@ -1,0 +1,487 @@
+"""A tree that says in a few questions what another classifier says."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import InvalidParameterError, _safe_indexing
+from ..tables._frames import library_of
+from ..tables._growth_data import stream_weights
+from ..tables._labels import Classes, split_labels
+from ..tables._schema import Schema
+from ..utils import is_count
+from ..utils._lock import reads_argument
+from ..utils._types import Estimator, LabelsLike, Seed, TableLike
+from ..utils._warnings import warn
+from ._classes import ConfidenceTreeClassifier
+from .nodes._derived import sum_of_leaves
+from .reading._evidence import write_rows
+
+# -- Whether real rows prefer the questions of an imitation to those of other columns
+
+
+def real_rivals(tree, rows, codes, weight, n_real):
+    """Compare the test of each node with the best one of another column.
+
+    All rows choose the tests, as they did when the tree grew; the real ones among them
+    tell whether their gains differ.
+
+    The first `n_real` of the rows, from which the tree has grown, are real. Gives for
+    each node the column of the other test, below 0 without one, and by how many
+    standard errors the gain of the node's test is larger, NaN if nothing was to be
+    compared.
+    """
+    nodes = tree.tree_
+    rivals = nodes.evidence["rival_feature"].astype(np.intp)
+    z = np.full(nodes.node_count, np.nan)
+    paths = tree.decision_path(rows).tocsc()
+    is_nominal = tree.is_categorical_
+    columns = {}
+    for node in np.flatnonzero(rivals >= 0).tolist():
+        rival = int(rivals[node])
+        if rival not in columns:
+            column = _safe_indexing(rows, [rival], axis=1)
+            columns[rival] = column.tocsr() if hasattr(column, "tocsr") else column
+        here = np.sort(_of_node(paths, node))
+        first = np.empty(len(here), dtype=np.intp)
+        for place, child in enumerate(nodes.children(node).tolist()):
+            first[np.searchsorted(here, _of_node(paths, child))] = place
+        column = _safe_indexing(columns[rival], here)
+        nominal = is_nominal is not None and is_nominal[rival]
+        other = ConfidenceTreeClassifier(
+            bound=None,
+            criterion="entropy",
+            max_depth=1,
+            pruning=None,
+            categorical_features=[0] if nominal else None,
+            sample_weight_kind="frequency",
+        ).fit(column, codes[here], sample_weight=weight[here])
+        if other.get_n_leaves() < 2:
+            continue
+        n = np.searchsorted(here, n_real)
+        z[node] = _preference(
+            first[:n], other.apply(column)[:n], codes[here[:n]], weight[here[:n]]
+        )
+    return rivals, z
+
+
+def _of_node(paths, node):
+    return paths.indices[paths.indptr[node] : paths.indptr[node + 1]]
+
+
+def _preference(first, second, codes, weight):
+    # Standard errors by which the first test gains more. A row's part in a gain is the
+    # logarithm of the share of its class among the rows that go the same way.
+    if not len(codes):
+        return np.nan
+    difference = _log_share(first, codes, weight) - _log_share(second, codes, weight)
+    n = weight.sum()
+    mean = (weight * difference).sum() / n
+    variance = (weight * difference**2).sum() / n - mean**2
+    if variance <= 1e-14:  # both part the rows in the same way
+        return 0.0
+    return mean * np.sqrt(n / variance)
+
+
+def _log_share(side, codes, weight):
+    joint = np.zeros((side.max() + 1, codes.max() + 1))
+    np.add.at(joint, (side, codes), weight)
+    here = joint[side, codes]
+    return np.log(here / joint.sum(axis=1)[side])
+
+
+# -- Rows that might have been in a table: MUNGE (Bucila et al., 2006) -------------
+
+
+N_NEIGHBORS = 5
+SHARE_CHANGED = 0.5  # of the values of a row
+
+
+def can_make_up(X):
+    """Whether rows like these can be made up: of arrays and of frames of pandas."""
+    if library_of(X) is not None:
+        return hasattr(X, "iloc")
+    return isinstance(X, np.ndarray) and X.ndim == 2
+
+
+def make_up(X, codes, nominal, n_rows, weight, rng):
+    """Make up rows between those of a table and their neighbours.
+
+    A row is drawn by its weight, and one of its nearest neighbours. Half of the values
+    become others: a category that of the neighbour, a number one drawn around that of
+    the neighbour, as far from it as the two rows are apart. Numbers of a column of
+    whole numbers are whole, and none lies outside its column. A value that is missing
+    in one of the two rows is the drawn row's.
+
+    `codes` are the values of X with codes of categories, NaN or below 0 where there is
+    none. Gives an array or frame like X.
+    """
+    share = None if weight is None else weight / weight.sum()
+    drawn = rng.choice(len(codes), n_rows, p=share)
+    near = _neighbours(_places(codes, nominal), drawn, rng)
+    known = ~(_is_missing(codes[drawn], nominal) | _is_missing(codes[near], nominal))
+    changed = known & (rng.random_sample(known.shape) < SHARE_CHANGED)
+    steps = rng.standard_normal(known.shape)
+    made, other = _safe_indexing(X, drawn), _safe_indexing(X, near)
+    if isinstance(made, np.ndarray):
+        for j, changes in enumerate(changed.T):
+            one, two = made[:, j], other[:, j]
+            if not nominal[j]:
+                two = _moved(one, two, steps[:, j], X[:, j])
+            made[:, j] = np.where(changes, two, one)
+        return made
+    columns = {}
+    for j, changes in enumerate(changed.T):
+        one, two = (part.iloc[:, j].reset_index(drop=True) for part in (made, other))
+        if nominal[j]:
+            columns[j] = one.mask(changes, two)
+        else:
+            one, two = _numbers(one), _numbers(two)
+            two = _moved(one, two, steps[:, j], _numbers(X.iloc[:, j]))
+            columns[j] = np.where(changes, two, one)
+    made = type(made)(columns)
+    made.columns = X.columns
+    return made
+
+
+def _numbers(column):
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _moved(one, two, steps, column):
+    # Numbers around two, as far from it as one is.
+    one, two, column = (np.asarray(part, np.float64) for part in (one, two, column))
+    value, known = two + steps * np.abs(one - two), column[~np.isnan(column)]
+    if not len(known):
+        return value
+    value = value if np.any(known % 1.0) else np.round(value)
+    return np.clip(value, known.min(), known.max())
+
+
+def _is_missing(codes, nominal):
+    return np.isnan(codes) | ((codes < 0.0) & nominal)
+
+
+def _places(codes, nominal):
+    # Where rows lie: numbers in standard deviations, a column for each category. Two
+    # categories are as far apart as two numbers by sqrt(2) deviations.
+    numbers = codes[:, ~nominal].astype(np.float64)
+    missing = np.isnan(numbers)
+    n_known = np.maximum((~missing).sum(axis=0), 1)
+    mean = np.where(missing, 0.0, numbers).sum(axis=0) / n_known
+    numbers = np.where(missing, 0.0, numbers - mean)
+    scale = np.sqrt((numbers**2).sum(axis=0) / n_known)
+    numbers /= np.where(scale > 0.0, scale, 1.0)
+    if not nominal.any():
+        return numbers
+    parts = [sparse.csr_array(numbers)]
+    for j in np.flatnonzero(nominal):
+        known = np.flatnonzero(codes[:, j] >= 0.0)
+        place = codes[known, j].astype(np.intp)
+        shape = len(codes), int(place.max(initial=0)) + 1
+        parts.append(sparse.csr_array((np.ones(len(known)), (known, place)), shape))
+    return sparse.hstack(parts, format="csr")
+
+
+def _neighbours(places, drawn, rng):
+    # A near neighbour of each drawn row, not itself unless there is no other.
+    n = min(N_NEIGHBORS, places.shape[0] - 1)
+    if n == 0:
+        return drawn
+    rows, place = np.unique(drawn, return_inverse=True)
+    found = NearestNeighbors(n_neighbors=n + 1).fit(places)
+    near = found.kneighbors(places[rows], return_distance=False)
+    # A row lies nowhere in particular among its duplicates: take it out where it is, or
+    # else the farthest.
+    own = near == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    near = near[~own].reshape(len(rows), n)
+    return near[place, rng.randint(n, size=len(drawn))]
+
+
+# -- A tree that says in a few questions what another classifier says --------------
+
+
+LEAST_LEAVES = 16  # where the labels themselves would bear fewer
+FEW = 50  # rows
+PRIOR = 20  # real rows that all rows of a leaf are worth beside its real ones
+
+
+@reads_argument
+def imitate(
+    classifier: Estimator,
+    X: TableLike,
+    y: LabelsLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_leaf_nodes: int | None = None,
+    n_rows: int | None = 20_000,
+    categorical_features: ArrayLike | None = "from_dtype",
+    random_state: Seed = None,
+) -> ConfidenceTreeClassifier:
+    """Grow a tree that answers as another classifier does.
+
+    A forest, a boosted model or a neural network may know more than a tree that is
+    grown from the same labels, and cannot be read. The tree is grown from what the
+    classifier says of many rows: those of `X`, whose labels need not be known, and rows
+    made up between them and their neighbours (MUNGE [1]_). The most probable class of
+    each row decides where the tree splits; a leaf predicts the mean of the class
+    probabilities of its real rows, drawn towards that of all its rows as if by 20 real
+    ones.
+
+    Use it where labels are few and chosen by a forest, see
+    :meth:`skconftree.active.ActiveLearner.to_tree`, or to look into a model that is
+    there already.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Fitted, with `predict_proba` and at least two `classes_`; a pipeline too.
+    X : array-like, sparse or frame of shape (n_samples, n_features)
+        Real rows, as the classifier takes them: a pool without labels or the rows it
+        was trained on.
+    y : array-like of shape (n_samples,), default=None
+        Labels of the rows, None where one is not known. A label that is known counts
+        instead of what the classifier says of the row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, which are frequencies.
+    max_leaf_nodes : int, default=None
+        Most leaves. None takes as many as the default tree has that is grown from the
+        rows alone, by `y` as far as it is known, but not fewer than 16.
+    n_rows : int or None, default=20_000
+        How many rows to ask the classifier of. Of a larger X so many are drawn; a
+        smaller one is filled up with rows that are made up. None asks of the rows of X
+        as they are, and so it is with sparse ones.
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Nominal columns, as in :class:`ConfidenceTreeClassifier`. Their categories are
+        exchanged between neighbours, and never made up.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows.
+
+    Returns
+    -------
+    ConfidenceTreeClassifier
+        Fitted, with two differences to one that has learnt labels: `fidelity_`, and
+        splits without evidence (all NaN), as rows that are made up are none. Counts are
+        of the real rows: ``tree_.n_node_samples`` of a leaf may be 0. It does not go on
+        growing: `partial_fit` raises.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no `predict_proba`.
+    ValueError
+        If it has one class only, or if another argument is invalid.
+
+    See Also
+    --------
+    skconftree.ConfidenceForestClassifier.to_tree : The same of a forest.
+
+    Notes
+    -----
+    `fidelity_` is the share of rows of which tree and classifier say the same: of the
+    rows of X that were not drawn, if there are any, else of the rows that the tree was
+    grown from, by which it is a little better than by new ones.
+
+    References
+    ----------
+    .. [1] C. Bucila, R. Caruana and A. Niculescu-Mizil, "Model compression", KDD 2006,
+       section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skconftree.tree import imitate
+    >>> X, y = load_wine(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> tree = imitate(forest, X, max_leaf_nodes=8, random_state=0)
+    >>> tree.get_n_leaves(), tree.fidelity_ > 0.9
+    (8, True)
+    """
+    return grow_imitation(
+        classifier,
+        X,
+        y,
+        sample_weight,
+        max_leaf_nodes,
+        n_rows,
+        categorical_features,
+        random_state,
+    )
+
+
+def grow_imitation(
+    classifier,
+    X,
+    y,
+    sample_weight,
+    max_leaf_nodes,
+    n_rows,
+    categorical_features,
+    random_state,
+):
+    """Do what `imitate` says."""
+    classes = _check_classifier(classifier)
+    _check_sizes(max_leaf_nodes, n_rows, classes)
+    rng = check_random_state(random_state)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    codes, _, schema = Schema.first(X, "imitate", categorical_features)
+    known = _known_classes(y, X, classes)
+    weight = np.ones(X.shape[0])
+    if sample_weight is not None:
+        weight = stream_weights(sample_weight, codes, "frequency", 0.0)
+        if not weight.any():
+            raise ValueError("sample_weight must be above 0 for at least one row.")
+    chosen, others = _draw(np.flatnonzero(weight), n_rows, rng)
+    real, known = _safe_indexing(X, chosen), known[chosen]
+    rows, weights = real, weight[chosen]
+    proba = _ask(classifier, real, classes)
+    proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
+    grown = {
+        "categorical_features": categorical_features,
+        "sample_weight_kind": "frequency",
+    }
+    if max_leaf_nodes is None:
+        taught = np.flatnonzero(known >= 0 if (known >= 0).any() else known < 0)
+        default = ConfidenceTreeClassifier(**grown).fit(
+            _safe_indexing(real, taught),
+            classes[proba[taught].argmax(axis=1)],
+            sample_weight=weights[taught],
+        )
+        max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
+    n_real = len(chosen)
+    n_made = 0 if n_rows is None else n_rows - n_real
+    if n_made and can_make_up(X):
+        if n_real < FEW:
+            warn(
+                f"X has only {write_rows(n_real)} to make up {n_made} others from. "
+                "Give more rows, which need no labels, or n_rows=None."
+            )
+        nominal = schema.is_categorical
+        nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
+        made = make_up(real, codes[chosen], nominal, n_made, weights, rng)
+        rows = _joined(real, made)
+        proba = np.concatenate([proba, _ask(classifier, made, classes)])
+        weights = np.concatenate([weights, np.ones(n_made)])
+    tree = ConfidenceTreeClassifier(
+        max_leaf_nodes=max_leaf_nodes,
+        pruning=None,
+        random_state=rng.randint(2**31 - 1),
+        **grown,
+    ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weights)
+    counts, n_node_samples = _counted(tree, rows, proba, weights, n_real)
+    rivals = real_rivals(tree, rows, proba.argmax(axis=1), weights, n_real)
+    judged = others if len(others) else chosen
+    judged, weight = _safe_indexing(X, judged), weight[judged]
+    said = _ask(classifier, judged, classes).argmax(axis=1)
+    agree = counts[tree.apply(judged)].argmax(axis=1) == said
+    fidelity = float(np.average(agree, weights=weight))
+    tree._answer_as(Classes(classes), counts, n_node_samples, rivals, fidelity)
+    return tree
+
+
+def _check_classifier(classifier):
+    if not hasattr(classifier, "predict_proba"):
+        raise TypeError(
+            f"The classifier must have predict_proba; {type(classifier).__name__} has "
+            "none."
+        )
+    check_is_fitted(classifier)
+    classes = getattr(classifier, "classes_", None)
+    if classes is None or isinstance(classes, list):
+        raise TypeError(
+            "The classifier must have classes_, an array of the classes of one output; "
+            f"{type(classifier).__name__} has {classes!r}."
+        )
+    classes = np.asarray(classes)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The classifier must tell at least two classes apart; "
+            f"{type(classifier).__name__} knows {classes!r}."
+        )
+    return classes
+
+
+def _check_sizes(max_leaf_nodes, n_rows, classes):
+    for name, value, least, why in (
+        ("max_leaf_nodes", max_leaf_nodes, 2, ""),
+        ("n_rows", n_rows, len(classes), ", the number of classes"),
+    ):
+        if value is not None and not (is_count(value) and value >= least):
+            raise InvalidParameterError(
+                f"The {name!r} parameter of imitate must be None or an int of at least "
+                f"{least}{why}. Got {value!r} instead."
+            )
+
+
+def _known_classes(y, X, classes):
+    # Class of each row by its label, -1 where there is none.
+    known = np.full(X.shape[0], -1, dtype=np.intp)
+    if y is not None:
+        labels, has_label = split_labels(y)
+        check_consistent_length(X, has_label)
+        strange = ~np.isin(labels, classes)
+        if strange.any():
+            raise ValueError(
+                f"y has labels that are no classes of the classifier: "
+                f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}; a "
+                "label that is not known is None."
+            )
+        known[has_label] = Classes(classes).codes(labels, np.intp)
+    return known
+
+
+def _draw(rows, n_rows, rng):
+    # Rows to ask of, and the others.
+    if n_rows is None or len(rows) <= n_rows:
+        return rows, rows[:0]
+    order = rng.permutation(len(rows))
+    return rows[np.sort(order[:n_rows])], rows[np.sort(order[n_rows:])]
+
+
+def _ask(classifier, rows, classes):
+    proba = np.array(classifier.predict_proba(rows), dtype=np.float64)
+    shape = rows.shape[0], len(classes)
+    if proba.shape != shape or not (proba >= 0.0).all() or not np.isfinite(proba).all():
+        raise ValueError(
+            f"predict_proba of {type(classifier).__name__} must give an array of shape "
+            f"{shape} of probabilities. Got one of shape {proba.shape} with values "
+            f"from {proba.min(initial=np.inf)} to {proba.max(initial=-np.inf)}."
+        )
+    return proba
+
+
+def _joined(real, made):
+    if isinstance(real, np.ndarray):
+        return np.concatenate([real, made])
+    return sys.modules["pandas"].concat([real, made], ignore_index=True)
+
+
+def _counted(tree, rows, proba, weight, n_real):
+    # What the classifier says of the rows of each node, as many as real rows, which
+    # come first, are to be expected there; and how many of these there are.
+    leaves, n_nodes = tree.apply(rows), tree.tree_.node_count
+    said = proba * weight[:, None]
+    real, every = _sums(n_nodes, leaves[:n_real], said), _sums(n_nodes, leaves, said)
+    n_every = every.sum(axis=1, keepdims=True)
+    # made-up rows may lie where no row does: the real ones tell more
+    every /= np.where(n_every > 0.0, n_every, 1.0)
+    counts = real + PRIOR * every
+    counts *= n_every / (real.sum(axis=1, keepdims=True) + PRIOR)
+    counts *= weight[:n_real].sum() / weight.sum()
+    n_rows = _sums(n_nodes, leaves[:n_real], np.ones((n_real, 1)))
+    return sum_of_leaves(counts, tree.tree_), sum_of_leaves(n_rows, tree.tree_)[:, 0]
+
+
+def _sums(n_nodes, leaves, values):
+    # Of the values of the first rows, in each leaf.
+    columns = values[: len(leaves)].T
+    return np.column_stack([np.bincount(leaves, one, n_nodes) for one in columns])

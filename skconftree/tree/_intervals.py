@@ -1,0 +1,251 @@
+"""Limits of class probabilities, and the rows that they rest on."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._compat import InvalidParameterError
+from ..bounds._limits import beta_lower, confidence_sequence
+from ..tables._growth_data import stream_weights
+from ..tables._labels import read_labels
+from ..utils._lock import reads
+from ..utils._types import Floats, LabelsLike, TableLike
+from .nodes._apply import find_leaves
+from .nodes._derived import sum_of_leaves
+
+METHODS = ("conditional", "honest", "sequence")
+
+
+class LeafLimits:
+    """Mixin of a tree that knows how sure its leaves are; it has no state."""
+
+    @reads
+    def predict_proba_interval(
+        self,
+        X: TableLike,
+        *,
+        confidence_level: float = 0.95,
+        method: Literal["conditional", "honest", "sequence"] = "conditional",
+    ) -> Floats:
+        """Limits of each class probability in the leaf reached.
+
+        They are limits of the class proportions in the leaf, with `class_weight`: a
+        probability that `shrinkage` has drawn towards those of other nodes may lie
+        outside.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Probability, in (0, 1), that the limits of a class hold.
+        method : {"conditional", "honest", "sequence"}, default="conditional"
+            Which rows the limits rest on, and when they hold:
+
+            - ``"conditional"``: those that grew the tree. The limits are conditional
+              on the tree, which was chosen with the same rows, and hence optimistic,
+              most of all where rows are few.
+            - ``"honest"``: those that had no say in the tree, which
+              `recount_leaves` has counted.
+            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
+              made. They had no say in the tests above it either. In a stationary
+              stream the limits of a leaf hold at all times at once, however often one
+              looks, so that one may stop when they are narrow enough.
+
+            The first two are equal-tailed limits of a Dirichlet posterior with a prior
+            of 1 / n_classes per class, for one look: an absent class has the lower
+            limit 0, a class that fills its leaf the upper limit 1. The third are a
+            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits; 0 and 1 in a leaf without a row.
+
+        Raises
+        ------
+        ValueError
+            If honest limits are asked for and no rows have been counted, a sequence of
+            a tree that has learnt no rows by `partial_fit`, or conditional limits of
+            one that imitates a classifier.
+
+        See Also
+        --------
+        recount_leaves : Counts the rows for honest limits.
+        leaf_counts : With ``fresh=True`` those of a sequence.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> tree.predict_proba_interval(X[:1]).round(3)
+        array([[[0.943, 1.   ],
+                [0.   , 0.039],
+                [0.   , 0.039]]])
+        """
+        check_limits(confidence_level, method, METHODS)
+        rows = self._rows(X)
+        return limits_in_leaves(self._model, rows, confidence_level, method)
+
+    @reads
+    def recount_leaves(
+        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Count rows that had no say in the tree, for honest limits.
+
+        The leaves of a tree have purer training rows than they will have new ones, as
+        the tree was chosen for that. These rows are counted in an array of their own:
+        tests, ``tree_.counts`` and predictions stay as they are, and
+        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
+        anew; `fit` and `partial_fit` discard what has been counted.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
+            seen. That cannot be checked.
+        y : array-like of shape (n_samples,)
+            Class labels, out of `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which are frequencies.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input is invalid; what was counted before is then kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> X, X_kept, y, y_kept = parts
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> tree = tree.recount_leaves(X_kept, y_kept)
+        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
+        array([[[0.   , 0.123],
+                [0.824, 1.   ],
+                [0.   , 0.123]]])
+        """
+        # Learning waits while it is read; readers see the counts of before or after.
+        rows = self._rows(X)
+        labels = read_labels(y, rows.X, type(self).__name__)
+        labels, weight = self._model.classes.codes(labels), None
+        if sample_weight is not None:
+            weight = stream_weights(sample_weight, rows.X, "frequency", 0.0)
+        self._model.recount(rows.X, labels, weight, rows.finite)
+        return self
+
+
+def limits_in_leaves(model, rows, confidence_level, method):
+    """Limits of the class proportions in the leaves that rows reach."""
+    tree = model.tree
+    leaves, row = np.unique(model.leaves(rows), return_inverse=True)
+    if method == "sequence":
+        counts = _counts_of_sequence(model)[leaves]
+        alpha = 1.0 - confidence_level
+        return limits_of_sequence(counts, tree.class_weight, alpha)[row]
+    if method == "conditional":
+        if model.imitates:
+            raise ValueError(
+                "This tree imitates a classifier, and what that says of rows is no "
+                "evidence for a limit. Call recount_leaves with rows whose labels the "
+                "classifier has not learnt, and use method='honest'."
+            )
+        n = tree.counts[leaves].sum(axis=1, keepdims=True)
+        return credible_limits(tree.raw_value[leaves] * n, n, confidence_level)[row]
+    if model.honest_counts is None:
+        raise ValueError(
+            "Honest limits need rows that had no say in the tree, and there "
+            "are none: call recount_leaves with such rows, after fit or "
+            "partial_fit."
+        )
+    counts = model.honest_counts[leaves]
+    n = counts.sum(axis=1, keepdims=True)
+    counts = counts * tree.class_weight
+    weight = counts.sum(axis=1, keepdims=True)
+    counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
+    return credible_limits(counts, n, confidence_level)[row]
+
+
+def _counts_of_sequence(model):
+    if not model.grows or model.n_rows_seen == model.n_rows_before > 0:
+        raise ValueError(
+            "method='sequence' needs rows that came after a leaf was made, and "
+            "this tree has learnt none: fit grows all leaves at once. Call "
+            "partial_fit with further rows, or use method='honest'."
+        )
+    return model.leaf_counts(fresh=True)
+
+
+def count_rows(tree, X, y, weight, finite):
+    """Count rows in the nodes of a tree."""
+    place = find_leaves(tree, X, finite) * tree.n_classes + y
+    size = tree.node_count * tree.n_classes
+    counts = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
+    counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
+    counts.flags.writeable = False
+    return counts
+
+
+def check_limits(confidence_level, method, methods):
+    """Raise unless limits can be asked for like that."""
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(
+            f"confidence_level must be in (0, 1), got {confidence_level!r}."
+        )
+    if not (isinstance(method, str) and method in methods):
+        raise InvalidParameterError(
+            f"method must be one of {list(methods)}, got {method!r}."
+        )
+
+
+def credible_limits(counts, n, confidence_level):
+    """Limits of class probabilities from a Dirichlet posterior."""
+    n_classes = counts.shape[1]
+    if n_classes == 1:
+        return np.ones((len(counts), 1, 2))
+    prior = 1.0 / n_classes
+    # the sum of what has been divided and multiplied may be the larger one
+    a, b = counts + prior, np.maximum(n - counts, 0.0) + (1.0 - prior)
+    tail = (1.0 - confidence_level) / 2.0
+    limits = np.stack([beta_lower(a, b, tail), beta_lower(a, b, 1.0 - tail)], axis=2)
+    limits[..., 0][counts == 0.0] = 0.0
+    limits[..., 1][counts == n] = 1.0
+    return limits
+
+
+def limits_of_sequence(counts, class_weight, alpha):
+    """Limits of reweighted class probabilities that hold at all times at once.
+
+    The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes these are
+    the limits of p_k, mapped; for more they are what is possible between them, the
+    other classes having the largest or the smallest of their weights. The last axis is
+    (lower, upper).
+    """
+    n_classes = counts.shape[1]
+    if n_classes == 1:
+        return np.ones((len(counts), 1, 2))
+    limits = confidence_sequence(counts, alpha)
+    if (class_weight == class_weight[0]).all():
+        return limits
+    for k, weight in enumerate(class_weight):
+        others = np.delete(class_weight, k)
+        for side, other in enumerate((others.max(), others.min())):
+            part = weight * limits[:, k, side]
+            whole = part + other * (1.0 - limits[:, k, side])
+            # a class without weight is never predicted
+            limits[:, k, side] = np.divide(
+                part, whole, out=np.zeros(len(part)), where=whole > 0.0
+            )
+    return limits

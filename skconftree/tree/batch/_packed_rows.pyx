@@ -1,0 +1,396 @@
+"""Rows of a node, each in one word with its class and its count."""
+
+cimport cython
+from libc.string cimport memcpy, memset
+
+from skconftree.tables._encoded_table cimport MAX_LEVELS
+from skconftree.tree.batch._walks cimport (
+    walk_packed_tally, walk_phi_tally, walk_two_class_tally,
+)
+
+cdef enum:
+    MOST_PACKED = 16        # classes
+    N_CODES = 256
+    N_WORDS = 4             # of `present`
+
+
+cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil:
+    cdef intp_t bits
+    if n_classes > MOST_PACKED:
+        return 0
+    bits = 64 // max(n_classes, 2)
+    return bits if most < <double> (<uint64_t> 1 << bits) else 0
+
+
+cdef inline uint64_t _packed(uint64_t word, intp_t bits) noexcept nogil:
+    return (word >> 48) << (class_of(word) * bits)
+
+
+cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
+    cdef uint64_t word
+    cdef intp_t i, k
+    for k in range(N_WORDS):
+        word = 0
+        for i in range(64):
+            word |= <uint64_t> (tally[64 * k + i] != 0) << i
+        present[k] = word
+
+
+cdef void tally_packed(
+    const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
+    intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
+) noexcept nogil:
+    cdef intp_t i, code
+    cdef uint64_t word
+    if codes != NULL:
+        for i in range(n):
+            tally[codes[i]] += _packed(rows[i], bits)
+            present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
+    elif n > MARKED_ROWS:
+        for i in range(n):
+            word = rows[i]
+            tally[column[<intp_t> row_of(word) * stride]] += _packed(word, bits)
+        mark_present(tally, present)
+    else:
+        for i in range(n):
+            word = rows[i]
+            code = column[<intp_t> row_of(word) * stride]
+            tally[code] += _packed(word, bits)
+            present[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef void _tally_two(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, const uint64_t* rows,
+    intp_t n, intp_t bits, uint64_t* tally
+) noexcept nogil:
+    cdef const uint8_t* c0 = codes + offsets[0]
+    cdef const uint8_t* c1 = codes + offsets[1]
+    cdef uint64_t one
+    cdef intp_t i, row
+    for i in range(n):
+        row = <intp_t> row_of(rows[i]) * stride
+        one = _packed(rows[i], bits)
+        tally[c0[row]] += one
+        (tally + N_CODES)[c1[row]] += one
+
+
+cdef void _tally_four(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, const uint64_t* rows,
+    intp_t n, intp_t bits, uint64_t* tally
+) noexcept nogil:
+    cdef const uint8_t* c0 = codes + offsets[0]
+    cdef const uint8_t* c1 = codes + offsets[1]
+    cdef const uint8_t* c2 = codes + offsets[2]
+    cdef const uint8_t* c3 = codes + offsets[3]
+    cdef uint64_t one
+    cdef intp_t i, row
+    for i in range(n):
+        row = <intp_t> row_of(rows[i]) * stride
+        one = _packed(rows[i], bits)
+        tally[c0[row]] += one
+        (tally + N_CODES)[c1[row]] += one
+        (tally + 2 * N_CODES)[c2[row]] += one
+        (tally + 3 * N_CODES)[c3[row]] += one
+
+
+cdef void tally_packed_columns(
+    const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
+    const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
+) noexcept nogil:
+    cdef const uint8_t* row
+    cdef intp_t done = 0
+    cdef intp_t i, k, code
+    while done + 4 <= n_columns:
+        _tally_four(
+            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
+        )
+        done += 4
+    if done + 2 <= n_columns:
+        _tally_two(
+            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
+        )
+        done += 2
+    if n > MARKED_ROWS:
+        for k in range(done):
+            mark_present(tally + N_CODES * k, present + N_WORDS * k)
+    else:
+        for i in range(n):
+            row = codes + <intp_t> row_of(rows[i]) * stride
+            for k in range(done):
+                code = row[offsets[k]]
+                present[N_WORDS * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
+    for k in range(done, n_columns):
+        tally_packed(
+            codes + offsets[k], stride, NULL, rows, n, bits, tally + N_CODES * k,
+            present + N_WORDS * k,
+        )
+
+
+cdef void tally_plain(
+    const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
+    intp_t n, intp_t n_classes, int32_t* tally, uint64_t* present,
+) noexcept nogil:
+    cdef intp_t i, code
+    for i in range(n):
+        if codes != NULL:
+            code = codes[i]
+        else:
+            code = column[<intp_t> row_of(rows[i]) * stride]
+        tally[code * n_classes + class_of(rows[i])] += count_of(rows[i])
+        present[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+@cython.overflowcheck(False)     # distances to codes on the other side wrap, and -side
+cdef void part_rows(             # is a mask
+    const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
+    intp_t bits, uint64_t* parted, Parted* found,
+) noexcept nogil:
+    # Without branches: nobody knows which side is next. A row is written to both ends;
+    # what is too much is written over, or is the row that belongs there.
+    cdef uint64_t* end = parted + n - 1
+    cdef uint64_t above = ~(<uint64_t> 0)
+    cdef uint64_t below = ~(<uint64_t> 0)
+    cdef uint64_t right = 0
+    cdef uint64_t word, key, side
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef int32_t code
+    for i in range(n):
+        word = rows[i]
+        code = column[<intp_t> row_of(word) * stride]
+        side = code > cut
+        parted[left] = word
+        (end - i)[left] = word
+        left += 1 - <intp_t> side
+        right += _packed(word, bits) & (0 - side)
+        # the nearest code, and of these the first row
+        key = (<uint64_t> <uint32_t> (code - cut - 1) << 32) | row_of(word)
+        above = key if key < above else above
+        if code_t is not uint8_t:
+            key = (<uint64_t> <uint32_t> (cut - code) << 32) | row_of(word)
+            below = key if key < below else below
+    found.n_left = left
+    found.right = right
+    found.below = row_of(below)
+    found.above = row_of(above)
+    found.code_above = <uint32_t> ((above >> 32) + cut + 1)
+
+
+cdef void take_parted(
+    const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
+) noexcept nogil:
+    cdef intp_t i
+    memcpy(rows, parted, n_left * sizeof(uint64_t))
+    for i in range(n_left, n):
+        rows[i] = parted[n - 1 - i + n_left]
+
+
+# -- Codes of a node's rows, counted by class or brought into order ----------------
+cdef enum:
+    SHORT_SORT = 24              # insertion sort up to here
+
+
+cdef void count_codes(
+    const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
+    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally,
+    float64_t* out,
+) noexcept nogil:
+    cdef intp_t i
+    if weight != NULL:
+        memset(out, 0, n_codes * width * sizeof(float64_t))
+        for i in range(n):
+            out[codes[i] * width + y[i]] += weight[i]
+        return
+    memset(tally, 0, n_codes * width * sizeof(int32_t))
+    if count != NULL:
+        for i in range(n):
+            tally[codes[i] * width + y[i]] += count[i]
+    else:
+        for i in range(n):
+            tally[codes[i] * width + y[i]] += 1
+    for i in range(n_codes * width):
+        out[i] = tally[i]
+
+
+@cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
+cdef void code_neighbours(       # larger than any on this one
+    const uint8_t* codes, intp_t n, uint8_t place, intp_t* below, intp_t* above
+) noexcept nogil:
+    # Without branches, many codes at a time.
+    cdef uint8_t down = MAX_LEVELS - 1
+    cdef uint8_t up = MAX_LEVELS - 1
+    cdef uint8_t one, other
+    cdef intp_t i
+    for i in range(n):
+        one = <uint8_t> (place - codes[i])
+        other = <uint8_t> (codes[i] - place - 1)
+        if one < down:
+            down = one
+        if other < up:
+            up = other
+    below[0] = place - down
+    above[0] = place + 1 + up
+
+
+cdef void sort_codes(
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
+    uint32_t* entries,
+) noexcept nogil:
+    if n <= SHORT_SORT:
+        _insert_codes(codes, n, sorted_codes, entries)
+    else:
+        _place_codes(codes, n, n_levels, sorted_codes, entries)
+
+
+cdef void _insert_codes(
+    const uint8_t* codes, intp_t n, int32_t* sorted_codes, uint32_t* entries
+) noexcept nogil:
+    cdef uint32_t* keys = <uint32_t*> sorted_codes
+    cdef uint32_t key, previous
+    cdef intp_t i, j
+    for i in range(n):
+        key = (<uint32_t> codes[i] << 16) | <uint32_t> i
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+    previous = keys[0] >> 16
+    for i in range(n):
+        key = keys[i]
+        keys[i] = key >> 16
+        entries[i] = ((key & 0xFFFF) << 1) | <uint32_t> (key >> 16 != previous)
+        previous = key >> 16
+
+
+cdef void _place_codes(
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
+    uint32_t* entries,
+) noexcept nogil:
+    # The last row of a code goes first: it ends where the others begin.
+    cdef uint32_t ends[MAX_LEVELS]
+    cdef uint32_t first[MAX_LEVELS]     # where a code begins that has rows
+    cdef intp_t n_present = 0
+    cdef uint32_t total = 0
+    cdef uint32_t place
+    cdef intp_t i, code
+    memset(ends, 0, n_levels * sizeof(uint32_t))
+    for i in range(n):
+        ends[codes[i]] += 1
+    for code in range(n_levels):
+        first[n_present] = total
+        n_present += ends[code] > 0
+        total += ends[code]
+        ends[code] = total
+    for i in range(n - 1, -1, -1):
+        code = codes[i]
+        place = ends[code] - 1
+        ends[code] = place
+        sorted_codes[place] = <int32_t> code
+        entries[place] = <uint32_t> i << 1
+    for i in range(n_present):
+        entries[first[i]] |= 1
+
+
+# -- Packed class counts of a node's rows by their code ----------------------------
+cdef enum:
+    PRESENT_WORDS = 4   # a bit for each of MAX_LEVELS codes
+
+
+cdef class CodeTally:
+    """Class counts of the rows of a node by their code."""
+
+    def __init__(self, intp_t n_classes):
+        self.n_classes = n_classes
+        self.arena = Arena()
+        self.counts = <uint64_t*> self.arena.take_zeros(
+            (1 + MOST_COLUMNS) * MAX_LEVELS, sizeof(uint64_t)
+        )
+        self.present = <uint64_t*> self.arena.take_zeros(
+            (1 + MOST_COLUMNS) * PRESENT_WORDS, sizeof(uint64_t)
+        )
+        self.one = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
+
+    cdef void begin(self, float64_t n) noexcept nogil:
+        cdef intp_t bits = packed_bits(self.n_classes, n)
+        cdef intp_t c
+        if bits > 0 and bits != self.bits:
+            for c in range(self.n_classes):
+                self.one[c] = <uint64_t> 1 << (c * bits)
+        self.bits = bits
+        self._forget()
+
+    cdef void add(
+        self, const uint8_t* codes, const label_t* y, const int32_t* count, intp_t n
+    ) noexcept nogil:
+        cdef uint64_t* counts = self.counts
+        cdef uint64_t* present = self.present
+        cdef const uint64_t* one = self.one
+        cdef intp_t i
+        if count != NULL:
+            for i in range(n):
+                counts[codes[i]] += <uint64_t> count[i] * one[y[i]]
+        else:
+            for i in range(n):
+                counts[codes[i]] += one[y[i]]
+        if n > MARKED_ROWS:
+            mark_present(counts, present)
+            return
+        for i in range(n):
+            present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
+
+    cdef void add_columns(
+        self, RowCodes row_codes, const int32_t* features, intp_t n_features,
+        const uint64_t* rows, intp_t n
+    ) noexcept nogil:
+        cdef intp_t offsets[MOST_COLUMNS]
+        cdef intp_t k
+        self._forget()
+        for k in range(n_features):
+            self.waiting[k] = features[k]
+            offsets[k] = row_codes.columns[features[k]].offset
+        self.n_waiting = n_features
+        tally_packed_columns(
+            row_codes.bytes, row_codes.row_bytes, offsets, n_features, rows, n,
+            self.bits, self.counts + MAX_LEVELS, self.present + PRESENT_WORDS,
+        )
+
+    cdef void _forget(self) noexcept nogil:
+        cdef intp_t k
+        for k in range(self.n_waiting):
+            if self.waiting[k] >= 0:
+                memset(
+                    self.counts + (k + 1) * MAX_LEVELS, 0,
+                    MAX_LEVELS * sizeof(uint64_t),
+                )
+                memset(
+                    self.present + (k + 1) * PRESENT_WORDS, 0,
+                    PRESENT_WORDS * sizeof(uint64_t),
+                )
+        self.n_waiting = 0
+
+    cdef intp_t walk(
+        self, Scan scan, intp_t n_levels, const float64_t* total
+    ) noexcept nogil:
+        return self._walk(0, scan, n_levels, total)
+
+    cdef intp_t walk_waiting(
+        self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
+    ) noexcept nogil:
+        cdef intp_t k
+        for k in range(self.n_waiting):
+            if self.waiting[k] == feature:
+                self.waiting[k] = -1
+                return self._walk(k + 1, scan, n_levels, total)
+        return -1
+
+    cdef intp_t _walk(
+        self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
+    ) noexcept nogil:
+        cdef uint64_t* counts = self.counts + place * MAX_LEVELS
+        cdef uint64_t* present = self.present + place * PRESENT_WORDS
+        if scan.additive and not scan.squares:
+            return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
+        if self.n_classes == 2:
+            return walk_two_class_tally(scan, counts, present, n_levels)
+        return walk_packed_tally(scan, counts, present, n_levels, self.bits, total)

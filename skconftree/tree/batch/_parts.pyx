@@ -1,0 +1,507 @@
+"""Growth of a tree whose rows lie in parts."""
+
+import numpy as np
+from libc.string cimport memset
+from typing import NamedTuple
+
+from skconftree.tables._encoded_table cimport floor_of
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._builder cimport Candidate, append, joined
+from skconftree.tree.batch._near_ties cimport Sides
+from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._scan cimport (
+    REPEATS, Scan, ValueCounts, add_up, drawn_between,
+)
+from skconftree.tree.split._split cimport Children
+from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._typedefs cimport float64_t, int32_t, int64_t, intp_t
+
+# -- The nodes of a tree whose rows lie in parts -----------------------------------
+cdef class PartedSource(RowSource):
+    """The nodes of a tree whose rows lie in parts; `heads` are their columns."""
+
+    def __init__(
+        self, nodes, NodeRows heads not None, GrowthSettings settings, RootFacts root
+    ):
+        super().__init__(ExaminedNode(settings, root))
+        cdef intp_t n_codes = 0
+        cdef intp_t widest = 2
+        cdef intp_t f
+        self.nodes = nodes
+        self.waiting = []
+        self.heads = heads
+        self.n_rows = nodes.n_rows
+        self.longest_walk = REPEATS * self.n_rows
+        self.complete = True
+        self.arena = Arena()
+        self.first = <intp_t*> self.arena.take(root.n_features, sizeof(intp_t))
+        for f in range(root.n_features):
+            self.first[f] = n_codes
+            n_codes += heads.columns[f].n_levels
+            widest = max(widest, heads.columns[f].n_levels)
+            if heads.columns[f].has_missing:
+                self.complete = False
+                self.node.cuts_only = False
+        self.histogram = <float64_t*> self.arena.take(
+            widest * (root.n_classes + 1), sizeof(float64_t)
+        )
+        self.width = root.n_classes + <bint> nodes.repeated
+        self.rows_at = root.n_classes if nodes.repeated else -1
+        self._hold(np.zeros((n_codes, self.width), dtype=np.int64))
+
+    def _hold(self, const int64_t[:, ::1] counts):
+        self.held = counts
+        self.cells = &counts[0, 0]
+
+    # -- the parts ------------------------------------------------------------------
+
+    cdef void enter(
+        self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil:
+        with gil:
+            try:
+                counts, weight = self.nodes.counts(node)
+                self._hold(counts)
+                self.distinct = -1.0 if weight is None else weight
+            except BaseException as error:
+                self.error = error
+
+    cdef void divide(
+        self, const NodeRecord* record, const Split* split, const intp_t* starts
+    ) noexcept nogil:
+        with gil:
+            try:
+                self.waiting.append((record.id, split.feature, self.outcomes_of(split), []))
+            except BaseException as error:
+                self.error = error
+
+    cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
+        cdef list children = self.waiting[len(self.waiting) - 1][3]
+        children.append((outcome, node, n_rows))
+        return 0
+
+    cdef int divide_parts(self, intp_t limit) except -1:
+        if self.waiting:
+            questions, self.waiting = self.waiting, []
+            self.nodes.divide(questions, limit)
+        return 0
+
+    cdef int check_parts(self) except -1:
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return 0
+
+    cdef outcomes_of(self, const Split* split):
+        cdef const Column* column = &self.heads.columns[split.feature]
+        cdef const Children* children = &split.children
+        cdef intp_t code
+        outcomes = np.zeros(column.n_levels, dtype=np.uint16)
+        for code in range(column.n_levels):
+            if children.ordinals == NULL:
+                outcomes[code] = code > split.cut.place
+            elif code < children.n_codes and children.ordinals[code] >= 0:
+                outcomes[code] = children.ordinals[code]
+            else:
+                outcomes[code] = children.unknown
+        if column.has_missing:
+            outcomes[column.n_levels - 1] = not children.missing_left
+        return outcomes
+
+    # -- the node -------------------------------------------------------------------
+
+    cdef void begin(self) noexcept nogil:
+        if self.rows_at >= 0:
+            self.node.n_repeated = self.node.n
+
+    cdef float64_t weight_without_repeats(self) noexcept nogil:
+        if self.distinct >= 0.0:
+            return self.distinct
+        return <float64_t> (self.node.record.end - self.node.record.start)
+
+    cdef inline int64_t n_rows_of(self, const int64_t* cell) noexcept nogil:
+        cdef int64_t n = 0
+        cdef intp_t c
+        if self.rows_at >= 0:
+            return cell[self.rows_at]
+        for c in range(self.node.n_classes):
+            n += cell[c]
+        return n
+
+    cdef void fill(
+        self, intp_t feature, intp_t width, float64_t* out
+    ) noexcept nogil:
+        # Class weights of each code, [codes, width]; no row is without label.
+        cdef intp_t K = self.node.n_classes
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        cdef intp_t _b, c
+        for _b in range(self.heads.columns[feature].n_levels):
+            for c in range(K):
+                out[c] = <float64_t> cell[c]
+            if width > K:
+                out[K] = 0.0
+            out += width
+            cell += self.width
+
+    cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        cdef intp_t n_levels = column.n_levels - column.has_missing
+        if not column.has_missing:      # count_values() has filled the histogram
+            self.fill(
+                feature, self.node.n_classes + self.node.has_pool, self.histogram
+            )
+        if self.node.has_pool:
+            return scan.walk_histogram_with_pool(
+                self.histogram, n_levels, column.levels
+            )
+        return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
+
+    cdef bint count_values(
+        self, intp_t feature, ValueCounts* values
+    ) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t width = K + self.node.has_pool
+        cdef float64_t* counts
+        cdef intp_t b, c
+        if not column.has_missing:
+            return False
+        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
+        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+        self.fill(feature, width, self.histogram)
+        for b in range(column.n_levels):
+            counts = values.seen if b < column.n_levels - 1 else values.missing
+            for c in range(width):
+                counts[c] += self.histogram[b * width + c]
+        add_up(values, K)
+        return True
+
+    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        return column.n_levels - 1 - column.has_missing
+
+    cdef void _labelled_range(
+        self, intp_t feature, intp_t* low, intp_t* high
+    ) noexcept nogil:
+        # The smallest and the largest code of a value.
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        low[0] = 0
+        high[0] = self.everything(feature)
+        while low[0] < high[0] and self.n_rows_of(cell + low[0] * self.width) == 0:
+            low[0] += 1
+        while high[0] > low[0] and self.n_rows_of(cell + high[0] * self.width) == 0:
+            high[0] -= 1
+
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        cdef intp_t low, high
+        cdef intp_t place = 0
+        self._labelled_range(feature, &low, &high)
+        if not column.levels[low] < column.levels[high]:
+            return -1
+        threshold[0] = drawn_between(column.levels[low], column.levels[high], u)
+        # NaN is not at most the threshold
+        while (
+            place + 1 < column.n_levels and column.levels[place + 1] <= threshold[0]
+        ):
+            place += 1
+        return place
+
+    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        cdef intp_t low = place
+        cdef intp_t high = place + 1
+        while low > 0 and self.n_rows_of(cell + low * self.width) == 0:
+            low -= 1
+        while (
+            high < self.everything(feature)
+            and self.n_rows_of(cell + high * self.width) == 0
+        ):
+            high += 1
+        return midpoint(column.levels[low], floor_of(column, high))
+
+    cdef bint count_sides(
+        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+    ) noexcept nogil:
+        cdef const Column* column = &self.heads.columns[feature]
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t code, side, c
+        if column.has_missing:
+            memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+            values.rows_missing = 0
+            values.labelled_missing = 0
+        for code in range(column.n_levels):
+            if column.has_missing and code == column.n_levels - 1:
+                values.rows_missing = <intp_t> self.n_rows_of(cell)
+                values.labelled_missing = values.rows_missing
+                for c in range(K):
+                    values.missing[c] += <float64_t> cell[c]
+            else:
+                side = code > place
+                children.rows[side] += <intp_t> self.n_rows_of(cell)
+                for c in range(K):
+                    children.counts[side * K + c] += <float64_t> cell[c]
+                    children.pool[side] += <float64_t> cell[c]
+            cell += self.width
+        for side in range(2):
+            children.n_labelled[side] = children.rows[side]
+        if not column.has_missing:
+            return False
+        values.n_missing = 0.0
+        for c in range(K):
+            values.n_missing += values.missing[c]
+        return True
+
+    cdef intp_t count_categories(
+        self, intp_t feature, float64_t* counts
+    ) noexcept nogil:
+        self.fill(feature, self.node.n_classes + 1, counts)
+        return self.heads.columns[feature].n_levels
+
+    cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        cdef intp_t n, z, code
+        for code in range(self.heads.columns[feature].n_levels):
+            n = <intp_t> self.n_rows_of(cell)
+            z = children.ordinals[code] if n > 0 else 0
+            if z < 0:
+                z = children.unknown
+            children.rows[z] += n
+            children.n_labelled[z] += n
+            cell += self.width
+
+
+# -- What lies below the small nodes of a tree whose rows lie in parts -------------
+class OpenNode(NamedTuple):
+    """All that is known of a node below which a tree is grown elsewhere, but its rows.
+
+    `moved` is how much larger the numbers of the nodes below it are than in a tree of
+    their own; it matters where something is drawn.
+    """
+
+    id: int
+    moved: int
+    depth: int
+    counts: np.ndarray
+    n_labelled: int
+    pool: float
+    box: np.ndarray | None
+    features: np.ndarray
+
+
+cdef class PartedSubtrees(Helpers):
+    """Has the trees below the small nodes of a PartedSource grown elsewhere.
+
+    `draws` says that they depend on the numbers of their nodes.
+    """
+
+    def __init__(self, PartedSource parted not None, bint draws):
+        self.parted = parted
+        self.draws = draws
+        self.most_gathered = parted.nodes.most_gathered
+        self.growing = {}
+
+    cdef int check(self) except -1 nogil:
+        with gil:
+            return self.parted.check_parts()
+
+    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+        if candidate.record.end - candidate.record.start > self.most_gathered:
+            return False
+        with gil:
+            self._leave(builder, candidate)
+        return True
+
+    cdef int _leave(self, Builder builder, const Candidate* candidate) except -1:
+        cdef Candidate taken = candidate[0]
+        cdef intp_t node = candidate.record.id
+        cdef Tree tree
+        growing = self.parted.nodes.grow(node, open_node(builder, candidate))
+        self.parted.nodes.drop(node)
+        builder._release(&taken)
+        if not self.draws:
+            self.growing[node] = growing
+            return 0
+        [tree] = self.parted.nodes.grown([growing])
+        if builder.tree.node_count + tree.node_count > builder.tree.capacity:
+            builder.tree.reserve(builder.tree.node_count + tree.node_count)
+        append(builder.tree, node, tree)
+        return 0
+
+    cdef int finish(self, Builder builder) except -1 nogil:
+        with gil:
+            return self._join(builder)
+
+    cdef int _join(self, Builder builder) except -1:
+        if self.growing:
+            trees = self.parted.nodes.grown(list(self.growing.values()))
+            builder.tree = joined(
+                builder.tree, dict(zip(self.growing, trees, strict=True))
+            )
+            self.growing = {}
+        return 0
+
+
+cdef open_node(Builder builder, const Candidate* candidate):
+    cdef Tree tree = builder.tree
+    cdef intp_t id = candidate.record.id
+    cdef intp_t K = tree.n_classes
+    cdef intp_t d = builder.splitter.node.n_features
+    box = None
+    if candidate.record.box != NULL:
+        box = np.array(<float64_t[:d, :2]> candidate.record.box)
+    features = np.empty(0, dtype=np.int32)
+    if candidate.record.n_features > 0:
+        features = np.array(
+            <int32_t[:candidate.record.n_features]> candidate.record.features
+        )
+    return OpenNode(
+        id,
+        tree.node_count - 1,
+        candidate.record.depth,
+        np.array(<float64_t[:K]> (tree.counts + id * K)),
+        tree.n_node_samples[id],
+        candidate.record.pool,
+        box,
+        features,
+    )
+
+
+# -- Growth of a tree whose rows lie in parts --------------------------------------
+cdef enum:
+    HELD = 1048576          # counts of the nodes that are divided at once
+    MOST_AT_ONCE = 1024
+    ROUNDS_A_LEVEL = 4      # at least, of large nodes
+
+
+cdef class PartedRunnerUp(RunnerUp):
+    """Compares tests of a node whose rows lie in parts, which count them."""
+
+    def __init__(
+        self, Splitter splitter not None, PartedSource parted not None,
+        float64_t least=0.0,
+    ):
+        super().__init__(splitter, parted.heads, least)
+        self.parted = parted
+
+    cdef void _count_cells(
+        self, const NodeRecord* record, intp_t first, intp_t n, intp_t n_cells
+    ) noexcept nogil:
+        cdef intp_t K = self.splitter.node.n_classes
+        cdef intp_t cell, c, k
+        cdef const int64_t[:, ::1] found
+        memset(self.whole, 0, n_cells * (K + 1) * sizeof(int32_t))
+        with gil:
+            try:
+                tests = [_of_test(&self.tests[0])]
+                for k in range(first, first + n):
+                    tests.append(_of_test(&self.tests[k + 1]))
+                found = self.parted.nodes.count_cells(record.id, tests)
+                for cell in range(n_cells):
+                    for c in range(K):
+                        self.whole[cell * (K + 1) + c] = <int32_t> found[cell, c]
+            except BaseException as error:
+                self.parted.error = error
+
+
+cdef _of_test(const Sides* sides):
+    # Feature, outcomes by code, and how many there are.
+    cdef intp_t n_levels = sides.column.n_levels
+    cdef intp_t code
+    outcomes = np.empty(n_levels, dtype=np.uint16)
+    for code in range(n_levels):
+        if sides.nominal:
+            outcomes[code] = sides.ordinals[code]
+        else:
+            outcomes[code] = code > sides.place
+    if sides.missing_code >= 0:
+        outcomes[sides.missing_code] = not sides.missing_left
+    return sides.feature, outcomes, sides.n_outcomes
+
+
+cdef class PartedBuilder(Builder):
+    """Grows a tree from a splitter whose source is a PartedSource.
+
+    Depth-first growth leaves nodes of few rows to `helpers`. Of others the parts divide
+    several at a time, unless what is drawn goes by their numbers.
+    """
+
+    def __init__(
+        self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
+        PartedRunnerUp runner_up, PartedSubtrees helpers not None,
+    ):
+        super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
+        self.parted = splitter.source
+        # best-first growth comes back to every node, however small
+        self.most_uncounted = 0 if self.best_first else helpers.most_gathered
+        self.at_once = 1 if helpers.draws else self._room_for_counts()
+
+    cdef intp_t _room_for_counts(self):
+        cdef intp_t n_cells = self.parted.held.shape[0] * self.parted.held.shape[1]
+        return min(max(1, HELD // n_cells), MOST_AT_ONCE)
+
+    cdef int _grow_depth_first(self) except -1 nogil:
+        # A round takes its nodes from the top of the stack, so that few are open whose
+        # counts are held, however many a level of the tree has.
+        cdef Candidate* taken = <Candidate*> self.arena.take(
+            self.at_once, sizeof(Candidate)
+        )
+        cdef intp_t i, n, n_rows
+        while self.n_open > 0:
+            n = n_rows = 0
+            while self.n_open > 0 and n < self.at_once:
+                taken[n] = self.open[self.n_open - 1]
+                n_rows += taken[n].record.end - taken[n].record.start
+                # until they have been divided their rows are had twice
+                if n > 0 and n_rows > self.n_root // ROUNDS_A_LEVEL:
+                    break
+                self.n_open -= 1
+                n += 1
+            for i in range(n):
+                self._grow_node(&taken[i])
+            with gil:
+                self.parted.divide_parts(self.most_uncounted)
+        self.arena.give_back(taken)
+        return self.helpers.finish(self)
+
+    cdef int _examine(self, Candidate* candidate) except -1 nogil:
+        Builder._examine(self, candidate)
+        if candidate.split.feature < 0:
+            with gil:
+                self.parted.nodes.drop(candidate.record.id)
+        return 0
+
+    cdef int _install(self, Candidate* candidate) except -1 nogil:
+        cdef intp_t n_waiting
+        with gil:
+            n_waiting = len(self.parted.waiting)
+        Builder._install(self, candidate)
+        with gil:
+            self.parted.check_parts()
+            if len(self.parted.waiting) == n_waiting:
+                self.parted.nodes.drop(candidate.record.id)
+        return 0
+
+    cdef int _make(
+        self, Candidate* parent, intp_t node, intp_t outcome
+    ) except -1 nogil:
+        Builder._make(self, parent, node, outcome)
+        with gil:
+            self.parted.want(
+                outcome, node, self.starts[outcome + 1] - self.starts[outcome]
+            )
+        return 0
+
+    cdef int _add(self, Candidate* candidate) except -1 nogil:
+        if self.best_first:     # looks at its counts at once
+            with gil:
+                self.parted.check_parts()
+                self.parted.divide_parts(self.most_uncounted)
+        return Builder._add(self, candidate)

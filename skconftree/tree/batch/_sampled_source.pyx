@@ -1,0 +1,659 @@
+"""The rows of a node of a table of which few features are asked for."""
+
+from libc.math cimport fmin, isnan
+from libc.string cimport memset
+
+from skconftree.tables._encoded_table cimport MAX_LEVELS, CodeColumn, Column
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._node_rows cimport partition_values, scatter_values
+from skconftree.tree.batch._packed_rows cimport (
+    MOST_COLUMNS, MOST_TAGGED, CodeTally, class_of, count_of, counts_codes, part_rows,
+    row_of, tagged, take_parted, tally_packed, tally_plain,
+)
+from skconftree.tree.batch._walks cimport (
+    LEAST_PRUNED, PrunedWalk, walk_plain_tally, walk_square_keys, walk_two_class_keys,
+)
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._scan cimport BLOCK, REPEATS, drawn_between
+from skconftree.tree.split._split cimport Split
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._typedefs cimport uint16_t
+
+# -- What a table of the rows of a sample would say of its columns -----------------
+cdef bint describe_column(
+    EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
+    const int32_t* count, uint8_t* found, DrawnColumn* column,
+) noexcept nogil:
+    cdef const Column* original = &table.columns[feature]
+    column.coded = original.order == NULL
+    column.n_levels = original.n_levels
+    column.has_missing = original.has_missing
+    column.missing = NO_CODE
+    if original.has_missing:
+        column.missing = <int32_t> (n_codes - 1)
+    if original.nominal or n == table.n_rows:
+        return True
+    if column.coded:
+        column.n_levels = _count_levels(original, rows, n, found)
+        if original.has_missing:
+            column.has_missing = found[original.n_levels - 1]
+        return True
+    if original.has_missing:
+        column.has_missing = _misses_some(table, original, count)
+    return _has_many_values(original, table.n_rows, count)
+
+
+cdef intp_t _count_levels(
+    const Column* column, const uint64_t* rows, intp_t n, uint8_t* found
+) noexcept nogil:
+    cdef intp_t n_levels = 0
+    cdef intp_t i
+    memset(found, 0, MAX_LEVELS)
+    for i in range(n):
+        n_levels += not found[column.codes[row_of(rows[i])]]
+        found[column.codes[row_of(rows[i])]] = 1
+        if n_levels == column.n_levels:
+            break
+    return n_levels
+
+
+cdef bint _has_many_values(
+    const Column* column, intp_t n_table, const int32_t* count
+) noexcept nogil:
+    # More than MAX_LEVELS.
+    cdef intp_t n_levels = 0
+    cdef bint new = True
+    cdef intp_t i
+    for i in range(n_table):
+        new = new or column.order[i] & 1
+        if new and count[column.order[i] >> 1] > 0:
+            n_levels += 1
+            new = False
+            if n_levels > MAX_LEVELS:
+                return True
+    return False
+
+
+cdef bint _misses_some(
+    EncodedTable table, const Column* column, const int32_t* count
+) noexcept nogil:
+    # Whether a row of the sample has no value of a sorted feature: the last entries.
+    cdef intp_t i = table.n_rows - 1
+    cdef intp_t row
+    while i >= 0:
+        row = column.order[i] >> 1
+        if not isnan(column.values[row * table.stride]):
+            return False
+        if count[row] > 0:
+            return True
+        i -= 1
+    return False
+
+
+# -- The rows of a node of a table of which few features are asked for -------------
+cdef enum:
+    FEW_ROWS = 40       # of many classes, which are sorted rather than counted
+
+
+cdef class DrawnSource(RowSource):
+    """The rows of a node of a table of which few features are asked for.
+
+    Weights `count`, whose sum is below 2^31, are whole; rows of weight 0 are absent.
+    `fits`: whether the sample is one for this source.
+    """
+
+    def __init__(
+        self, RowCodes row_codes not None, const label_t[::1] y not None,
+        const int32_t[::1] count, GrowthSettings settings, RootFacts root,
+    ):
+        super().__init__(ExaminedNode(settings, root))
+        self.row_codes = row_codes
+        self.table = row_codes.table
+        self.arena = Arena()
+        self.packed = CodeTally(root.n_classes)
+        cdef const int32_t* counts = NULL
+        if count is not None:
+            counts = &count[0]
+        with nogil:
+            self._begin(&y[0], counts, settings.multiway)
+        self.longest_walk = REPEATS * self.n_rows
+        if self.fits:
+            self.order = RankSort(self.n_rows)
+            if root.n_classes == 2 and self.n_rows >= LEAST_PRUNED:
+                self.pruned = PrunedWalk(self.n_rows, self.table.n_rows)
+
+    cdef int _begin(
+        self, const label_t* y, const int32_t* count, bint multiway
+    ) except -1 nogil:
+        cdef intp_t n_table = self.table.n_rows
+        cdef intp_t d = self.table.n_features
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t n_codes = 2
+        cdef int32_t most = 1
+        cdef intp_t n = 0
+        cdef intp_t i, f
+        cdef uint8_t* found
+        if count == NULL:
+            n = n_table
+        else:
+            for i in range(n_table):
+                n += count[i] > 0
+                most = max(most, count[i])
+        self.n_rows = n
+        self.repeated = most > 1
+        self.fits = most <= MOST_TAGGED
+        if not self.fits:
+            return 0
+        self.rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+        n = 0
+        for i in range(n_table):
+            if count == NULL:
+                self.rows[i] = tagged(i, y[i], 1)
+            elif count[i] > 0:
+                self.rows[n] = tagged(i, y[i], count[i])
+                n += 1
+        n = self.n_rows
+        self.columns = <DrawnColumn*> self.arena.take(d, sizeof(DrawnColumn))
+        found = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
+        for f in range(d):
+            self.fits = self.fits and describe_column(
+                self.table, f, self.row_codes.columns[f].n_codes, self.rows, n, count,
+                found, &self.columns[f],
+            )
+            n_codes = max(n_codes, self.table.columns[f].n_levels)
+        if not self.fits:
+            return 0
+        self.spare = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+        self.codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        for f in range(d):
+            if self.columns[f].has_missing and self.seen_rows == NULL:
+                self.seen_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+                self.seen_codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        self.plain_y = <label_t*> self.arena.take(n, sizeof(label_t))
+        self.plain_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.plain_tally = <int32_t*> self.arena.take_zeros(
+            MAX_LEVELS * K, sizeof(int32_t)
+        )
+        self.present = <uint64_t*> self.arena.take_zeros(
+            MAX_LEVELS // 64, sizeof(uint64_t)
+        )
+        self.histogram = <float64_t*> self.arena.take(
+            MAX_LEVELS * K, sizeof(float64_t)
+        )
+        self.side_counts = <int32_t*> self.arena.take(3 * K, sizeof(int32_t))
+        if multiway:
+            self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
+            self.at = <intp_t*> self.arena.take(n_codes, sizeof(intp_t))
+        return 0
+
+    # -- the node -----------------------------------------------------------------
+
+    cdef void begin(self) noexcept nogil:
+        self.looked_up = -1
+        self.sided = -1
+        self.packed.begin(self.node.n)
+        self.n_coming = 0
+        if self.repeated:
+            self.node.n_repeated = self.node.n
+        self.n_walked = fmin(
+            self.node.n_repeated,
+            <float64_t> REPEATS * (self.node.record.end - self.node.record.start),
+        )
+
+    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil:
+        # Those that are walked, and not over some of the rows.
+        cdef const DrawnColumn* column
+        cdef intp_t i
+        for i in range(n):
+            column = &self.columns[features[i]]
+            if self.n_coming < MOST_COLUMNS and column.coded and not (
+                column.has_missing or self.table.columns[features[i]].nominal
+            ):
+                self.coming[self.n_coming] = features[i]
+                self.n_coming += 1
+
+    cdef float64_t weight_without_repeats(self) noexcept nogil:
+        cdef const float64_t* distinct = &self.node.root.distinct[0]
+        cdef float64_t weight = 0.0
+        cdef intp_t i
+        for i in range(self.node.record.start, self.node.record.end):
+            weight += distinct[row_of(self.rows[i])]
+        return weight
+
+    cdef inline void _look_up(self, intp_t feature) noexcept nogil:
+        cdef intp_t start = self.node.record.start
+        if self.looked_up == feature:
+            return
+        self.looked_up = feature
+        self.row_codes.look_up(
+            feature, self.rows + start, self.node.record.end - start, self.codes
+        )
+
+    # -- walks --------------------------------------------------------------------
+
+    cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
+        # Codes that are counted or sorted give the same tests. Where sums depend on
+        # the order of the rows, or on where a block ends, it is that of TableSource.
+        cdef const DrawnColumn* column = &self.columns[feature]
+        cdef intp_t K = self.node.n_classes
+        cdef bint counts, exact
+        if not column.has_missing:
+            self.walked_rows = self.rows + self.node.record.start
+            self.n_seen = self.node.record.end - self.node.record.start
+        if not column.coded:
+            return self._walk_order(feature, scan)
+        counts = column.has_missing or counts_codes(
+            self.node, self.n_walked, column.n_levels
+        )
+        exact = scan.squares or not scan.additive
+        if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
+            if (
+                self.packed.bits == 0 and scan.additive and self.n_seen <= FEW_ROWS
+                and self.node.n_repeated <= REPEATS * self.n_seen
+            ):
+                return self._walk_order(feature, scan)
+            return self._walk_tally(feature, scan)
+        if counts and self.packed.bits > 0:
+            return self._walk_tally(feature, scan)
+        if counts:
+            return self._walk_histogram(feature, scan)
+        return self._walk_order(feature, scan)
+
+    cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef intp_t n_levels = self.table.columns[feature].n_levels
+        cdef const int32_t* codes = NULL
+        cdef intp_t found
+        if self.packed.bits == 0:
+            self._tally_plain(feature)
+            return walk_plain_tally(
+                scan, self.plain_tally, self.present, n_levels, self.node.counts
+            )
+        if self.columns[feature].has_missing:
+            codes = self.seen_codes
+        else:
+            if self.n_coming > 0 and self._counts_all(scan):
+                self.packed.add_columns(
+                    self.row_codes, self.coming, self.n_coming, self.walked_rows,
+                    self.n_seen,
+                )
+                self.n_coming = 0
+            found = self.packed.walk_waiting(
+                feature, scan, n_levels, self.node.counts
+            )
+            if found >= 0:
+                return found
+        tally_packed(
+            self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
+            self.walked_rows, self.n_seen, self.packed.bits, self.packed.counts,
+            self.packed.present,
+        )
+        return self.packed.walk(scan, n_levels, self.node.counts)
+
+    cdef inline bint _counts_all(self, Scan scan) noexcept nogil:
+        # Whether walk() counts, however many levels a column has.
+        if counts_codes(self.node, self.n_walked, MAX_LEVELS):
+            return True
+        return (scan.squares or not scan.additive) and (
+            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
+        )
+
+    cdef void _tally_plain(self, intp_t feature) noexcept nogil:
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef const int32_t* codes = NULL
+        if self.columns[feature].has_missing:
+            codes = self.seen_codes
+        tally_plain(
+            self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
+            self.walked_rows, self.n_seen, self.node.n_classes, self.plain_tally,
+            self.present,
+        )
+
+    cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef intp_t n_levels = self.table.columns[feature].n_levels
+        cdef intp_t size = n_levels * self.node.n_classes
+        cdef intp_t i
+        self._tally_plain(feature)
+        for i in range(size):
+            self.histogram[i] = self.plain_tally[i]
+        memset(self.plain_tally, 0, size * sizeof(int32_t))
+        memset(self.present, 0, MAX_LEVELS // 64 * sizeof(uint64_t))
+        return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
+
+    cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil:
+        if self.columns[feature].has_missing:
+            return self.seen_codes
+        self._look_up(feature)
+        return self.codes
+
+    cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef const int32_t* codes = self._walked_codes(feature)
+        cdef bint two_classes = self.node.n_classes == 2
+        cdef intp_t found, i
+        if two_classes and scan.prunes and self.n_seen >= LEAST_PRUNED and not (
+            self.columns[feature].has_missing
+        ):
+            found = self.pruned.walk(
+                scan, self.order, codes, self.walked_rows, self.n_seen,
+                self.row_codes.columns[feature].n_codes, self.node.n,
+            )
+            if found >= 0:
+                return found
+        if two_classes or scan.additive and scan.squares and (
+            not self.repeated or self.node.n_repeated <= REPEATS * self.n_seen
+        ):
+            self.order.sort_tagged(codes, self.walked_rows, self.n_seen)
+            if two_classes:
+                return walk_two_class_keys(
+                    scan, self.order.keys, self.n_seen, self.order.least
+                )
+            return walk_square_keys(
+                scan, self.order.keys, self.n_seen, self.order.least,
+                self.node.counts,
+            )
+        self.order.sort(codes, self.n_seen)
+        scan.places = self.order.ranks
+        for i in range(self.n_seen):
+            self.plain_y[i] = <label_t> class_of(self.walked_rows[i])
+            self.plain_count[i] = count_of(self.walked_rows[i])
+        return scan.walk_sorted(
+            self.order.entries, self.n_seen, self.plain_y,
+            self.plain_count if self.repeated else NULL, NULL, self.node.counts,
+        )
+
+    # -- missing values -----------------------------------------------------------
+
+    cdef bint count_values(
+        self, intp_t feature, ValueCounts* values
+    ) noexcept nogil:
+        # Puts aside the rows that have a value, which are to be walked.
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t start = self.node.record.start
+        cdef int32_t missing = self.columns[feature].missing
+        cdef intp_t n_seen = 0
+        cdef intp_t i, c
+        cdef uint64_t row
+        if not self.columns[feature].has_missing:
+            return False
+        self._look_up(feature)
+        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
+        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+        for i in range(self.node.record.end - start):
+            row = self.rows[start + i]
+            if self.codes[i] == missing:
+                values.missing[class_of(row)] += count_of(row)
+                continue
+            values.seen[class_of(row)] += count_of(row)
+            self.seen_codes[n_seen] = self.codes[i]
+            self.seen_rows[n_seen] = row
+            n_seen += 1
+        self.n_seen = n_seen
+        self.walked_rows = self.seen_rows
+        values.n_seen = 0.0
+        values.n_missing = 0.0
+        for c in range(K):
+            values.n_seen += values.seen[c]
+            values.n_missing += values.missing[c]
+        values.pool_seen = values.n_seen
+        return True
+
+    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+        return self.row_codes.columns[feature].n_codes - 1 - (
+            self.table.columns[feature].has_missing
+        )
+
+    # -- random cuts --------------------------------------------------------------
+
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil:
+        # Between the extreme values.
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef int32_t missing = self.columns[feature].missing
+        cdef intp_t least = -1
+        cdef intp_t most = -1
+        cdef intp_t i
+        self._look_up(feature)
+        for i in range(n):
+            if self.codes[i] == missing:
+                continue
+            if least < 0 or self.codes[i] < self.codes[least]:
+                least = i
+            if most < 0 or self.codes[i] > self.codes[most]:
+                most = i
+        if not self.codes[least] < self.codes[most]:
+            return -1
+        threshold[0] = drawn_between(
+            value_of(
+                self.table, feature, row_of(self.rows[self.node.record.start + least]),
+                self.codes[least],
+            ),
+            value_of(
+                self.table, feature, row_of(self.rows[self.node.record.start + most]),
+                self.codes[most],
+            ),
+            u,
+        )
+        return self._place_of(feature, threshold[0])
+
+    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        # The largest code of a value <= threshold: the lowest value of a node is one.
+        cdef const Column* column = &self.table.columns[feature]
+        cdef intp_t low = 0
+        cdef intp_t high, middle
+        if column.order == NULL:
+            while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
+                low += 1
+            return low
+        high = self.table.n_rows
+        while low < high:
+            middle = (low + high) // 2
+            # NaN is not
+            if column.values[
+                <intp_t> (column.order[middle] >> 1) * self.table.stride
+            ] <= threshold:
+                low = middle + 1
+            else:
+                high = middle
+        return self.row_codes.code(column.order[low - 1] >> 1, feature)
+
+    # -- one test -----------------------------------------------------------------
+
+    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+        if self.sided != feature or self.sided_place != place:
+            self._set_sides(feature, place)
+        return midpoint(
+            value_of(self.table, feature, self.parted.below, <int32_t> place),
+            smallest_of(
+                self.table, feature, self.parted.above,
+                <int32_t> self.parted.code_above,
+            ),
+        )
+
+    cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil:
+        # Count the rows on either side of a cut, and the third ones that have no value.
+        memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
+        self.sided = feature
+        self.sided_place = place
+        if self.columns[feature].has_missing:
+            self._mark_sides(feature, <int32_t> place)
+        else:
+            self._part(feature, <int32_t> place)
+
+    cdef void _part(self, intp_t feature, int32_t cut) noexcept nogil:
+        cdef const CodeColumn* column = &self.row_codes.columns[feature]
+        cdef const uint8_t* codes = self.row_codes.bytes + column.offset
+        cdef intp_t row_bytes = self.row_codes.row_bytes
+        cdef intp_t K = self.node.n_classes
+        cdef const uint64_t* rows = self.rows + self.node.record.start
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef Parted* parted = &self.parted
+        cdef intp_t i, c
+        if column.width == 1:
+            part_rows(codes, row_bytes, rows, n, cut, self.packed.bits, self.spare, parted)
+        elif column.width == 2:
+            part_rows(
+                <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.packed.bits,
+                self.spare, parted,
+            )
+        else:
+            part_rows(
+                <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.packed.bits,
+                self.spare, parted,
+            )
+        self.side_rows[0] = parted.n_left
+        self.side_rows[1] = n - parted.n_left
+        self.side_rows[2] = 0
+        if self.packed.bits > 0:
+            for c in range(K):
+                self.side_counts[K + c] = <int32_t> (
+                    (parted.right >> (c * self.packed.bits))
+                    & ((<uint64_t> 1 << self.packed.bits) - 1)
+                )
+        else:
+            for i in range(parted.n_left, n):
+                self.side_counts[K + class_of(self.spare[i])] += (
+                    count_of(self.spare[i])
+                )
+        for c in range(K):
+            self.side_counts[c] = (
+                <int32_t> self.node.counts[c] - self.side_counts[K + c]
+            )
+        self._prefetch_value(feature, parted.below)
+        self._prefetch_value(feature, parted.above)
+
+    cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
+        # The code of rows without a value is the largest.
+        cdef intp_t K = self.node.n_classes
+        cdef const uint64_t* rows = self.rows + self.node.record.start
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef int32_t missing = self.columns[feature].missing
+        cdef Parted* parted = &self.parted
+        cdef int32_t below = -1
+        cdef int32_t above = NO_CODE
+        cdef int32_t code
+        cdef uint8_t side
+        cdef intp_t i
+        memset(self.side_rows, 0, 3 * sizeof(intp_t))
+        self._look_up(feature)
+        for i in range(n):
+            code = self.codes[i]
+            side = (code > cut) + (code == missing)
+            self.sides[i] = side
+            self.side_rows[side] += 1
+            self.side_counts[side * K + class_of(rows[i])] += count_of(rows[i])
+            if code == cut and below < 0:
+                below = code
+                parted.below = row_of(rows[i])
+            if side == 1 and code < above:
+                above = code
+                parted.above = row_of(rows[i])
+        parted.code_above = above
+        if below >= 0:
+            self._prefetch_value(feature, parted.below)
+        if above != NO_CODE:
+            self._prefetch_value(feature, parted.above)
+
+    cdef void _prefetch_value(self, intp_t feature, intp_t row) noexcept nogil:
+        # It will be asked for.
+        cdef const Column* column = &self.table.columns[feature]
+        if column.levels == NULL:
+            prefetch(column.values + row * self.table.stride)
+
+    cdef bint count_sides(
+        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+    ) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t side, c
+        self._set_sides(feature, place)
+        for side in range(2):
+            children.rows[side] += self.side_rows[side]
+            children.n_labelled[side] += self.side_rows[side]
+            for c in range(K):
+                children.counts[side * K + c] += self.side_counts[side * K + c]
+                children.pool[side] += self.side_counts[side * K + c]
+        if not self.columns[feature].has_missing:
+            return False
+        values.n_missing = 0.0
+        for c in range(K):
+            values.missing[c] = self.side_counts[2 * K + c]
+            values.n_missing += values.missing[c]
+        values.missing[K] = 0.0
+        values.rows_missing = self.side_rows[2]
+        values.labelled_missing = self.side_rows[2]
+        return True
+
+    # -- nominal features ---------------------------------------------------------
+
+    cdef intp_t count_categories(
+        self, intp_t feature, float64_t* counts
+    ) noexcept nogil:
+        cdef intp_t width = self.node.n_classes + 1
+        cdef intp_t start = self.node.record.start
+        cdef intp_t n_levels = self.table.columns[feature].n_levels
+        cdef intp_t i
+        self._look_up(feature)
+        memset(counts, 0, n_levels * width * sizeof(float64_t))
+        for i in range(start, self.node.record.end):
+            counts[self.codes[i - start] * width + class_of(self.rows[i])] += (
+                count_of(self.rows[i])
+            )
+        return n_levels
+
+    cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef intp_t i, z
+        self._look_up(feature)
+        for i in range(n):
+            z = children.ordinals[self.codes[i]]
+            if z < 0:
+                z = children.unknown
+            children.rows[z] += 1
+            children.n_labelled[z] += 1
+
+    # -- what a builder asks ------------------------------------------------------
+
+    cdef void divide(
+        self, const NodeRecord* record, const Split* split, const intp_t* starts
+    ) noexcept nogil:
+        cdef const Children* children = &split.children
+        cdef intp_t n = record.end - record.start
+        cdef uint64_t* rows = self.rows + record.start
+        cdef bint multiway = self.branches != NULL and children.ordinals != NULL
+        cdef bint whole = children.ordinals == NULL and (
+            not self.columns[split.feature].has_missing
+        )
+        cdef uint8_t went_left = <uint8_t> children.missing_left
+        cdef intp_t i, z
+        if children.ordinals != NULL:
+            self._look_up(split.feature)
+            for i in range(n):
+                z = children.unknown
+                if self.codes[i] < children.n_codes and (
+                    children.ordinals[self.codes[i]] >= 0
+                ):
+                    z = children.ordinals[self.codes[i]]
+                if multiway:
+                    self.branches[i] = <label_t> z
+                else:
+                    self.sides[i] = z == 0
+        elif self.sided != split.feature or self.sided_place != split.cut.place:
+            self._set_sides(split.feature, split.cut.place)
+        if whole:
+            take_parted(self.spare, n, self.parted.n_left, rows)
+        elif multiway:
+            scatter_values(
+                rows, n, self.branches, starts, children.n_outcomes, self.at,
+                self.spare,
+            )
+        else:
+            if children.ordinals == NULL:
+                for i in range(n):
+                    self.sides[i] = (
+                        (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
+                    )
+            partition_values(rows, n, self.sides, self.spare)
+        self.looked_up = -1
+        self.sided = -1

@@ -1,0 +1,225 @@
+"""What the state of a node table is made of, and whether it is sound."""
+
+import numpy as np
+
+from ...utils._codec import damaged
+from .._settings import MOST_RIVALS as MOST_RIVALS
+
+EVIDENCE_DTYPE = np.dtype(
+    [
+        ("score", np.float64),
+        ("rival_score", np.float64),
+        ("rival_feature", np.intp),
+        ("parent_limit", np.float64),
+        ("child_limit", np.float64),
+        ("radius", np.float64),
+        ("confidence", np.float64),
+        ("n_tests", np.float64),
+        ("z", np.float64),
+    ],
+    align=True,
+)
+# What is left of it where no bound has asked for evidence.
+TESTS_DTYPE = np.dtype([("n_tests", np.float64)])
+COSTS_DTYPE = np.dtype(
+    [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
+    align=True,
+)
+# A test of another attribute that a split was chosen over.
+RIVAL_DTYPE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("n_children", np.int16),
+        ("missing_left", np.uint8),
+        ("missing_seen", np.uint8),
+        ("threshold", np.float64),
+        ("left", np.uint64),
+        ("gain", np.float64),
+        ("z", np.float64),
+    ],
+    align=True,
+)
+STATE_VERSION = 6
+# The arrays of a state, in this order: one element a node, but one a split in
+# `evidence`. What follows from `parent` is not written.
+NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
+COSTS = "costs"  # behind these, if the table keeps it; one element a split
+RIVALS = "rivals"  # last of all, likewise
+OF_SPLITS = ("evidence", COSTS, RIVALS)
+LEAF = -2  # as a feature
+MOST_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
+# Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
+# Up to here, no product of numbers of features, classes and bins is too large.
+MAX_FEATURES = 2**31 - 1
+MAX_CLASSES = 2**16 - 2
+
+
+def check_size(n_features, n_classes):
+    """Raise unless a tree can have so many features and classes."""
+    if not (1 <= n_features <= MAX_FEATURES and 1 <= n_classes <= MAX_CLASSES):
+        raise ValueError(
+            f"A tree has from 1 to {MAX_FEATURES} features and from 1 to "
+            f"{MAX_CLASSES} classes; got {n_features} and {n_classes}."
+        )
+
+
+def checked_class_weight(class_weight, n_classes):
+    """Array of the weight of each class; ones if `class_weight` is None."""
+    if class_weight is None:
+        return np.ones(n_classes)
+    class_weight = np.array(class_weight, dtype=np.float64)
+    if class_weight.shape != (n_classes,):
+        raise ValueError(
+            f"class_weight must have shape ({n_classes},), got {class_weight.shape}."
+        )
+    if not (np.isfinite(class_weight).all() and (class_weight >= 0.0).all()):
+        raise ValueError("class_weight must be finite and not negative.")
+    return class_weight
+
+
+def checked_shrinkage(shrinkage):
+    """Shrinkage of a tree as a float."""
+    shrinkage = float(shrinkage)
+    if not 0.0 <= shrinkage < np.inf:
+        raise ValueError(
+            f"shrinkage must be finite and not negative, got {shrinkage!r}."
+        )
+    return shrinkage
+
+
+def row_bytes(array):
+    """Bytes of one element along the first axis."""
+    return array.itemsize * int(np.prod(array.shape[1:]))
+
+
+def read_arrays(state, names, templates):
+    """Turn the bytes of a state into arrays like the `templates`, of any lengths.
+
+    Of what they hold nothing is believed yet; a state that is damaged or of another
+    version raises ValueError.
+    """
+    if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
+        raise ValueError(
+            f"The state of this tree is not of version {STATE_VERSION}; "
+            f"it was written by another release."
+        )
+    if len(state) != 1 + len(names):
+        raise damaged("tree", "its arrays")
+    arrays = {}
+    for data, name in zip(state[1:], names, strict=True):
+        template = templates[name]
+        shape = (-1, *template.shape[1:])
+        if not isinstance(data, bytes) or len(data) % row_bytes(template):
+            raise damaged("tree", repr(name))
+        arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
+    return arrays
+
+
+def check_nodes(arrays, n_features):
+    """Raise unless a table can have these nodes, whatever their tests."""
+    count = len(arrays["parent"])
+    n_splits = np.count_nonzero(arrays["n_children"])
+    for name in (*NODE_ARRAYS, COSTS, RIVALS):
+        if name not in arrays:
+            continue
+        size = n_splits if name in OF_SPLITS else count
+        if len(arrays[name]) != size:
+            raise damaged("tree", repr(name))
+    for name, is_sound in (
+        ("counts", _are_counts(arrays["counts"], MOST_WEIGHT)),
+        ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
+        ("evidence", _names_features(arrays["evidence"], n_features)),
+        (COSTS, _names_features(arrays.get(COSTS), n_features)),
+        (RIVALS, _names_features(arrays.get(RIVALS), n_features, "feature")),
+    ):
+        if not is_sound:
+            raise damaged("tree", repr(name))
+
+
+def _are_counts(counts, limit):
+    # Sums of them must be counts as well.
+    return bool(((counts >= 0) & (counts < limit / len(counts))).all())
+
+
+def _names_features(evidence, n_features, field="rival_feature"):
+    if evidence is None or field not in evidence.dtype.names:
+        return True
+    rival = evidence[field]
+    return bool(((rival >= LEAF) & (rival < n_features)).all())
+
+
+# -- What the state of a tree adds to that of its nodes, and whether it is sound ---
+
+
+NODE_DTYPE = np.dtype(
+    [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
+)
+BRANCHING_DTYPE = np.dtype(
+    [
+        ("first", np.int32),
+        ("n_codes", np.int16),
+        ("missing_left", np.int16),
+    ],
+    align=True,
+)
+NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a test that has no ordinals
+# What the state has behind those of the nodes; one element a node but in `ordinals`.
+TEST_ARRAYS = ("nodes", "branching", "ordinals")
+ARRAYS = NODE_ARRAYS + TEST_ARRAYS
+
+
+def check_tests(arrays, n_features):
+    """Raise unless routing by these tests comes to an end."""
+    for name in ("nodes", "branching"):
+        if len(arrays[name]) != len(arrays["parent"]):
+            raise damaged("tree", repr(name))
+    if not (_are_tests(arrays, n_features) and _are_branches(arrays)):
+        raise damaged("tree", "its nodes")
+
+
+def _are_tests(arrays, n_features):
+    # Every split leads to the node's own children, and a leaf to itself.
+    nodes = arrays["nodes"]
+    n_children = arrays["n_children"]
+    nominal = arrays["branching"]["first"] >= 0
+    leaf = n_children == 0
+    split = np.flatnonzero(~leaf)
+    return bool(
+        np.all(nodes["feature"][leaf] == LEAF)
+        and np.all(nodes["left"][leaf] == np.flatnonzero(leaf))
+        and np.all(np.isposinf(nodes["threshold"][leaf]))
+        and np.array_equal(np.isnan(nodes["threshold"][split]), nominal[split])
+        and not np.isneginf(nodes["threshold"][split]).any()
+        and np.all(nodes["feature"][split] >= 0)
+        and np.all(nodes["feature"][split] < n_features)
+        and np.array_equal(nodes["left"][split], arrays["first_child"][split])
+        and np.all(n_children[split][~nominal[split]] == 2)
+    )
+
+
+def _are_branches(arrays):
+    # Whether the ordinals of every nominal test are there and lead to its children.
+    branching, n_children = arrays["branching"], arrays["n_children"]
+    leaf = n_children == 0
+    nominal = (branching["first"] >= 0) & ~leaf
+    if np.any((branching["first"] >= 0) != nominal):
+        return False
+    if np.any(branching["first"] < np.where(leaf, NUMERIC, MISSING_SEEN)):
+        return False
+    # rows without a value stay at a leaf because it sends them to the left
+    left = branching["missing_left"]
+    if np.any(left[leaf] != 1) or np.any((left[~nominal] < 0) | (left[~nominal] > 1)):
+        return False
+    owned, n_children = branching[nominal], n_children[nominal]
+    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"].astype(np.int64)
+    # a category that is seen later is written into the node's own part of them
+    order = np.argsort(first, kind="stable")
+    end = np.append(first[order], len(arrays["ordinals"]))[1:]
+    if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):
+        return False
+    if np.any(owned["missing_left"] < 0) or np.any(owned["missing_left"] >= n_children):
+        return False
+    return all(
+        np.all(arrays["ordinals"][a : a + size] < r)
+        for a, size, r in zip(first, n_codes, n_children, strict=True)
+    )

@@ -1,0 +1,614 @@
+"""A grown tree as plain records, which all that shows a tree is written from."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ...tables._columns import write_date
+from ...tables._features import MISSING
+from ...utils._lock import reads_argument
+from ...utils._types import Estimator
+from ...utils._warnings import warn
+from ..nodes._derived import DEAD
+from ..nodes._state import MOST_RIVALS
+from ._evidence import (
+    CONFIRMED,
+    ENOUGH,
+    Strength,
+    imitated,
+    log_evidence,
+    strengths,
+    write_probability,
+    write_rows,
+    write_weight,
+)
+
+# -- Refuses what is no confidence tree, and says what to give instead -------------
+
+
+def check_tree(estimator):
+    """Raise unless `estimator` is a fitted confidence tree."""
+    check_is_fitted(estimator)
+    if not (hasattr(estimator, "tree_") and hasattr(estimator, "explain_text")):
+        raise TypeError(
+            "The estimator must be a fitted ConfidenceTreeClassifier. Got "
+            f"{type(estimator).__name__} instead.{_remedy(estimator)}"
+        )
+
+
+def _remedy(estimator):
+    if isinstance(estimator, Pipeline):
+        # Its tests ask for the columns that the other steps make, by their names.
+        last = "Give its last step, pipeline[-1]"
+        if hasattr(estimator[-1], "feature_names_in_"):
+            return f" {last}."
+        return (
+            f" {last}, and feature_names=pipeline[:-1].get_feature_names_out(), the "
+            "columns that the tree has seen."
+        )
+    if hasattr(estimator, "best_estimator_"):
+        return " Give its best_estimator_."
+    if hasattr(estimator, "estimators_"):
+        return " Give one of its trees, which are in estimators_."
+    if type(estimator).__module__.startswith("sklearn."):
+        return " scikit-learn's own trees have functions in sklearn.tree."
+    return ""
+
+
+# -- A grown tree as plain records, which all that shows a tree is written from ----
+
+
+MOST_NAMES = 8  # categories written out
+NO_SPLIT = "no split"
+# Categories that need no quotation marks to be told from what stands around them.
+PLAIN = re.compile(r"(?!missing$)[^\W\d]\w*(?:[ ./_-]\w+)*")
+DECIDED = 1.96  # standard errors between the gains of a test and the next best
+MOST_BITS = 64  # categories of which a rival knows where they go
+
+
+class Branch(NamedTuple):
+    """Where a test sends some of the rows, see `node_table`."""
+
+    node: int
+    words: str
+    categories: tuple | None
+    takes_missing: bool
+
+
+class Rival(NamedTuple):
+    """The best test of another feature than that of a split, see `node_table`."""
+
+    feature: int
+    name: str
+    test: str
+    gain: float
+    z: float
+
+
+class NodeRow(NamedTuple):
+    """One node of a tree, see `node_table`."""
+
+    node: int
+    parent: int
+    depth: int
+    n_children: int
+    feature: int
+    name: str | None
+    test: str | None
+    branches: tuple
+    threshold: float
+    missing_seen: bool
+    keeps_unknown: bool
+    label: object
+    value: tuple
+    share: float
+    counts: tuple
+    weight: float
+    impurity: float
+    evidence: dict
+    strength: Strength | None
+    gain: float
+    ties: tuple
+    rivals: tuple
+
+    @property
+    def rows(self):
+        """How many rows the node has, in words."""
+        return write_rows(self.weight)
+
+    @property
+    def outcome(self):
+        """The rows of the class that `predict` gives and its probability, in words."""
+        place = self.value.index(max(self.value))
+        return (
+            f"{write_weight(self.counts[place])} of {self.rows}, "
+            f"probability {write_probability(self.value[place])}"
+        )
+
+    @property
+    def tie(self):
+        """Which feature does as well, and how many more; empty if none does."""
+        return write_ties(self.ties[:1], len(self.ties) - 1) if self.ties else ""
+
+    @property
+    def sure(self):
+        """How strong the split is and what ties with it, in words; not of a leaf."""
+        return "; ".join(filter(None, [self.strength.long, self.tie, self.since]))
+
+    @property
+    def since(self):
+        """Whether rows since the split was made confirm it, in words; else empty."""
+        return CONFIRMED if self.confirmed else ""
+
+    @property
+    def confirmed(self):
+        """Whether rows since the split was made have confirmed it so far."""
+        return self.evidence.get("since", -math.inf) >= ENOUGH
+
+    @property
+    def lookahead(self):
+        """What growth that looked ahead chose by, in words; empty if it did not."""
+        if "cost" not in self.evidence:
+            return ""
+        cost, other, tried = (
+            self.evidence[name] for name in ("cost", "tried_cost", "tried")
+        )
+        # limits of whole numbers, unless these would look equal
+        limits = math.floor(cost), math.floor(other)
+        if limits[0] == limits[1]:
+            limits = f"{cost:.2f}", f"{other:.2f}"
+        return (
+            f"chosen over {tried}: at most {limits[0]} instead of {limits[1]} training "
+            "errors further down"
+        )
+
+
+class ImitatedRow(NodeRow):
+    """Node of a tree whose rows have no labels, but what a classifier says of them."""
+
+    __slots__ = ()
+
+    @property
+    def tie(self):
+        """Whether real rows prefer the split to one by another feature, in words."""
+        z = self.evidence.get("z", 0.0)
+        if z <= -DECIDED:
+            return f"real rows prefer {self.evidence['rival']}"
+        return "decided" if z >= DECIDED else super().tie
+
+    @property
+    def sure(self):
+        """That there is no evidence, the real rows and what they prefer, in words."""
+        told = ", ".join(filter(None, [self.rows, self.tie]))
+        return f"{self.strength.long}; {told}"
+
+    @property
+    def outcome(self):
+        """How many rows a leaf has, and the probability of its class, in words."""
+        place = max(range(len(self.value)), key=self.value.__getitem__)
+        return f"{self.rows}, probability {write_probability(self.value[place])}"
+
+
+def write_ties(names, n_more=0):
+    """Which features do as well, in words."""
+    parts = [*names, f"{n_more} more"] if n_more else names
+    *others, last = parts
+    return f"tie with {', '.join(others)}{' and ' if others else ''}{last}"
+
+
+@reads_argument
+def node_table(
+    estimator: Estimator,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    decimals: int = 4,
+    rivals: int = 0,
+) -> list[Any]:
+    """Describe every node of a fitted confidence tree by a plain record.
+
+    What :func:`export_text`, the picture of a tree and the command line show is made of
+    these records, so that they cannot disagree. They hold no array and no part of the
+    tree, and ``pandas.DataFrame(node_table(tree))`` is a table of them.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Fitted tree.
+    feature_names : sequence of str or None, default=None
+        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+    class_names : sequence of str or None, default=None
+        One name a class. None: the class labels.
+    decimals : int, default=4
+        Significant digits of the thresholds in words.
+    rivals : int, default=0
+        How many tests of other features to name that a split was chosen over, at most
+        3.
+
+    Returns
+    -------
+    list of NamedTuple
+        In the order of the node ids, so that ``node_table(tree)[i].node == i``, unless
+        parts of the tree have been replaced: rows of ``tree_`` that are no nodes any
+        more are left out:
+
+        - ``node``, ``parent`` (-1 at the root), ``depth``, ``n_children``;
+        - ``feature`` (its index, -2 at a leaf as in ``tree_``) and its ``name``;
+        - ``test`` in words, None at a leaf. Of a test with two outcomes it is what
+          holds in the first branch;
+        - ``branches``: one record for each child, with its ``node``, the ``words`` that
+          are true of its rows, ``categories`` (a tuple, None standing for a missing
+          value; None if the test is numeric) and ``takes_missing``, whether missing
+          values go this way;
+        - ``threshold``: NaN at a leaf and at a nominal test, infinity at a test that
+          only asks whether there is a value;
+        - ``missing_seen``: whether training rows of the node missed the value. If not,
+          the words say nothing of missing values: those of a numeric feature take the
+          branch of more training rows;
+        - ``keeps_unknown``: whether rows stay at the node if no branch names their
+          category; so it is at every nominal test;
+        - ``label``: the class that `predict` gives, if leaves predict by their class
+          proportions. Among equally probable classes the first one;
+        - ``value``: the class probabilities that `predict_proba` gives, which
+          `shrinkage` may have drawn towards those of the parent;
+        - ``share``: that of ``label`` among the rows of the node, with `class_weight`;
+        - ``counts``: weight of the training rows of each class, without `class_weight`;
+          ``weight`` is their sum;
+        - ``impurity``, as in ``tree_``;
+        - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
+          a leaf; without a bound ``"n_tests"`` alone. ``"rival"`` puts
+          ``"rival_feature"`` into words, and ``"statement"`` says what
+          ``"confidence"`` is. ``"z"`` is how much more the test gains than that of the
+          rival, in standard errors, of splits that `fit` has made. Where `lookahead`
+          had a choice, ``"cost"`` is the pessimistic count of errors of the trees that
+          were tried below the test,
+          ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``.
+          With ``drift="local"`` ``"since"`` is the natural logarithm of the evidence
+          (as of the bound ``"evalue"``) that rows since the split have for its test.
+          From log(20) on the row is ``confirmed``: where classes do not depend on the
+          test, one in 20 is, whenever one looks;
+        - ``strength``: how strong the split is, the same question to every bound, None
+          at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
+          of splits as strong expected by luck, ``n_tests``, the questions compared, and
+          a ``remark`` on weak splits. In words: ``short``, ``long`` and the lines of a
+          ``legend``. :func:`export_text` says how it is computed;
+        - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
+        - ``ties``: names of the features whose tests gain as much, as far as the rows
+          tell: fewer than 1.96 standard errors lie between;
+        - ``rivals``: as many as were asked for of the best tests of other features, the
+          best first, each with its ``feature``, ``name`` and ``test`` in words, its
+          ``gain`` and ``z``, how much more the split gains, in standard errors of the
+          paired difference. :doc:`/guide/ties` says which trees know them.
+
+        What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
+        ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
+        and its probability; ``tie``, such as ``"tie with mean texture and 2 more"``,
+        from ``ties``; ``sure``, the strength and the tie; ``lookahead``, what the test
+        was chosen by.
+
+    See Also
+    --------
+    export_text : The tree as text.
+    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import node_table
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
+    >>> root, *leaves = node_table(tree, class_names=["setosa", "versi", "virgin"])
+    >>> root.test, root.counts
+    ('petal width (cm) <= 0.8', (50.0, 50.0, 50.0))
+    >>> for branch, leaf in zip(root.branches, leaves):
+    ...     print(branch.words, leaf.label, leaf.weight)
+    petal width (cm) <= 0.8 setosa 50.0
+    petal width (cm) > 0.8 versi 100.0
+    """
+    check_tree(estimator)
+    check_rivals(estimator, rivals)
+    return read_nodes(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        decimals=decimals,
+        rivals=rivals,
+    )
+
+
+def check_rivals(estimator, rivals):
+    """Raise if no tree keeps so many rivals, warn if this one keeps none."""
+    is_whole = isinstance(rivals, Integral) and not isinstance(rivals, bool)
+    if not (is_whole and 0 <= rivals <= MOST_RIVALS):
+        raise ValueError(
+            f"rivals must be an int from 0 to {MOST_RIVALS}, as many as a tree keeps. "
+            f"Got {rivals!r} instead."
+        )
+    if rivals and estimator.tree_.rivals is None:
+        warn(
+            "This tree knows no rivals of its splits. A tree does that `fit` has grown "
+            "with a bound and with max_features=None."
+        )
+
+
+def read_nodes(
+    estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4, rivals=0
+):
+    """Describe some nodes, see `node_table`; all if `nodes` is None."""
+    names = _labels(
+        "feature_names",
+        feature_names,
+        getattr(estimator, "feature_names_in_", None),
+        estimator.n_features_in_,
+    )
+    labels = estimator.classes_.tolist()
+    if class_names is not None:
+        labels = _labels("class_names", class_names, None, len(labels))
+    tree = estimator.tree_
+    parent = tree.parent
+    if nodes is None:
+        nodes = np.flatnonzero(parent != DEAD)
+    # Each array is asked for once: several are made anew, for all nodes.
+    feature, threshold = tree.feature[nodes], tree.threshold[nodes]
+    is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
+    all_counts = tree.counts
+    counts, value = all_counts[nodes], tree.value[nodes]
+    evidence = tree.evidence[nodes]
+    best = value.argmax(axis=1)  # as in `predict`
+    share = tree.raw_value[nodes, best]
+    tests = _Tests(estimator, names, decimals)
+    branches = [
+        tests.branches(*test)
+        for test in zip(
+            nodes.tolist(),
+            feature.tolist(),
+            threshold.tolist(),
+            is_nominal.tolist(),
+            missing_seen.tolist(),
+            tree.missing_go_to_left[nodes].tolist(),
+            strict=True,
+        )
+    ]
+    evidence_of = _Evidence(estimator, names, evidence.dtype.names)
+    said = list(map(evidence_of, evidence.tolist()))
+    if tree.trial_costs is not None:
+        for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
+            one.update(evidence_of.trials(*costs))
+    grower = estimator._model.grower
+    if hasattr(grower, "counts_since"):
+        since = grower.counts_since()
+        for one, some in zip(said, branches, strict=True):
+            if some:
+                one["since"] = log_evidence(since[[branch.node for branch in some]])
+    kept = tree.rivals
+    known = [()] * len(nodes)
+    if kept is not None:
+        known = [tests.rivals(some) for some in kept[nodes].tolist()]
+    impurity, n_children = tree.impurity, tree.n_children
+    gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
+    imitates = hasattr(estimator, "fidelity_")
+    weight = tree.n_node_samples[nodes] if imitates else counts.sum(axis=1)
+    columns = NodeRow(
+        node=nodes.tolist(),
+        parent=parent[nodes].tolist(),
+        depth=tree.depth[nodes].tolist(),
+        n_children=n_children[nodes].tolist(),
+        feature=feature.tolist(),
+        name=[names[one] if one >= 0 else None for one in feature.tolist()],
+        test=[tests.words(*test) for test in zip(feature, branches, strict=True)],
+        branches=branches,
+        threshold=np.where(feature < 0, np.nan, threshold).tolist(),
+        missing_seen=[
+            any(one.takes_missing for one in some) if nominal else seen
+            for nominal, seen, some in zip(
+                is_nominal.tolist(), missing_seen.tolist(), branches, strict=True
+            )
+        ],
+        keeps_unknown=is_nominal.tolist(),
+        label=[labels[place] for place in best.tolist()],
+        # one by one, so that there are never two lists beside each tuple
+        value=(tuple(row.tolist()) for row in value),
+        share=share.tolist(),
+        counts=(tuple(row.tolist()) for row in counts),
+        weight=weight.tolist(),
+        impurity=impurity[nodes].tolist(),
+        evidence=said,
+        strength=imitated(branches)
+        if imitates
+        else strengths(
+            all_counts,
+            branches,
+            said,
+            # which a split made since by `partial_fit` has not met
+            getattr(estimator.pruning_, "limits_errors", False)
+            and not estimator._model.grows,
+        ),
+        gain=gain[nodes].tolist(),
+        ties=[
+            # an imitation has one rival, by its real rows
+            (one["rival"],)
+            if imitates and abs(one.get("z", math.inf)) < DECIDED
+            else tuple(rival.name for rival in some if abs(rival.z) < DECIDED)
+            for one, some in zip(said, known, strict=True)
+        ],
+        rivals=(some[:rivals] for some in known),
+    )
+    return list(map(ImitatedRow if imitates else NodeRow, *columns))
+
+
+def _gains(weight, impurity, parent, n_children):
+    # How much each test lowers the impurity of its node.
+    mass = weight * impurity
+    decrease = mass.copy()
+    np.subtract.at(decrease, parent[1:], mass[1:])
+    is_split = (n_children > 0) & (weight > 0)
+    return np.divide(decrease, weight, out=np.full(len(mass), np.nan), where=is_split)
+
+
+def _labels(parameter, given, known, size):
+    # Names for display: those given, or those known, or x0, x1, ...
+    if given is None:
+        given = [f"x{place}" for place in range(size)] if known is None else known
+    if len(given) != size:
+        raise ValueError(f"{parameter} must contain {size} elements, got {len(given)}")
+    return [str(name) for name in given]
+
+
+class _Tests:
+    """The tests of a tree in words; thresholds with `decimals` significant digits."""
+
+    def __init__(self, estimator, names, decimals):
+        self.tree = estimator.tree_
+        self.categories = estimator.categories_
+        self.dates = estimator._model.schema.dates
+        self.names = names
+        self.decimals = decimals
+
+    def branches(
+        self, node, feature, threshold, is_nominal, missing_seen, missing_left
+    ):
+        """Branches of a node; none of a leaf."""
+        if feature < 0:
+            return ()
+        name = self.names[feature]
+        children = self.tree.children(node).tolist()
+        if is_nominal:
+            targets, known = self.tree.branches(node), self.categories[feature]
+            written = _written(known)
+            return tuple(
+                Branch(
+                    child,
+                    f"{name} {_set(group, written)}",
+                    tuple(group),
+                    MISSING in group,
+                )
+                for child, group in _groups(children, targets, known).items()
+            )
+        words = self._sides(feature, threshold, missing_seen, missing_left)
+        left, right = children
+        return (
+            Branch(left, f"{name} {words[0]}", None, missing_left),
+            Branch(right, f"{name} {words[1]}", None, not missing_left),
+        )
+
+    def _sides(self, feature, threshold, missing_seen, missing_left):
+        # What holds of the values on either side.
+        if threshold == math.inf:
+            return ["is known", "is missing"]
+        written = write_value(threshold, self.dates, feature, self.decimals)
+        words = [f"{sign} {written}" for sign in ("<=", ">")]
+        if missing_seen:
+            words[not missing_left] += " or missing"
+        return words
+
+    def rivals(self, rows):
+        """Tests that a split was chosen over."""
+        return tuple(
+            Rival(
+                feature,
+                self.names[feature],
+                f"{self.names[feature]} {self._rival(feature, *test)}",
+                gain,
+                z,
+            )
+            for feature, *test, gain, z in rows
+            if feature >= 0
+        )
+
+    def _rival(self, feature, n_children, missing_left, missing_seen, threshold, left):
+        # What holds in its first branch.
+        known = None if self.categories is None else self.categories[feature]
+        if known is None:
+            return self._sides(feature, threshold, missing_seen, missing_left)[0]
+        if n_children != 2:
+            return "= ?"
+        group = [one for code, one in enumerate(known[:MOST_BITS]) if left >> code & 1]
+        rest = "others" if len(known) > MOST_BITS else None
+        return _set(group, _written(known), rest)
+
+    def words(self, feature, branches):
+        """What a node asks; None at a leaf."""
+        if not branches:
+            return None
+        return branches[0].words if len(branches) == 2 else f"{self.names[feature]} = ?"
+
+
+def write_value(value, dates, feature, decimals):
+    """Write a number of a column, as a date if it counts days."""
+    kind = None if dates is None else dates[feature]
+    written = None if kind is None else write_date(value, kind)
+    return f"{value:.{decimals}g}" if written is None else written
+
+
+def _groups(children, targets, known):
+    # The categories of each child. A stream may have given a node room for codes
+    # that no category has yet.
+    groups = {child: [] for child in children}
+    for category, child in zip(known, targets.tolist(), strict=False):
+        if child in groups:  # or rows stay
+            groups[child].append(category)
+    return groups
+
+
+def _written(categories):
+    """Categories as a test names them: all in quotation marks if one needs them."""
+    texts = [one for one in categories if isinstance(one, str)]
+    mark = '"' if not all(map(PLAIN.fullmatch, texts)) else ""
+    return {
+        one: "missing"
+        if one is MISSING
+        else f"{mark}{one}{mark}"
+        if isinstance(one, str)
+        else str(one)
+        for one in categories
+    }
+
+
+def _set(group, written, rest=None):
+    labels = [written[one] for one in group[:MOST_NAMES]]
+    if len(group) == 1 and rest is None:
+        return f"= {labels[0]}"
+    if rest is not None:
+        labels.append(f"and {rest}" if labels else rest)
+    elif len(group) > MOST_NAMES:
+        labels.append(f"and {len(group) - MOST_NAMES} more")
+    return f"in {{{', '.join(labels)}}}"
+
+
+class _Evidence:
+    """Evidence of a split as a dict."""
+
+    def __init__(self, estimator, names, fields):
+        self.names = names
+        self.fields = fields
+        self.statement = getattr(estimator.bound_, "statement", "confidence")
+
+    def __call__(self, values):
+        said = zip(self.fields, values, strict=True)
+        said = {field: value for field, value in said if not math.isnan(value)}
+        # an imitation has no scores, but what its real rows prefer
+        if math.isfinite(said.get("rival_score", said.get("z", math.inf))):
+            rival = said["rival_feature"]
+            said["rival"] = self.names[rival] if rival >= 0 else NO_SPLIT
+        else:  # infinity stands for no rival, and a leaf has none
+            del said["rival_feature"]
+            said.pop("rival_score", None)
+        if "confidence" in said:
+            said["statement"] = self.statement
+        return said
+
+    def trials(self, cost, other_cost, other_feature):
+        """What the trees cost between which the growth could choose."""
+        if math.isnan(cost):
+            return {}
+        name = self.names[other_feature]
+        return {"cost": cost, "tried_cost": other_cost, "tried": name}

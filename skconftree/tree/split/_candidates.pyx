@@ -1,0 +1,652 @@
+"""The tests of a node's attributes."""
+
+from libc.math cimport INFINITY, ldexp, log, sqrt
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from skconftree.bounds._contract cimport NodeFacts
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.utils._box cimport share_below
+from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._typedefs cimport uint64_t
+
+# -- Tests of nominal features: sets of categories, or a branch for every one ------
+cdef enum:
+    LARGEST_POWER = 1000    # sums of 2 to larger ones may be no float
+    ITERATIONS = 20         # of the power method: an ordering need not be exact
+
+cdef float64_t LOG_2 = log(2.0)
+
+
+cdef int _compare_ranked(const void* a, const void* b) noexcept nogil:
+    cdef const Ranked* left = <const Ranked*> a
+    cdef const Ranked* right = <const Ranked*> b
+    if left.share != right.share:
+        return 1 if left.share > right.share else -1
+    return left.place - right.place
+
+
+cdef class CategorySets:
+    """The tests of a nominal feature of a node."""
+
+    def __init__(self, ExaminedNode node not None):
+        self.node = node
+        self.multiway = node.settings.multiway
+        self.random_cuts = node.settings.random_cuts
+        self.arena = Arena()
+        self.axis = <float64_t*> self.arena.take_zeros(
+            2 * node.n_classes, sizeof(float64_t)
+        )
+
+    cdef int reserve(self, intp_t room) except -1:
+        # Arrays for features with this many categories; forgets what they hold.
+        cdef intp_t width = self.node.n_classes + 1
+        if room <= self.room:
+            return 0
+        self.counts = <float64_t*> self.arena.resize(
+            self.counts, room * width, sizeof(float64_t)
+        )
+        self.present = <int32_t*> self.arena.resize(self.present, room, sizeof(int32_t))
+        self.ranked = <Ranked*> self.arena.resize(self.ranked, room, sizeof(Ranked))
+        self.ordinals = <int16_t*> self.arena.resize(
+            self.ordinals, room, sizeof(int16_t)
+        )
+        self.room = room
+        return 0
+
+    cdef void begin(self, intp_t n_codes) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef const float64_t* row
+        cdef float64_t n
+        cdef intp_t code, c
+        self.n_codes = n_codes
+        self.n_present = 0
+        self.alone = 0.0
+        self.unknown = 0.0
+        self.n_implied = 0.0
+        for code in range(n_codes):
+            row = self.counts + code * (K + 1)
+            n = 0.0
+            for c in range(K):
+                n += row[c]
+            if n > 0.0:
+                self.present[self.n_present] = <int32_t> code
+                self.n_present += 1
+                if n <= 1.0:
+                    self.alone += n
+            else:
+                self.unknown += row[K]
+
+    cdef intp_t walk(self, Scan scan) noexcept nogil:
+        if self._search() == SUBSETS:
+            return self._walk_subsets(scan)
+        self.n_implied = ldexp(1.0, <int> min(self.n_present - 1, LARGEST_POWER)) - 1.0
+        self.log_implied = log(self.n_implied)
+        if self.n_present - 1 > LARGEST_POWER:
+            self.log_implied = (self.n_present - 1) * LOG_2
+        return self._walk_orderings(scan)
+
+    cdef Search _search(self) noexcept nogil:
+        if self.random_cuts:
+            return DRAWN
+        if self.concave and self.node.n_classes == 2:
+            return PREFIXES
+        return SUBSETS if self.n_present <= ENUMERABLE else ORDERINGS
+
+    # -- candidates ---------------------------------------------------------------
+
+    cdef intp_t _walk_subsets(self, Scan scan) noexcept nogil:
+        cdef intp_t m = self.n_present
+        cdef intp_t last = (<intp_t> 1) << (m - 1)
+        cdef intp_t bits, place, n_in_set
+        for bits in range(1, last):
+            self._clear_set(scan)
+            n_in_set = 0
+            for place in range(m - 1):
+                if (bits >> place) & 1:
+                    self._add_category(scan, place)
+                    n_in_set += 1
+            self._emit_set(scan, n_in_set, bits)
+        return scan.finish()
+
+    cdef intp_t _walk_orderings(self, Scan scan) noexcept nogil:
+        cdef intp_t m = self.n_present
+        cdef intp_t ordering, length
+        for ordering in range(self._n_orderings()):
+            if not self._rank(ordering):
+                continue
+            self._clear_set(scan)
+            for length in range(1, m):
+                self._add_category(scan, self.ranked[length - 1].place)
+                self._emit_set(scan, length, ordering * m + length)
+        return scan.finish()
+
+    cdef void _clear_set(self, Scan scan) noexcept nogil:
+        memset(scan.running, 0, self.node.n_classes * sizeof(float64_t))
+        self.set_weight = 0.0
+        self.set_pool = 0.0
+
+    cdef inline void _add_category(self, Scan scan, intp_t i) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef const float64_t* row = self.counts + self.present[i] * (K + 1)
+        cdef intp_t c
+        for c in range(K):
+            scan.running[c] += row[c]
+            self.set_weight += row[c]
+        self.set_pool += row[K]
+
+    cdef inline void _emit_set(
+        self, Scan scan, intp_t n_in_set, intp_t place
+    ) noexcept nogil:
+        # The test whose left outcome holds the categories added.
+        cdef intp_t K = self.node.n_classes
+        cdef float64_t* pool_left = scan.pool_left + scan.size
+        memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
+        if self.node.by_volume:
+            pool_left[0] = self.node.record.pool * (
+                <float64_t> n_in_set / self.n_present
+            )
+        else:
+            pool_left[0] = self.set_weight + self.set_pool
+            if self.set_weight > self.node.n - self.set_weight:
+                pool_left[0] += self.unknown
+        scan.emit(self.set_weight, place)
+
+    cdef intp_t _n_orderings(self) noexcept nogil:
+        return 1 if self.node.n_classes == 2 else self.node.n_classes + 1
+
+    cdef bint _rank(self, intp_t ordering) noexcept nogil:
+        # Put the categories into the order of one share; False if nothing has it.
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t c = 1 if K == 2 else ordering
+        cdef const float64_t* row
+        cdef intp_t place
+        if c == K:
+            self._principal_shares()
+        elif self.node.counts[c] <= 0.0:
+            return False
+        else:
+            for place in range(self.n_present):
+                row = self.counts + self.present[place] * (K + 1)
+                self.ranked[place].share = self._share(row, c)
+        for place in range(self.n_present):
+            self.ranked[place].place = <int32_t> place
+        qsort(self.ranked, self.n_present, sizeof(Ranked), _compare_ranked)
+        return True
+
+    cdef inline float64_t _weight(self, const float64_t* row) noexcept nogil:
+        # Of a category, as the criterion sees it.
+        cdef const float64_t* weight = self.node.class_weight
+        cdef float64_t n = 0.0
+        cdef intp_t c
+        for c in range(self.node.n_classes):
+            n += row[c] if weight == NULL else row[c] * weight[c]
+        return n
+
+    cdef inline float64_t _share(self, const float64_t* row, intp_t c) noexcept nogil:
+        cdef float64_t count = row[c]
+        if self.node.class_weight != NULL:
+            count *= self.node.class_weight[c]
+        return count / self._weight(row)
+
+    cdef void _principal_shares(self) noexcept nogil:
+        # Projections of the class shares on their first principal component, by the
+        # power method from the deviation that weighs most.
+        cdef intp_t K = self.node.n_classes
+        cdef float64_t* axis = self.axis
+        cdef float64_t* moved = self.axis + K
+        cdef const NodeFacts* seen = &self.node.seen
+        cdef const float64_t* row
+        cdef float64_t n, square, length, deviation
+        cdef float64_t most = -1.0
+        cdef intp_t start = 0
+        cdef intp_t place, c
+        for place in range(self.n_present):
+            row = self.counts + self.present[place] * (K + 1)
+            n = self._weight(row)
+            square = 0.0
+            for c in range(K):
+                deviation = self._share(row, c) - seen.counts[c] / seen.n
+                square += deviation * deviation
+            if n * square > most:
+                most = n * square
+                start = place
+        row = self.counts + self.present[start] * (K + 1)
+        for c in range(K):
+            axis[c] = self._share(row, c) - seen.counts[c] / seen.n
+        for _ in range(ITERATIONS):
+            memset(moved, 0, K * sizeof(float64_t))
+            for place in range(self.n_present):
+                row = self.counts + self.present[place] * (K + 1)
+                n = self._weight(row) * self._projection(row)
+                for c in range(K):
+                    deviation = self._share(row, c) - seen.counts[c] / seen.n
+                    moved[c] += n * deviation
+            length = 0.0
+            for c in range(K):
+                length += moved[c] * moved[c]
+            length = sqrt(length)
+            if not length > 0.0:
+                break
+            for c in range(K):
+                axis[c] = moved[c] / length
+        for place in range(self.n_present):
+            row = self.counts + self.present[place] * (K + 1)
+            self.ranked[place].share = self._projection(row)
+
+    cdef float64_t _projection(self, const float64_t* row) noexcept nogil:
+        cdef const NodeFacts* seen = &self.node.seen
+        cdef float64_t sum_ = 0.0
+        cdef intp_t c
+        for c in range(self.node.n_classes):
+            sum_ += self.axis[c] * (self._share(row, c) - seen.counts[c] / seen.n)
+        return sum_
+
+    # -- a chosen test ------------------------------------------------------------
+
+    cdef void divide(
+        self, intp_t feature, intp_t place, Children* children
+    ) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t m = self.n_present
+        cdef intp_t i, z, c
+        cdef const float64_t* row
+        cdef float64_t n, largest
+        for i in range(self.n_codes):
+            self.ordinals[i] = -1
+        for i in range(m):
+            self.ordinals[self.present[i]] = <int16_t> i if self.multiway else 1
+        if not self.multiway:
+            self._send_left(feature, place)
+        children.n_outcomes = m if self.multiway else 2
+        children.ordinals = self.ordinals
+        children.n_codes = self.n_codes - 1     # without the unknown
+        children.missing_seen = False
+        children.missing_left = False
+
+        memset(children.counts, 0, children.n_outcomes * K * sizeof(float64_t))
+        memset(children.pool, 0, children.n_outcomes * sizeof(float64_t))
+        for i in range(m):
+            z = self.ordinals[self.present[i]]
+            row = self.counts + self.present[i] * (K + 1)
+            for c in range(K):
+                children.counts[z * K + c] += row[c]
+                children.pool[z] += row[c]
+            children.pool[z] += row[K]
+        largest = -1.0
+        for z in range(children.n_outcomes):
+            n = 0.0
+            for c in range(K):
+                n += children.counts[z * K + c]
+            if n >= largest:
+                largest = n
+                children.unknown = z
+        children.pool[children.unknown] += self.unknown
+        if self.node.by_volume:
+            for z in range(children.n_outcomes):
+                children.pool[z] = 0.0
+            for i in range(m):
+                z = self.ordinals[self.present[i]]
+                children.pool[z] += self.node.record.pool / m
+
+    cdef void _send_left(self, intp_t feature, intp_t place) noexcept nogil:
+        cdef intp_t m = self.n_present
+        cdef Search search = self._search()
+        cdef uint64_t key
+        cdef intp_t n_left = 0
+        cdef intp_t i
+        if search == SUBSETS:
+            for i in range(m):
+                if (place >> i) & 1:
+                    self.ordinals[self.present[i]] = 0
+        elif search == DRAWN:
+            key = mix(self.node.key ^ <uint64_t> feature)
+            for i in range(m):
+                if mix(key ^ <uint64_t> self.present[i]) & 1:
+                    self.ordinals[self.present[i]] = 0
+                    n_left += 1
+            if n_left == 0 or n_left == m:
+                self.ordinals[self.present[0]] = 0 if n_left == 0 else 1
+        else:
+            self._rank(place // m)
+            for i in range(place % m):
+                self.ordinals[self.present[self.ranked[i].place]] = 0
+
+
+# -- The tests of a node's attributes ----------------------------------------------
+cdef class NodeTests(Scan):
+    """The tests of a node's attributes, of any source, which it shows to a reader."""
+
+    def __init__(self, Source source not None, TestReader reader not None):
+        super().__init__(source.node.n_classes)
+        cdef intp_t K = self.n_classes
+        cdef const int32_t[::1] n_categories = source.node.root.n_categories
+        cdef int32_t most = 0
+        cdef intp_t f
+        self.node = source.node
+        self.source = source
+        self.reader = reader
+        self.sets = CategorySets(self.node)
+        self.random_cuts = self.node.settings.random_cuts
+        self.values.seen = <float64_t*> self.arrays.take_zeros(
+            K + 1, sizeof(float64_t)
+        )
+        self.values.missing = <float64_t*> self.arrays.take_zeros(
+            K + 1, sizeof(float64_t)
+        )
+        self._reserve_children(2)
+        if n_categories is not None:
+            self.n_categories = &n_categories[0]
+            for f in range(self.node.n_features):
+                most = max(most, n_categories[f])
+            self.reserve_categories(most + 1)     # and the unknown
+
+    cdef int reserve_categories(self, intp_t room) except -1:
+        # Arrays for features with this many categories; forgets what they hold.
+        self.sets.reserve(room)
+        if self.sets.multiway:
+            self._reserve_children(room)
+        return 0
+
+    cdef int _reserve_children(self, intp_t room) except -1:
+        cdef Children* children = &self.children
+        cdef intp_t K = self.n_classes
+        if room <= self.child_room:
+            return 0
+        children.counts = <float64_t*> self.arrays.resize(
+            children.counts, room * K, sizeof(float64_t)
+        )
+        children.scaled = <float64_t*> self.arrays.resize(
+            children.scaled, room * K, sizeof(float64_t)
+        )
+        children.pool = <float64_t*> self.arrays.resize(
+            children.pool, room, sizeof(float64_t)
+        )
+        children.rows = <intp_t*> self.arrays.resize(
+            children.rows, room, sizeof(intp_t)
+        )
+        children.n_labelled = <intp_t*> self.arrays.resize(
+            children.n_labelled, room, sizeof(intp_t)
+        )
+        self.child_room = room
+        return 0
+
+    # -- all tests of one attribute -----------------------------------------------
+
+    cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil:
+        self.feature = feature
+        self.additive = additive
+        self.missing = NONE
+        self.missing_left = False
+        self.places = NULL
+        self.nominal = self.is_nominal(feature)
+        self.prunes = self.reader.prunes and not (
+            self.node.filters or self.node.by_volume
+        )
+        if self.nominal:
+            return self._walk_sets(feature)
+        if self.random_cuts:
+            return self._walk_drawn(feature)
+        if self.source.complete:
+            return self.source.walk(feature, self)
+        return self._walk_values(feature)
+
+    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
+        cdef intp_t found
+        if not self.source.count_values(feature, &self.values):
+            return self.source.walk(feature, self)
+        if not self.values.n_missing > 0.0:
+            if self.values.missing[self.n_classes] > 0.0:
+                self.missing = UNLABELLED
+            return self.source.walk(feature, self)
+        if not self.values.n_seen > 0.0:
+            return 0
+        self.additive = False
+        found = self.source.walk(feature, self)
+        self._take_presence(feature)
+        self.missing = LEFT
+        self.missing_left = True
+        return found + 1 + self.source.walk(feature, self)
+
+    cdef void _take_presence(self, intp_t feature) noexcept nogil:
+        # The test whether there is a value: rows without one go right.
+        cdef intp_t c
+        for c in range(self.n_classes):
+            self.left[c] = self.values.seen[c]
+        self.n_left[0] = self.values.n_seen
+        self.pool_left[0] = self.values.pool_seen
+        self.place[0] = self.source.everything(feature)
+        self.places = NULL
+        self.take(1)
+
+    cdef intp_t _walk_drawn(self, intp_t feature) noexcept nogil:
+        cdef uint64_t key = self._draw_key(feature)
+        cdef float64_t threshold
+        cdef bint any_missing
+        cdef Cut cut
+        any_missing = (
+            self.source.count_values(feature, &self.values)
+            and self.values.n_missing > 0.0
+        )
+        if any_missing and not self.values.n_seen > 0.0:
+            return 0
+        cut.place = self.source.draw(feature, unit(key), &threshold)
+        cut.missing_left = any_missing and cut.place >= 0 and mix(key) & 1
+        if cut.place < 0:
+            # a constant: what is left to ask is whether there is a value
+            if not any_missing:
+                return 0
+            cut.place = self.source.everything(feature)
+        self._count_sides(feature, cut)
+        self._take_children(cut)
+        return 1
+
+    cdef intp_t _walk_sets(self, intp_t feature) noexcept nogil:
+        cdef Cut cut
+        self.additive = False
+        self.sets.begin(self.source.count_categories(feature, self.sets.counts))
+        if self.sets.n_present < 2:
+            return 0
+        if self.sets.skips_scattered and self.sets.is_scattered():
+            return 1
+        if not self.sets.has_one_test():
+            return self.sets.walk(self)
+        cut.place = 0
+        cut.missing_left = False
+        self.sets.divide(feature, 0, &self.children)
+        if not self.sets.multiway:
+            self._take_children(cut)
+        elif not self._has_small_child():
+            self.reader.read_children(&self.children)
+        return 1
+
+    cdef void _take_children(self, Cut cut) noexcept nogil:
+        # The one test that an attribute has, if it parts anything.
+        cdef intp_t c
+        self.additive = False
+        self.n_left[0] = 0.0
+        for c in range(self.n_classes):
+            self.left[c] = self.children.counts[c]
+            self.n_left[0] += self.children.counts[c]
+        if self.n_left[0] == 0.0 or self.n_left[0] == self.node.n:
+            return
+        self.pool_left[0] = self.children.pool[0]
+        self.place[0] = cut.place
+        self.missing_left = cut.missing_left
+        self.take(1)
+
+    cdef uint64_t _draw_key(self, intp_t feature) noexcept nogil:
+        return mix(self.node.draw_key ^ <uint64_t> feature)
+
+    # -- blocks of tests ----------------------------------------------------------
+
+    cdef void take(self, intp_t size) noexcept nogil:
+        cdef Cut cut
+        cdef intp_t i
+        if self.places != NULL:
+            for i in range(size):
+                self.place[i] = self.places[self.place[i] - 1]
+        if self.missing != NONE:
+            self._add_missing(size)
+        if self.node.filters:
+            size = self._drop_small_children(size)
+        if size == 0:
+            return
+        if self.node.by_volume and not self.nominal:
+            cut.missing_left = self.missing_left
+            for i in range(size):
+                cut.place = self.place[i]
+                self.pool_left[i] = self._left_volume(self.feature, cut)
+        self._show(size)
+        self.reader.read(self)
+
+    cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil:
+        self._show(size)
+        self.tests.nested = False
+        self.reader.measure(self, scores)
+
+    cdef void leave_out(self, intp_t n) noexcept nogil:
+        self.reader.leave_out(n)
+
+    cdef void _show(self, intp_t size) noexcept nogil:
+        self.tests.size = size
+        self.tests.nested = not self.nominal
+        self.tests.left = self.left
+        self.tests.n_left = self.n_left
+        self.tests.pool_left = self.pool_left if self.node.has_pool else self.n_left
+        self.tests.phi_left = self.phi_left if self.additive else NULL
+        self.tests.phi_right = self.phi_right if self.additive else NULL
+
+    cdef void _add_missing(self, intp_t size) noexcept nogil:
+        # Send the rows without a value to the left outcome of tests without them.
+        cdef intp_t K = self.n_classes
+        cdef const float64_t* counts = self.values.missing
+        cdef float64_t n = self.values.n_missing
+        cdef intp_t i, c
+        if self.missing == UNLABELLED:
+            for i in range(size):
+                if self.n_left[i] > self.node.n - self.n_left[i]:
+                    self.pool_left[i] += counts[K]
+            return
+        for i in range(size):
+            for c in range(K):
+                self.left[i * K + c] += counts[c]
+            self.n_left[i] += n
+            self.pool_left[i] += n + counts[K]
+
+    cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil:
+        cdef float64_t least = self.node.min_weight
+        cdef float64_t least_seen = self.node.min_seen_weight
+        cdef float64_t n = self.node.n
+        cdef intp_t K = self.n_classes
+        cdef intp_t kept = 0
+        cdef intp_t i, c
+        cdef float64_t seen
+        for i in range(size):
+            if self.n_left[i] < least or n - self.n_left[i] < least:
+                continue
+            if least_seen > 0.0:
+                seen = self.node.seen_weight(self.left + i * K, self.n_left[i])
+                if seen < least_seen or self.node.seen.n - seen < least_seen:
+                    continue
+            for c in range(K):
+                self.left[kept * K + c] = self.left[i * K + c]
+            self.n_left[kept] = self.n_left[i]
+            self.pool_left[kept] = self.pool_left[i]
+            self.phi_left[kept] = self.phi_left[i]
+            self.phi_right[kept] = self.phi_right[i]
+            self.place[kept] = self.place[i]
+            kept += 1
+        return kept
+
+    cdef bint _has_small_child(self) noexcept nogil:
+        cdef intp_t z
+        if not self.node.filters:
+            return False
+        for z in range(self.children.n_outcomes):
+            if self.node.is_small(self.children.counts + z * self.n_classes):
+                return True
+        return False
+
+    # -- one test -----------------------------------------------------------------
+
+    cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil:
+        cdef Children* children = &self.children
+        if not self.is_nominal(feature):
+            self._count_sides(feature, cut)
+            return
+        self.sets.begin(self.source.count_categories(feature, self.sets.counts))
+        self.sets.divide(feature, cut.place, children)
+        memset(children.rows, 0, children.n_outcomes * sizeof(intp_t))
+        memset(children.n_labelled, 0, children.n_outcomes * sizeof(intp_t))
+        self.source.count_branches(feature, children)
+
+    cdef void _count_sides(self, intp_t feature, Cut cut) noexcept nogil:
+        cdef Children* children = &self.children
+        cdef intp_t K = self.n_classes
+        cdef bint any_missing
+        cdef intp_t side, c
+        children.n_outcomes = 2
+        children.ordinals = NULL
+        children.n_codes = 0
+        children.unknown = 0
+        memset(children.counts, 0, 2 * K * sizeof(float64_t))
+        for side in range(2):
+            children.pool[side] = 0.0
+            children.rows[side] = 0
+            children.n_labelled[side] = 0
+        any_missing = self.source.count_sides(
+            feature, cut.place, children, &self.values
+        )
+        children.missing_seen = any_missing and self.values.n_missing > 0.0
+        self._send_missing(any_missing, cut)
+        if self.source.right_is_rest:
+            for c in range(K):
+                children.counts[K + c] = max(
+                    self.node.counts[c] - children.counts[c], 0.0
+                )
+        if self.node.by_volume:
+            children.pool[0] = self._left_volume(feature, cut)
+        if self.node.by_volume or self.source.right_is_rest:
+            children.pool[1] = self.node.record.pool - children.pool[0]
+
+    cdef void _send_missing(self, bint any_missing, Cut cut) noexcept nogil:
+        # Rows without a value go where the test says; where no labelled row of the node
+        # misses it, that is the larger child.
+        cdef Children* children = &self.children
+        cdef intp_t K = self.n_classes
+        cdef float64_t n_left = 0.0
+        cdef float64_t n_right = 0.0
+        cdef intp_t side, c
+        children.missing_left = cut.missing_left
+        if not children.missing_seen:
+            for c in range(K):
+                n_left += children.counts[c]
+                n_right += children.counts[K + c]
+            if self.source.right_is_rest:
+                n_right = self.node.n - n_left
+            children.missing_left = n_left > n_right
+        if not any_missing:
+            return
+        side = 0 if children.missing_left else 1
+        for c in range(K):
+            children.counts[side * K + c] += self.values.missing[c]
+        for c in range(K + 1):
+            children.pool[side] += self.values.missing[c]
+        children.rows[side] += self.values.rows_missing
+        children.n_labelled[side] += self.values.labelled_missing
+
+    cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
+        cdef float64_t threshold
+        if not cut.missing_left and cut.place == self.source.everything(feature):
+            return INFINITY
+        if not self.random_cuts:
+            return self.source.threshold(feature, cut.place)
+        self.source.draw(feature, unit(self._draw_key(feature)), &threshold)
+        return threshold
+
+    cdef float64_t _left_volume(self, intp_t feature, Cut cut) noexcept nogil:
+        cdef NodeRecord* record = self.node.record
+        return record.pool * share_below(
+            record.box, feature, self.threshold(feature, cut)
+        )

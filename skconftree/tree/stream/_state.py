@@ -1,0 +1,237 @@
+"""What a growing tree is made from, checked before it is believed.
+
+A recipe comes out of a pickle, and kernels index arrays with what it says. Settings
+check themselves; here the rest is checked, and that all fits together and the tree.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...drift import BaseDetector
+from ...drift._base import LocalRepair
+from ...tables._features import MAX_CATEGORIES, UNKNOWN
+from ...tables._growth_data import CLASS_LIMITS
+from ...tables._sparse import blocks, column_limits
+from ...utils import NO_DEFAULT, StateError, canonical, completed, is_array
+from .._settings import GrowthSettings, read_settings
+
+LARGEST = 2**62  # seed
+
+
+class Recipe(NamedTuple):
+    """What a growing tree is made from.
+
+    `seed` is that of drawn features and cuts; `nominal` features ascend; `X_pool` are
+    unlabelled rows; `box` has the limits of the features, if the weight of a leaf is
+    its volume. `in_forest`: it is a tree of one. There a leaf draws `max_features`
+    features once, and remembers these alone; else it remembers all and draws at each
+    attempt. A tree that takes another's place after a drift then has a seed of its own.
+    And a leaf that was handed rows has one naive Bayes, to save time.
+    """
+
+    settings: GrowthSettings
+    seed: int = 0
+    class_weight: np.ndarray | None = None
+    nominal: tuple = ()
+    X_pool: np.ndarray | None = None
+    box: np.ndarray | None = None
+    in_forest: bool = False
+
+    def values(self):
+        """Return the recipe as a dict of plain values, for pickles."""
+        return canonical(self._asdict() | {"settings": self.settings.values()})
+
+
+def make_recipe(
+    settings,
+    seed,
+    class_weight,
+    is_categorical,
+    X_pool,
+    X=None,
+    *,
+    in_forest=False,
+):
+    """Make the recipe of a tree that grows row by row, perhaps after a fit to rows X.
+
+    `is_categorical` is None if no feature is nominal. ValueError if the settings ask
+    for limits of the features, and there are no rows.
+    """
+    if isinstance(settings.drift, LocalRepair) and (
+        settings.by_volume or (settings.uses_pool and X_pool is not None)
+    ):
+        raise ValueError(
+            "drift='local' does not go with a bound that weighs the branches of a test "
+            "by X_pool or by their volume. Give no X_pool, or drift=None."
+        )
+    nominal = () if is_categorical is None else np.flatnonzero(is_categorical).tolist()
+    return Recipe(
+        settings,
+        seed,
+        class_weight,
+        tuple(nominal),
+        X_pool if settings.uses_pool else None,
+        _box([X, X_pool]) if settings.by_volume else None,
+        in_forest,
+    )
+
+
+def _box(tables):
+    # Limits of the features over tables, or None in their place.
+    limits = [column_limits(table) for table in tables if table is not None]
+    if not limits:
+        raise ValueError(
+            "pool_weight='volume' needs the limits of the features: give X_pool "
+            "to the first call of partial_fit."
+        )
+    low, high = np.moveaxis(limits, 2, 0)
+    box = np.column_stack([np.fmin.reduce(low), np.fmax.reduce(high)])
+    # a feature without any value has no width
+    return np.nan_to_num(box.astype(float))
+
+
+def read_recipe(values):
+    """Make a recipe from pickled `Recipe.values`; ValueError if they are damaged."""
+    defaults = {"settings": NO_DEFAULT, **Recipe._field_defaults}
+    values = completed(values, defaults, "The recipe of this growing tree")
+    return Recipe(**values | {"settings": read_settings(values["settings"])})
+
+
+def check_recipe(recipe, tree):
+    """Raise ValueError unless a tree can go on growing by a recipe."""
+    if not (
+        type(recipe.seed) is int
+        and 0 <= recipe.seed <= LARGEST
+        and type(recipe.in_forest) is bool
+        and type(recipe.nominal) is tuple
+        and _fits_tree(recipe, tree)
+        and _are_codes(recipe.X_pool, recipe.nominal)
+    ):
+        raise ValueError("The recipe of this growing tree does not fit the tree.")
+
+
+def _fits_tree(recipe, tree):
+    d, K = tree.n_features, tree.n_classes
+    settings, nominal = recipe.settings, recipe.nominal
+    pool, box = recipe.X_pool, recipe.box
+    split = tree.feature >= 0
+    return bool(
+        tree.node_count > 0
+        and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
+        and _weighs_what_is_there(recipe.class_weight, tree.counts)
+        and _is_table(pool, np.float32, (None, d), may_miss=True)
+        and _is_table(box, np.float64, (d, 2))
+        and (pool is None or settings.uses_pool)
+        and settings.by_volume == (box is not None)
+        and isinstance(settings.drift, BaseDetector | LocalRepair | None)
+        and (settings.values()["max_features"] or 1) <= d
+        and all(type(f) is int and 0 <= f < d for f in nominal)
+        and nominal == tuple(sorted(set(nominal)))
+        and np.array_equal(
+            tree.is_nominal[split], np.isin(tree.feature[split], nominal)
+        )
+        and (nominal or not settings.multiway)
+    )
+
+
+def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
+    # Whether it is None or an array that compiled code can take.
+    if array is None:
+        return True
+    if not is_array(array, dtype, shape) or not array.flags.c_contiguous:
+        return False
+    sound = np.isfinite(array) & (array >= low)
+    return bool((sound | np.isnan(array) if may_miss else sound).all())
+
+
+def _weighs_what_is_there(class_weight, counts):
+    # Rows of a class of weight 0 are not learnt: a leaf of them would know nothing.
+    if class_weight is None:
+        return True
+    low, high = CLASS_LIMITS
+    zero = class_weight == 0.0
+    within = (class_weight >= low) & (class_weight <= high)
+    return bool((zero | within).all() and not counts[:, zero].any())
+
+
+def _are_codes(pool, nominal):
+    if pool is None or not nominal:
+        return True
+    codes = pool[:, nominal]
+    whole = (codes >= UNKNOWN) & (codes <= MAX_CATEGORIES) & (codes == np.rint(codes))
+    return bool(whole.all())
+
+
+# -- What the state of a growing tree is made of, and whether it is sound ----------
+
+
+STATE_VERSION = 7
+
+
+class GrowerState(NamedTuple):
+    """State of a growing tree, in the order of its tuple behind the version."""
+
+    n_rows_seen: int
+    weight_seen: float
+    total_weight: float
+    full: bool  # no further split fits into `max_bytes`
+    whole: bool  # so has been every weight
+    leaves: bytes
+    detector: object = None  # of drifts, as `write_detector` writes it
+    # The tree that learns since a warning, as `write_nodes` writes one, and the state
+    # of its growth.
+    background: object = None
+    missing: bool = False  # a row with a missing value has been seen
+    n_codes: tuple | None = None  # categories of each feature, -1: numeric
+    drifts: tuple = ()  # row by which each was found, and its node
+    watches: object = None  # of the nodes, as `Watches.write` gives them
+    # Trees that grow beside parts of this one: node, slot, number, what `Challenger`
+    # has found, tree, and the state of its growth.
+    beside: tuple = ()
+    n_beside: int = 0  # rows they have learnt
+    n_begun: int = 0  # how many there were
+    learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
+    losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them
+
+
+def read_state(state):
+    """Parts of a state; ValueError if it is of another version.
+
+    Parts that came later are absent at its end, and have their defaults.
+    """
+    n_parts = len(GrowerState._fields)
+    least = n_parts - len(GrowerState._field_defaults)
+    if (
+        not isinstance(state, tuple)
+        or not least <= len(state) - 1 <= n_parts
+        or state[0] != STATE_VERSION
+    ):
+        raise StateError(
+            f"The state of this growing tree must be of version {STATE_VERSION} and "
+            f"have {least} to {n_parts} parts; it was written by another release."
+        )
+    return GrowerState(*state[1:])
+
+
+# -- Rows of a table for a growing tree --------------------------------------------
+
+
+def learn_rows(
+    grower, X, y, weight, finite, predicted=None, proba=None, from_pool=None
+):
+    """Let a growing tree learn rows in their order, see `Grower.learn`."""
+    X = X if isinstance(X, np.ndarray) else X.tocsr()
+    grower.learn(X, y, weight, finite, predicted, proba, from_pool)
+
+
+def remember_rows(grower, X, y, weight):
+    """Hand the leaves the rows that the tree was fitted to, as `learn_rows`."""
+    for rows, block in blocks(X):
+        grower.remember(block, y[rows], _part(weight, rows))
+    grower.settle()
+
+
+def _part(array, rows):
+    return None if array is None else array[rows]
