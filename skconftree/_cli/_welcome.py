@@ -59,9 +59,7 @@ def picture(nodes):
         lines.append((f"{first}{word}{what}", bar, told))
         for place, branch in reversed(list(enumerate(row.branches))):
             last = place == len(row.branches) - 1
-            said = branch.words[len(row.name) + 1 :]
-            if len(row.branches) == 2:
-                said = ("yes", "no")[place]
+            said = ("yes", "no")[place]  # all splits are binary
             stem = "\N{BOX DRAWINGS LIGHT UP AND RIGHT} "
             if not last:
                 stem = "\N{BOX DRAWINGS LIGHT VERTICAL AND RIGHT} "

@@ -156,9 +156,6 @@ class OASISModel:
             }
         )
 
-    def __reduce__(self):
-        return OASISModel.of_state, (self.state(), None)
-
     @classmethod
     def of_state(cls, state, owner):
         """Make a model from what came out of a file."""

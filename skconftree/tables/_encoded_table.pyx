@@ -390,16 +390,6 @@ cdef class EncodedTable:
                 column.floors = &values[0]
         return table
 
-    @property
-    def n_bytes(self):
-        """Bytes of memory, those of X and of codes made elsewhere apart."""
-        cdef intp_t n_bytes = self.arena.n_bytes
-        if self.sparse is not None:
-            n_bytes += self.sparse.arena.n_bytes
-        for part in self.parts or ():
-            n_bytes += part.n_bytes
-        return n_bytes
-
     def digest(self):
         """Hash all that has been encoded; who shares a table leaves it as it is."""
         cdef Column* column
@@ -667,11 +657,6 @@ cdef class RowCodes:
         self.arena = Arena()
         with nogil:
             self._make()
-
-    @property
-    def n_bytes(self):
-        """Bytes of memory, those of the table apart."""
-        return self.arena.n_bytes
 
     def codes(self, intp_t feature):
         """Codes of all rows."""

@@ -305,10 +305,6 @@ class _RecordsTable(Table):
         return X.columns
 
     @staticmethod
-    def rows(X):
-        return X.values
-
-    @staticmethod
     def dtypes(X):
         return X.dtypes
 

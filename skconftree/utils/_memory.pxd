@@ -52,7 +52,6 @@ cdef void relieve(bint relieved) noexcept nogil
 
 cdef class Arena:
     cdef Blocks blocks
-    cdef readonly intp_t n_bytes
 
     cdef void* take(self, intp_t n, size_t size) except NULL nogil
     cdef void* take_zeros(self, intp_t n, size_t size) except NULL nogil

@@ -185,11 +185,6 @@ cdef void* _required(void* array) except NULL nogil:
     return array
 
 
-cdef inline intp_t _room(const void* array) noexcept nogil:
-    # Of the array and its header. Signed: an array may also become shorter.
-    return bytes_of_array(array) + <intp_t> sizeof(Block)
-
-
 cdef class Arena:
     """Owner of arrays that are freed with it."""
 
@@ -197,28 +192,17 @@ cdef class Arena:
         give_all_back(&self.blocks)
 
     cdef void* take(self, intp_t n, size_t size) except NULL nogil:
-        cdef void* array = _required(new_array(&self.blocks, n, size, False))
-        self.n_bytes += _room(array)
-        return array
+        return _required(new_array(&self.blocks, n, size, False))
 
     cdef void* take_zeros(self, intp_t n, size_t size) except NULL nogil:
-        cdef void* array = _required(new_array(&self.blocks, n, size, True))
-        self.n_bytes += _room(array)
-        return array
+        return _required(new_array(&self.blocks, n, size, True))
 
     cdef void* resize(self, void* array, intp_t n, size_t size) except NULL nogil:
         # On failure the array stays as it was.
-        cdef intp_t before = 0
-        if array != NULL:
-            before = _room(array)
-        cdef void* longer = _required(longer_array(&self.blocks, array, n, size))
-        self.n_bytes += _room(longer) - before
-        return longer
+        return _required(longer_array(&self.blocks, array, n, size))
 
     cdef void give_back(self, void* array) noexcept nogil:
-        if array != NULL:
-            self.n_bytes -= _room(array)
-            give_back(&self.blocks, array)
+        give_back(&self.blocks, array)
 
 
 # -- Memory that is kept back for the end of a block of rows -----------------------
