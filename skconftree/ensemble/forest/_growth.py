@@ -33,6 +33,7 @@ from ...tree._progress import STEPS
 from ...tree.pruning._registry import resolve_pruning
 from ...utils._warnings import warn
 from .._base import TASKS_PER_JOB
+from .._bootstrap import tree_seed
 from ._model import (
     ForestModel,
     OutOfBag,
@@ -41,7 +42,7 @@ from ._model import (
     tree_parameters,
     trees_to_keep,
 )
-from ._voting import add_votes, tree_seed
+from ._voting import add_votes
 
 # -- Growing many trees from one table, side by side -------------------------------
 

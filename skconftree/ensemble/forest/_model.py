@@ -19,9 +19,10 @@ from ...utils import (
     refuse_damage,
 )
 from ...utils._warnings import warn
+from .._bootstrap import draw_counts, tree_seed
 from ._stepping import Steps
 from ._streaming import trusts
-from ._voting import add_votes, draw_counts, tree_seed
+from ._voting import add_votes
 
 # -- Which rows each tree of a forest sees -----------------------------------------
 

@@ -1,17 +1,15 @@
 """Class probabilities of a forest: those of its trees, added up in their order."""
 
-cimport cython
 import numpy as np
+
 from skconftree.tree.nodes._routing cimport (
     MOST_COLUMNS, MOST_PACKED, Branching, Node, PackedNode, pack_nodes, pack_rows,
     packed_columns, padded, route, route_any, route_packed,
 )
 from skconftree.tree.nodes._tree cimport Tree
-from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint32_t, uint64_t,
-    uint8_t,
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t, uint32_t,
 )
 
 # Rows that go through one tree before the next one's turn, if they are no more bytes than
@@ -232,53 +230,3 @@ def add_changes(list nodes not None, list changes not None, sums not None):
                             for c in range(K):
                                 out[start + i, c] += step[c]
             start += width
-
-
-# -- Draws of a forest's rows, keyed by seed, tree and number of the draw ----------
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
-
-
-def tree_seed(uint64_t seed, uint64_t tree):
-    """Seed of one tree of a forest, below 2**31 - 1."""
-    return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
-
-
-@cython.overflowcheck(False)     # keys wrap
-def draw_counts(
-    const float64_t[::1] ends not None, intp_t n_draws, uint64_t seed, uint64_t tree
-):
-    """How often each group of rows is in the sample of a tree.
-
-    Draw j of tree t is a number below the total weight, keyed by (seed, t, j). `ends`
-    are sums of the weights up to and with each group; `n_draws` is below 2**31.
-    """
-    cdef intp_t n = ends.shape[0]
-    counts = np.zeros(n, dtype=np.uint32)
-    cdef uint32_t[::1] out = counts
-    cdef float64_t total = ends[n - 1]
-    # Where the search begins: a draw in part k of n equal ones is in group guide[k] or
-    # behind it.
-    guide_array = np.empty(n, dtype=np.uint32)
-    cdef uint32_t[::1] guide = guide_array
-    cdef float64_t step = total / n
-    cdef uint64_t key = mix(mix(seed) + mix(~tree))
-    cdef float64_t share, place
-    cdef intp_t j, g
-    with nogil:
-        g = 0
-        for j in range(n):
-            while g > 0 and ends[g - 1] > j * step:
-                g -= 1
-            while g < n - 1 and ends[g] <= j * step:
-                g += 1
-            guide[j] = <uint32_t> g
-        for j in range(n_draws):
-            share = unit(mix(key + <uint64_t> j * GOLDEN))
-            place = share * total
-            g = guide[<intp_t> (share * n)]
-            while g > 0 and ends[g - 1] > place:
-                g -= 1
-            while g < n - 1 and ends[g] <= place:
-                g += 1
-            out[g] += 1
-    return counts

@@ -17,7 +17,7 @@ from ...utils._lock import reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Indices, Seed, TableLike
 from .._base import TASKS_PER_JOB, VotingForest
-from ..forest._voting import tree_seed
+from .._bootstrap import tree_seed
 from ._centroid_tree import WholeMeans, largest_value
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_call

@@ -23,7 +23,7 @@ from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
 from ...utils import NO_DEFAULT, canonical, completed, is_array, refuse_damage
-from ..forest._voting import draw_counts, tree_seed
+from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
 # -- The rows that an NCM estimator keeps, to learn from again ---------------------

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from skconftree.ensemble.forest._voting import draw_counts, tree_seed
+from skconftree.ensemble._bootstrap import draw_counts, tree_seed
 from skconftree.tables._encoded_table import RowCodes
 from skconftree.tables._row_hashes import hash_dense
 from sklearn.base import clone
