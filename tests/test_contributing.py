@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.compiling import compiled
+from reference.compiling import compiled, compiled_together
 from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
 from skconftree import ConfidenceTreeClassifier
@@ -45,10 +45,14 @@ def printed(name):
 def plugins_of_the_text(tmp_path_factory):
     """The classes that are printed, by name."""
     folder = tmp_path_factory.mktemp("printed")
-    found = {}
-    for name in ("MyBound", "MyDetector", "MyCriterion"):
-        module = compiled(folder, printed(name), f"printed_{name.lower()}")
-        found[name] = getattr(module, name)
+    names = ("MyBound", "MyDetector", "MyCriterion")
+    modules = compiled_together(
+        folder, {f"printed_{name.lower()}": printed(name) for name in names}
+    )
+    found = {
+        name: getattr(module, name)
+        for name, module in zip(names, modules.values(), strict=True)
+    }
     namespace = {"__name__": "printed_mypruning"}
     exec(printed("MyPruning"), namespace)
     found["MyPruning"] = namespace["MyPruning"]

@@ -8,6 +8,7 @@ to fail by a test, and is freed only if somebody remembers.
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -116,12 +117,16 @@ COMMENT = re.compile(r"#[^\n]*")
 
 
 class Import(NamedTuple):
-    """`module` imports `name` (or all of the module, if None) from `origin`."""
+    """`module` imports `name` (or all of the module, if None) from `origin`.
+
+    `level` is the number of leading dots in the source.
+    """
 
     path: str
     module: str
     origin: str
     name: str | None
+    level: int
 
 
 def module_of(path, source):
@@ -160,7 +165,15 @@ def imports(source):
             if level:
                 base = package.split(".")[: len(package.split(".")) - level + 1]
                 origin = ".".join([*base, origin] if origin else base)
-            yield Import(str(path.relative_to(source)), module, origin, name)
+            yield Import(
+                path.relative_to(source).as_posix(), module, origin, name, level
+            )
+
+
+@cache
+def imports_of_the_package():
+    """Imports of the package, whose files are parsed once for all tests."""
+    return list(imports(SOURCE))
 
 
 def is_private(*names):
@@ -223,9 +236,8 @@ def breach(found):
     return None
 
 
-def breaches(source):
-    """Every breach of the import rules in a source tree, and every circle."""
-    found = list(imports(source))
+def breaches(found):
+    """Every breach of the import rules among imports, and every circle of them."""
     wrong = [
         f"{one.path}: {one.origin} {one.name or ''}: {why}"
         for one in found
@@ -246,7 +258,7 @@ def breaches(source):
 
 
 def test_rooms_import_only_what_they_may():
-    assert breaches(SOURCE) == []
+    assert breaches(imports_of_the_package()) == []
 
 
 def test_imports_are_written_in_one_style():
@@ -255,14 +267,11 @@ def test_imports_are_written_in_one_style():
     The command line, the pictures and the checks of plug-ins stand outside: they use
     public names.
     """
-    for path in SOURCE.rglob("*"):
-        text = path.read_text("utf-8") if path.suffix in {".py", ".pyx", ".pxd"} else ""
-        room = path.relative_to(SOURCE).parts[0]
-        if path.suffix == ".py" and room not in PUBLIC_NAMES_OF_ANYTHING:
-            found = [origin for _, origin, _ in python_imports(text)]
-            assert not any(one.split(".")[0] == PACKAGE for one in found), path
-        elif path.suffix in {".pyx", ".pxd"}:
-            assert not any(level for level, _, _ in cython_imports(text)), path
+    for one in imports_of_the_package():
+        if not one.path.endswith(".py"):
+            assert one.level == 0, one
+        elif one.path.split("/")[0] not in PUBLIC_NAMES_OF_ANYTHING:
+            assert one.level > 0 or one.origin.split(".")[0] != PACKAGE, one
 
 
 def test_imports_by_name_are_those_that_are_listed():
@@ -280,7 +289,7 @@ def test_imports_by_name_are_those_that_are_listed():
 
 
 def test_the_checker_sees_the_source():
-    seen = {(found.module, found.origin) for found in imports(SOURCE)}
+    seen = {(found.module, found.origin) for found in imports_of_the_package()}
     assert (f"{PACKAGE}.bounds._registry", f"{PACKAGE}.bounds._base") in seen
     contract = f"{PACKAGE}.bounds._contract"
     assert (contract, f"{PACKAGE}.utils._typedefs") in seen
@@ -357,10 +366,10 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
     for name, content in harmless.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(content)
-    assert breaches(source) == []
+    assert breaches(list(imports(source))) == []
     (source / path).parent.mkdir(parents=True, exist_ok=True)
     (source / path).write_text(text)
-    (wrong,) = breaches(source)
+    (wrong,) = breaches(list(imports(source)))
     assert words in wrong
 
 

@@ -43,9 +43,10 @@ STALE = set()
 OTHER_NOTES = {"promises-mixed", "large-cluster-50-million"}  # of two tables
 
 
-@pytest.fixture
-def common(monkeypatch):
-    with benchmarks_on_path(monkeypatch):
+@pytest.fixture(scope="module")
+def common():
+    """Modules of the scripts; the trees of the fingerprints are grown once."""
+    with pytest.MonkeyPatch.context() as patch, benchmarks_on_path(patch):
         from common import fingerprint, options, results
 
         yield {"fingerprint": fingerprint, "options": options, "results": results}

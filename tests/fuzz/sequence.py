@@ -43,6 +43,7 @@ REFUSALS = re.compile(
             r"max_bytes",
             r"max_samples",
             r"rules can be written for",
+            r"cannot be written safely in SQL",
             r"method='sequence' needs rows",
             r"too many rows to draw",
             r"of X_pool has been learnt already",

@@ -87,7 +87,13 @@ def functions_of(model, X):
 
     def audit():
         y = model.predict(X)
-        return audit_splits(model, X, y).splits_
+        try:
+            return audit_splits(model, X, y).splits_
+        except ValueError as error:
+            # Rows whose category the model has not seen, or not yet.
+            if "categories that the tree does not know" not in str(error):
+                raise
+            return None
 
     functions = {
         "audit_splits": audit,

@@ -52,9 +52,8 @@ def reference(forest, X, weight, n_draws, level):
 @few
 @pytest.mark.parametrize("kind", ["plain", "share", "repeats", "weights"])
 def test_reference(kind, monkeypatch):
-    monkeypatch.setattr(
-        _prediction, "ROWS", 7
-    )  # rows of several blocks, the last short
+    # Several blocks of rows and of trees, the last of them short.
+    monkeypatch.setattr(_prediction, "ROWS", 7)
     monkeypatch.setattr(_prediction, "TREES", 9)
     X, y = make_table(1)
     weight, n_draws = None, len(y)
