@@ -570,9 +570,6 @@ def other_decimal(texts, reading):
     return None
 
 
-# -- What is odd about a table, in sentences with the way out ----------------------
-
-
 MANY_CATEGORIES = 100
 SHOWN = 3  # categories that are named
 
@@ -678,11 +675,8 @@ def unknown_notes(X, features, categories):
     return notes
 
 
-# -- Columns that a command of the console script has written into a table before ---
-#
 # What a model has predicted is not a property of a row: a tree that learns from it is
 # right about its own training data, and of no use for new rows.
-
 
 OURS = " (skconftree)"  # behind a name that the table had already
 PREDICTED = "predicted"

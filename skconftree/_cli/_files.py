@@ -10,12 +10,9 @@ import sys
 from .. import utils
 from ._text import UserError, standard_output
 
-# -- One process at a time works on a model ----------------------------------------
-#
 # The lock is the kernel's, on a file beside the model: it ends with the process,
 # however that ends. The file says who has it, and what a killed process has left
 # behind.
-
 
 try:
     import fcntl
@@ -121,9 +118,6 @@ class Lock:
         raise UserError(
             f"{self.path} is not a lock of `{PROGRAM}`; if it is not needed, remove it"
         )
-
-
-# -- Files that a command reads and writes: none is written over another one -------
 
 
 STANDARD = "-"  # input or output

@@ -369,9 +369,6 @@ def make_report(table, settings, found, tree, names, notes):
     }
 
 
-# -- ``skconftree fit --in-parts``: a tree of a Parquet file larger than memory ----
-
-
 BINS = 255
 # What looks at the rows of a table in memory, or reads its texts in another way.
 REFUSED = (

@@ -41,9 +41,6 @@ from ._options import TABLES, meant
 from ._readers import as_matrix, as_numeric, header_notes, listed, open_stream
 from ._text import Progress, UserError, say
 
-# -- Tables to be labelled: most labels are missing, and texts are columns of words ---
-
-
 ROWS_AT_A_TIME = 10_000
 OF_LEAVES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
@@ -239,9 +236,6 @@ def _words(texts, tables, readings):
             scaled = StandardScaler().fit_transform(column.astype(np.float64))
             parts.append(sparse.csr_array(np.nan_to_num(scaled)))
     return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
-
-
-# -- ``skconftree label``: labels of a table, by a person --------------------------
 
 
 FORECAST = 20  # labels

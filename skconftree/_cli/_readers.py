@@ -296,9 +296,6 @@ class Strays:
         ]
 
 
-# -- How a CSV file is written, so that what answers it is written alike -----------
-
-
 # Byte order marks; that of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -351,9 +348,6 @@ def encoding_of(name, start):
     if known == "utf-8" and marked == "utf-8-sig":
         return marked
     return known
-
-
-# -- The reader of CSV files -------------------------------------------------------
 
 
 MOST_OF_ROW = 2**24  # characters of a row, and of the line with the names
@@ -692,9 +686,6 @@ class _NamedErrors:
             raise UserError(f"cannot unpack {self.path}: {error}") from error
 
 
-# -- The reader of Parquet files, which needs pyarrow ------------------------------
-
-
 BATCH = 8192  # rows decoded at a time
 MOST_OF_TEXT = 131_072  # characters, as many as a field of CSV may have
 MAX_BYTES = 2**26  # bytes of the rows decoded at a time, as the file counts them
@@ -983,9 +974,6 @@ def _coded(column):
         used = pa.array(used, mask=used == -1)
         column, codes = column.dictionary.take(used), codes.tolist()
     return column.cast(pa.string()).to_pylist(), codes
-
-
-# -- Which reader a table needs. Another format is another reader and a row here ---
 
 
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}

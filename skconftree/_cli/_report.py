@@ -18,9 +18,6 @@ from ._columns import as_date
 from ._cross_validation import OWN, classes_table
 from ._files import write_text
 
-# -- What the reports of `fit` and `stream` have in common: the page, tree and rules ---
-
-
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60
 MOST_COLUMNS = 20
@@ -318,9 +315,6 @@ def settings_section(settings):
     yield preformatted("\n".join(f"{name} {one}" for name, one in versions.items()))
 
 
-# -- The report of ``skconftree fit``: a page to send to a colleague ---------------
-
-
 def headline(found, base, classes, nodes):
     """Say in sentences what the tree is worth, how large it is and how sure."""
     accuracy = float(np.mean(found[OWN]["accuracy"]))
@@ -451,9 +445,6 @@ def _comparison(found, base):
     ]
     rows.append((f"always {base[2]!r}", f"{100 * base[0]:.1f} %", f"{base[1]:.3f}", ""))
     return figure.table(("", "accuracy", "log loss", "leaves"), rows, own=OWN)
-
-
-# -- The report of ``skconftree stream``: what was right along the way, and the tree ---
 
 
 MOST_CLASSES = 60

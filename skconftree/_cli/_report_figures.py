@@ -315,9 +315,6 @@ def _chart(tall, title, parts):
     )
 
 
-# -- Pictures as files, by matplotlib ----------------------------------------------
-
-
 ENDINGS = (".svg", ".png", ".pdf")
 
 

@@ -49,8 +49,6 @@ from ._text import (
     with_feature_names,
 )
 
-# -- What a run leaves out of a table: columns, and unlabelled rows ----------------
-
 
 class Chosen:
     """A reader of tables that shows some columns and rows of another one.
@@ -148,9 +146,6 @@ class Chosen:
                 ],
                 problem=piece.problem if last else None,
             )
-
-
-# -- One run of ``skconftree stream``: what it learns, saves and goes on from ------
 
 
 FITTED = "fit"  # what `fit` calls its models
@@ -466,9 +461,6 @@ class Run:
         # The tree is given arrays, which have no names; who loads it wants them.
         names = np.array(self.stream.features, dtype=object)
         self.file.save(with_columns(self.shown(), names), progress)
-
-
-# -- ``skconftree stream``: test a tree on every row of a table, then let it learn it
 
 
 MOST_POINTS = 400  # of the course of a stream

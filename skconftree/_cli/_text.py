@@ -137,9 +137,6 @@ class Progress:
                     self._write(f"{self._message} ({taken:.0f} s)")
 
 
-# -- Trees that are given arrays, which tell nothing of the columns but numbers ----
-
-
 def with_columns(tree, names):
     """A tree like this one whose columns have such names; None: it takes arrays."""
     state = tree.__getstate__()
@@ -170,9 +167,6 @@ def _with_schema(tree, state, schema):
     made = type(tree)()
     made.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
     return made
-
-
-# -- A tree in words, behind the figures of a stream -------------------------------
 
 
 MOST_LEAVES = 40  # of a tree that is printed whole

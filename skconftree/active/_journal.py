@@ -207,9 +207,6 @@ def _record(line):
     return record
 
 
-# -- What the lines of a journal come to: answers, opinions and what holds of them ---
-
-
 RULINGS = ("last", "first", "majority")
 NOTHING = object()  # in the place of a label: there is none
 
@@ -410,9 +407,6 @@ def _kappa(pairs):
     if chance == 1.0:
         return None
     return (sum(same_label(*pair) for pair in pairs) / n - chance) / (1.0 - chance)
-
-
-# -- Whether a table has the rows that it had: hashes of what the rows hold --------
 
 
 def fingerprint(X):

@@ -85,9 +85,6 @@ class LabelCodes:
         return canonical(self.__dict__)
 
 
-# -- Rows of a pool or of a stream, whatever holds them ----------------------------
-
-
 CHUNK = 65536  # rows that are predicted, or compared, at once
 
 

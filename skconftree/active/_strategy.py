@@ -193,9 +193,6 @@ def tie_keys(places, context):
     return (chance,)
 
 
-# -- Strategies by the class probabilities of a row, and random sampling -----------
-
-
 class RandomSampling(SamplingStrategy):
     """Ask for rows at random: what every other strategy has to beat.
 
@@ -308,9 +305,6 @@ def margins(shares):
 def entropy(shares):
     """Entropy of each row of shares, in nats."""
     return np.maximum(-xlogy(shares, shares).sum(axis=-1), 0.0)
-
-
-# -- What a person types to choose a label -----------------------------------------
 
 
 MOST_LISTED = 20  # keys in a sentence

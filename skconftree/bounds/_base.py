@@ -15,8 +15,6 @@ from ..utils import VersionedState
 if TYPE_CHECKING:
     from ._contract import Bound, BoundEvaluation
 
-# -- What trees do with a bound unless they are told -------------------------------
-
 
 @dataclass(frozen=True, kw_only=True)
 class TreeDefaults:
@@ -74,9 +72,6 @@ lookahead_confidence=None, nominal_splits='multiway')
     lookahead: int = 0
     lookahead_confidence: float | None = None
     nominal_splits: str = "binary"
-
-
-# -- What every bound's parameter object shares ------------------------------------
 
 
 class BaseBound(VersionedState, BaseEstimator):
@@ -310,9 +305,6 @@ class BaseBound(VersionedState, BaseEstimator):
             n_fresh=n_fresh,
             rival=rival,
         )
-
-
-# -- Input checks shared by the vectorised functions of the bounds -----------------
 
 
 MOST = 2.0**53  # of a count, up to which counts are exact

@@ -74,9 +74,6 @@ def _bisected(is_below, n):
     return high
 
 
-# -- Upper confidence limit of an error rate ---------------------------------------
-
-
 def binomial_upper(
     errors: float | ArrayLike, n: float | ArrayLike, delta: float | ArrayLike = 0.25
 ) -> float | NDArray[Any]:
@@ -136,9 +133,6 @@ def binomial_upper(
     some = ~none & (errors < n)
     limit[some] -= beta_lower(n[some] - errors[some], errors[some] + 1, delta[some])
     return limit[()]
-
-
-# -- Limits of class probabilities that hold at every look -------------------------
 
 
 BISECTION_STEPS = 52  # of the bisection: all bits of a limit in [0, 1]
@@ -221,11 +215,6 @@ def confidence_sequence(
     low = np.where(hits > 0, limit(np.zeros(shape)), 0.0)
     high = np.where(misses > 0, limit(np.ones(shape)), 1.0)
     return np.stack([low, high], axis=-1)
-
-
-# -- Upper limits of a leaf's risk, and when its majority is settled ---------------
-#
-# Active learning asks them where a label is worth its price.
 
 
 NODES, SHARES = np.polynomial.legendre.leggauss(64)  # of the quadrature

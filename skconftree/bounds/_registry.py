@@ -75,9 +75,6 @@ def _warn_of_delta(delta, where):
     )
 
 
-# -- Grids over bounds: what `delta` means, and its range, differs between them ----
-
-
 def param_grid(
     bounds: Sequence[Any] | None = None, n: int = 3, *, prefix: str = ""
 ) -> list[dict[str, Any]]:

@@ -6,9 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_scalar
 
-# -- Checks that the generators share ----------------------------------------------
-
-
 LARGEST = 1e100  # whose multiples by the number of a row are floats
 
 
@@ -30,9 +27,6 @@ def check_size(name, value):
     if not value <= LARGEST:
         given = f" Got {value} instead." if value == np.inf or value != value else ""
         raise ValueError(f"{name} must be finite and at most {LARGEST:g}.{given}")
-
-
-# -- Which concept each row of a drifting stream follows ---------------------------
 
 
 def concept_of_rows(

@@ -259,9 +259,6 @@ def check_errors(errors):
     return np.ascontiguousarray(given, dtype=np.float64)
 
 
-# -- How sure a repair of a part of a tree has to be -------------------------------
-
-
 __all__ = ["LocalRepair"]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..utils import canonical
 
-# -- Rows of a stream, in whatever container they come -----------------------------
-
 
 def part(X, start, stop):
     """Rows from `start` to `stop`; all of them are X itself."""
@@ -31,13 +29,10 @@ def taken(X, places):
     return X[places] if hasattr(X, "shape") else [X[place] for place in places]
 
 
-# -- Rows that have been predicted, and whose labels are on their way --------------
-#
 # A row comes at a time, its label some time later. A label that is due at a time is
 # learnt after all rows that come at this time or before, and before any that comes
 # later; labels of one time in the order of their rows. So a label that takes no time is
 # learnt right after its row, and one that takes k rows after the k-th row behind it.
-
 
 NEVER = np.inf
 KINDS = {
@@ -196,9 +191,6 @@ def steps(waiting, time, last_is_over):
         if end > begin:
             yield int(after[begin]), order[begin:end]
         begin = end
-
-
-# -- One step of a run in which labels come late, or rows are learnt one by one ----
 
 
 class DelayedStep:

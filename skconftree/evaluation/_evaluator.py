@@ -29,9 +29,6 @@ from ._metrics import (
     resolved_scorers,
 )
 
-# -- The state of a prequential run, as arrays and plain values --------------------
-
-
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 
 SETTINGS = {
@@ -69,9 +66,6 @@ def read_parts(state):
             made[name] = kind.__new__(kind)
             vars(made[name]).update(state[name])
     return made
-
-
-# -- What a prequential run reports ------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +170,6 @@ class PrequentialRecord:
     def kappa_majority(self) -> float:
         """Accuracy gained over `majority_accuracy`, as a share of what could be."""
         return cohen_kappa(self.accuracy, self.majority_accuracy)
-
-
-# -- One prequential run: an estimator, the stream so far and its figures ----------
 
 
 class PrequentialEvaluator(Lockable):

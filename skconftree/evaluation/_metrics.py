@@ -167,9 +167,6 @@ def need_proba(scorers, classes):
     return found
 
 
-# -- Counts along a stream: of the predictions, and of what needs no model ---------
-
-
 def cohen_kappa(agreement, expected):
     """Share of the possible gain over `expected` that `agreement` is; NaN for 0 / 0."""
     possible = 1.0 - expected

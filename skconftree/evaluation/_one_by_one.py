@@ -30,8 +30,6 @@ from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ..utils._warnings import warn
 
-# -- Rows that are dictionaries, and what columns they have ------------------------
-
 
 class Dictionaries:
     """Tables of dictionaries: the first tells what columns there are.
@@ -155,9 +153,6 @@ def number(value, name):
 def as_feature_names(names):
     texts = all(isinstance(name, str) for name in names)
     return np.array(names, dtype=object) if texts else None
-
-
-# -- A model that learns dictionaries, one at a time -------------------------------
 
 
 if TYPE_CHECKING:

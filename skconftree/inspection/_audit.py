@@ -32,8 +32,6 @@ from ..utils import (
 )
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 
-# -- The level of each split when many are tested at once --------------------------
-
 
 def countable(least, alpha):
     """Which tests can reach their share of the level at all (Tarone).
@@ -102,9 +100,6 @@ def _loads(is_open, size, parent, alpha):
         if is_open[above] and not is_settled[one]:
             levels[one] = levels[above] * size[one] / below[above]
     return levels
-
-
-# -- Tests of one split on new rows: its branches x the classes, given both margins ---
 
 
 EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"
@@ -219,9 +214,6 @@ def _most_of_each(rows, columns):
     before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
     filled = np.minimum(before, rows[:, np.newaxis])
     return gammaln(np.diff(filled, axis=1) + 1.0).sum()
-
-
-# -- Which way new rows go in a fitted tree, and how many of each class ------------
 
 
 MOST = 2.0**53  # up to which counts are exact
@@ -462,9 +454,6 @@ def warn_of_training_rows(estimator, counts):
             "confirm them whether they are real or not. An audit needs rows that had "
             "no say."
         )
-
-
-# -- Which splits of a grown tree new rows confirm ---------------------------------
 
 
 CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"

@@ -65,9 +65,6 @@ def _shown(nodes, max_depth):
     return order
 
 
-# -- What stands in the boxes of a tree, whoever draws them, and what a node answers ---
-
-
 # Widths of letters in ems, of a sans serif.
 NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 DOTS = "..."

@@ -13,9 +13,6 @@ import numpy as np
 from . import _steps
 from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
 
-# -- Coded parts of a table on the workers of a Dask cluster -----------------------
-
-
 JOINED = 8  # results that are added up in one step
 GROWING = 2  # trees below nodes for each thread of a worker that are on their way
 PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
@@ -201,9 +198,6 @@ def _by_worker(client, coded):
     return groups
 
 
-# -- what workers call --------------------------------------------------------------
-
-
 def _listed(*parts):
     return list(parts)
 
@@ -235,9 +229,6 @@ def _add(found):
     counts, weights = zip(*found, strict=True)
     total = np.sum(counts, axis=0)
     return total, None if weights[0] is None else np.sum(weights, axis=0)
-
-
-# -- Parts of a table that Dask has, where they are: partitions of a DataFrame -----
 
 
 AT_ONCE = 4  # parts for each thread of the cluster whose results are on their way
@@ -499,9 +490,6 @@ def _n_threads():
     # Of the cluster, or of this machine.
     client = _client()
     return 1 if client is None else max(sum(client.nthreads().values()), 1)
-
-
-# -- Parts of a table that are blocks of rows of Dask arrays, where they are -------
 
 
 TARGET = "target"  # beside columns that are numbers

@@ -11,8 +11,6 @@ from ..tables._growth_data import CodedColumn, sample_rows
 from ..utils._warnings import warn_once
 from ._steps import Question
 
-# -- The rows of one sample in parts, node by node, as a builder asks for them -----
-
 
 class GrowFromRows(NamedTuple):
     """Grows the tree below a node from its rows.
@@ -224,9 +222,6 @@ class SampleNodes:
         """Forget a node, of which no more is asked."""
         for known in (self._members, self._counts, self._weights):
             known.pop(node, None)
-
-
-# -- Training data whose rows stay in parts while trees grow -----------------------
 
 
 MOST_GATHERED = 200_000  # rows of a node that are brought together in one process

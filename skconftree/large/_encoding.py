@@ -323,9 +323,6 @@ class ColumnValues:
         )
 
 
-# -- What passes over the parts of a table read, count and encode ------------------
-
-
 # Rows whose columns are counted one after the other: the cells of a column leave the
 # cache more often if they are fewer, and their values if they are more.
 IN_CACHE = 131_072
@@ -444,9 +441,6 @@ class CodingPart(NamedTuple):
             for column, some in zip(codes, coding(X), strict=True):
                 column[start:stop] = some
         return CodedPart(codes, y, self.n_levels, self.n_classes)
-
-
-# -- Categories of a table that is read in parts: the union, and how often each occurs
 
 
 MOST_COUNTED = 1_000_000  # categories of a column, all of which are in memory

@@ -86,9 +86,6 @@ def _side_by_side(team, function, *lists):
     return found
 
 
-# -- where rows of parts are in the table: an index of its arrays for each part --------
-
-
 def n_rows_of(places):
     """How many rows a part has."""
     return places.stop - places.start if isinstance(places, slice) else len(places)

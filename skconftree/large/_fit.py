@@ -45,9 +45,6 @@ from ._engine import LocalEngine
 from ._parquet import ParquetParts
 from ._steps import make_arrays
 
-# -- The table of a fit whose rows are in parts ------------------------------------
-
-
 MOST_ROWS = (1 << 31) - 1
 # Columns of many values whose cells are counted, or whose values are coded, in one pass
 # by all threads together: each takes 1.2 megabytes for each thread.
@@ -356,9 +353,6 @@ class _Categories(NamedTuple):
         if not frame.shape[0]:
             return []
         return count_categories(frame, kept, self.caller)
-
-
-# -- Fitting an estimator to a table in parts --------------------------------------
 
 
 Grown = TypeVar("Grown", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier)

@@ -217,9 +217,6 @@ def _weigh(nodes, sampled):
     )
 
 
-# -- Arrays that lie in memory, or in a file that is mapped there ------------------
-
-
 CACHE_LINE = 64  # bytes
 AT_ONCE = 1 << 20  # bytes written at a time where a system has no better way
 

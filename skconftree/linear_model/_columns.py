@@ -59,9 +59,6 @@ def _has_strings(column):
     return any(isinstance(value, str) for value in column)
 
 
-# -- Features of mean 0 and standard deviation 1/2, which a prior can be made for ---
-
-
 SPREAD = 0.5
 FAR = 1e100  # no value or coordinate is further out: products of two stay finite
 

@@ -200,9 +200,6 @@ class OASISModel:
         )
 
 
-# -- What a cloud of planes is asked: its particles, and what a label would tell ---
-
-
 SCORES = ("oasis", "gbs", "uc")
 
 

@@ -57,9 +57,6 @@ def write_date(days, kind):
     return when.isoformat(" ", timespec="minutes")
 
 
-# -- Columns of strings most of which are numbers ----------------------------------
-
-
 MOST_STRAYS = 0.1  # share of the values of such a column that are no numbers
 
 

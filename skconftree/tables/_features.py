@@ -20,8 +20,6 @@ FEW_CATEGORIES = 10  # of which no column is left out
 UNKNOWN = -1.0
 MISSING = None  # as a category
 
-# -- which columns are nominal ----------------------------------------------------
-
 
 def nominal_columns(X, categorical_features):
     """Resolve `categorical_features`: a bool a column, None if all are numeric."""
@@ -107,9 +105,6 @@ def _tells_rows_apart(codes, weight):
 
 def _never():
     return False
-
-
-# -- codes of categories ----------------------------------------------------------
 
 
 def sort_categories(values, name):
@@ -366,9 +361,6 @@ def _hint(codes, kind):
 def _as_category(value):
     # Lists stand for tuples in texts of earlier versions; no category is a list.
     return tuple(map(_as_category, value)) if isinstance(value, list) else value
-
-
-# -- A table none of whose categories a model has ever seen ------------------------
 
 
 FEWEST = 10  # rows that tell a mistake from rare categories

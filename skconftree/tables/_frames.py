@@ -380,9 +380,6 @@ def refuse_sparse(X):
             )
 
 
-# -- kinds of values ---------------------------------------------------------------
-
-
 def kind_of(value):
     """Tell the kind of a value, which all categories of a column share."""
     if isinstance(value, str):

@@ -252,12 +252,9 @@ class SampledData:
         return self._data.nodes(sample, team)
 
 
-# -- Weights of rows and of classes: what they mean, and the limits they have ------
-#
 # Counts are sums of weights. Whole ones are exact up to `LARGEST_SUM`; the scores take
 # squares and cubes of reweighted counts, which neither vanish nor overflow within these
 # limits.
-
 
 KINDS = ("auto", "frequency", "relative")
 LARGEST_SUM = 2.0**53
@@ -404,9 +401,6 @@ def resolve_class_weight(class_weight, classes, y, weight):
     return weights
 
 
-# -- What users give to `fit`, in the form in which trees grow ---------------------
-
-
 MOST = np.iinfo(np.int32).max  # nodes of a tree
 LARGEST = float(np.finfo(np.float64).max)  # of a parameter
 
@@ -427,9 +421,6 @@ def resolve_max_features(max_features, n_features):
 def count_limit(limit, most=MOST):
     """Give a largest number of something, which may be larger than there can be."""
     return None if limit is None else min(int(limit), most)
-
-
-# -- A column as codes that were not made by an encoded table ----------------------
 
 
 class CodedColumn(NamedTuple):

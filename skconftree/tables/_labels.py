@@ -10,9 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from ..utils import is_missing
 from ..utils._warnings import warn
 
-# -- Labels as users give them, without merging any --------------------------------
-
-
 EXACT = 2.0**53  # up to here float64 tells whole numbers apart
 FEW_DISTINCT = 20  # labels all of which may differ without a warning
 MANY = 512  # labels that are faster counted than sorted
@@ -225,9 +222,6 @@ def _converted(y, dtype):
     return found, changed
 
 
-# -- Classes of a model: labels to codes, and back ---------------------------------
-
-
 FEW_LABELS = 4  # labels
 MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
 
@@ -347,9 +341,6 @@ def read_classes(y, X, caller):
 def _kind(labels):
     kind = labels.dtype.kind
     return "number" if kind in "iuf" else "text" if kind in "OUT" else kind
-
-
-# -- Labels some of which are not known --------------------------------------------
 
 
 FEW_SCANNED = 16  # labels

@@ -63,12 +63,9 @@ def names_of(X):
     return X.feature_names if type(X) is Records else get_feature_names(X)
 
 
-# -- A few rows of known columns, read value by value ------------------------------
-#
 # To look at a frame or a list through NumPy and scikit-learn takes a hundred times as
 # long as a row takes to be predicted. What is not as plain as it is here is left to
 # them.
-
 
 FEW = 8
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}

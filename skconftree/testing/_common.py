@@ -6,8 +6,6 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.base import clone
 
-# -- How a check says what is wrong: one sentence, in an AssertionError ------------
-
 
 def require(holds, sentence):
     """Raise AssertionError with a sentence unless something holds."""
@@ -51,9 +49,6 @@ def refused(sentence, words):
     raise AssertionError(f"{sentence}, but nothing was raised")
 
 
-# -- What parameter objects of every kind keep -------------------------------------
-
-
 NONSENSE = object()
 
 
@@ -95,9 +90,6 @@ def unchanged(plug_in, before, what):
         f"{type(plug_in).__name__} must stay as it is when {what}; its attributes have "
         "changed.",
     )
-
-
-# -- Small tables that plug-ins are tried on ---------------------------------------
 
 
 def table(n=900, n_classes=3):

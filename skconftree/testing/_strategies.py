@@ -25,8 +25,6 @@ from ._common import (
     unchanged,
 )
 
-# -- Learners that strategies and stopping rules are tried in ----------------------
-
 
 def learner(estimator, strategy, **parameters):
     """Make an active learner whose draws are fixed."""
@@ -64,9 +62,6 @@ def of_a_pool(estimator):
         ConfidenceForestClassifier(5, bound=None, random_state=0),
         OASISClassifier(n_particles=50, random_state=0),
     )
-
-
-# -- What a query strategy of a stream has to keep ---------------------------------
 
 
 SHARES = (0.03, 0.1, 0.5, 1.0)  # of labels that may be requested
@@ -137,9 +132,6 @@ def _check_row_by_row(strategy, estimator):
         f"{name} must decide the same however rows are cut into calls, pickled between "
         "them; random numbers are those of context.draws.",
     )
-
-
-# -- What a query strategy has to keep ---------------------------------------------
 
 
 def check_strategy(
@@ -299,9 +291,6 @@ def _check_to_the_last_row(strategy, estimator):
         f"{name} must choose every row of the pool in the end. Got {one.n_labeled_} of "
         f"{len(y)} rows.",
     )
-
-
-# -- What a stopping rule has to keep ----------------------------------------------
 
 
 def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None:

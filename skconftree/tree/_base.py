@@ -123,9 +123,6 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
         return tags
 
 
-# -- What an estimator tells people, and other tools, of its tree ------------------
-
-
 class ReadableTree:
     """Mixin of a tree estimator that explains itself; it has no state of its own."""
 

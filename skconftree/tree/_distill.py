@@ -24,8 +24,6 @@ from ._classes import ConfidenceTreeClassifier
 from .nodes._derived import sum_of_leaves
 from .reading._evidence import write_rows
 
-# -- Whether real rows prefer the questions of an imitation to those of other columns
-
 
 def real_rivals(tree, rows, codes, weight, n_real):
     """Compare the test of each node with the best one of another column.
@@ -95,9 +93,6 @@ def _log_share(side, codes, weight):
     np.add.at(joint, (side, codes), weight)
     here = joint[side, codes]
     return np.log(here / joint.sum(axis=1)[side])
-
-
-# -- Rows that might have been in a table: MUNGE (Bucila et al., 2006) -------------
 
 
 N_NEIGHBORS = 5
@@ -204,9 +199,6 @@ def _neighbours(places, drawn, rng):
     own[~own.any(axis=1), -1] = True
     near = near[~own].reshape(len(rows), n)
     return near[place, rng.randint(n, size=len(drawn))]
-
-
-# -- A tree that says in a few questions what another classifier says --------------
 
 
 LEAST_LEAVES = 16  # where the labels themselves would bear fewer

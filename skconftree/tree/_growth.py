@@ -40,8 +40,6 @@ from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._state import make_recipe
 
-# -- What a fit is given: read, checked, weighed, and ready to grow trees from -----
-
 
 class TableRequest(NamedTuple):
     """What the parameters of an estimator say about the table that `fit` reads.
@@ -220,9 +218,6 @@ def leave_out(table):
     return left_out
 
 
-# -- When threads share the work on one tree ---------------------------------------
-
-
 # Values of a table from which on threads are worth what it takes to start them and to
 # prepare them; those of one that is looked ahead in are visited many times.
 WORTH_A_TEAM, WORTH_WITH_LOOKAHEAD = 262_144, 32_768
@@ -240,9 +235,6 @@ def team_for(table, n_jobs, lookahead):
         return None
     n_threads = number_of_threads(n_jobs)
     return None if n_threads == 1 else Team(n_threads)
-
-
-# -- From what a tree estimator is given to its model ------------------------------
 
 
 WEIGHTS_OF_ALL_ROWS = ("balanced", "balanced_subsample")  # values of `class_weight`
@@ -440,9 +432,6 @@ def _recipe_of(
     )
 
 
-# -- Which rows of a pool are to be learnt -----------------------------------------
-
-
 def check_places(X, y, places, n_pool):
     """Check the parameter `from_pool`, but for whether a row has been learnt."""
     if X is not None:
@@ -466,9 +455,6 @@ def check_places(X, y, places, n_pool):
     if len(np.unique(places)) < len(places):
         raise ValueError(f"from_pool names a row twice: {places}.")
     return places.astype(np.int32)
-
-
-# -- A table whose rows are followed through the trees of an estimator -------------
 
 
 class IndexedTable:

@@ -25,9 +25,6 @@ from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
 from .stream._state import learn_rows
 
-# -- The state of a tree's model, and whether what comes out of a file fits together ---
-
-
 PARTS = {
     "schema": NO_DEFAULT,
     "classes": NO_DEFAULT,
@@ -102,9 +99,6 @@ def _has_grower(parts):
     return parts["grower"].recipe.nominal == nominal
 
 
-# -- Where a growing tree has found a drift ----------------------------------------
-
-
 class Drift(NamedTuple):
     """A drift that a growing tree has found.
 
@@ -115,9 +109,6 @@ class Drift(NamedTuple):
     row: int
     node: int
     detector: str
-
-
-# -- What a tree has learnt: the model behind the estimator ------------------------
 
 
 NO_POOL = (
@@ -478,9 +469,6 @@ class TreeModel(Lockable):
             fidelity=parts["fidelity"],
             owner=owner if shared is None else None,
         )
-
-
-# -- What a tree says of rows, by the leaves that they reach -----------------------
 
 
 class TreePrediction:

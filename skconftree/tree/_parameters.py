@@ -312,9 +312,6 @@ RESOLVERS = BATCH_RESOLVERS + tuple(
 )
 
 
-# -- From the parameters of an estimator to the settings of a growth ---------------
-
-
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 
 
@@ -395,9 +392,6 @@ def draw_seed(random_state, settings, n_features):
     return 0
 
 
-# -- What the parameters of an estimator make of a growth --------------------------
-
-
 class Resolved(NamedTuple):
     """What parameters of a tree that leave it open have come to be."""
 
@@ -467,9 +461,6 @@ class Plan(NamedTuple):
         )
         pruned._shrunk_by(self.shrinkage)
         return Grown(pruned, int(taken_back))
-
-
-# -- From the parameter `lookahead` to how a growth looks ahead --------------------
 
 
 FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one

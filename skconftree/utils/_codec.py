@@ -110,9 +110,6 @@ PLAIN = (
 )  # bool before int, of which it is one
 
 
-# -- values as JSON ----------------------------------------------------------------
-
-
 class CannotBeRestored(ValueError):
     """A value of which a file has the name only."""
 
@@ -357,9 +354,6 @@ def _class_of(path):
     # a module without `__all__` has names that are of other modules
     own = hasattr(module, "__all__") or kind.__module__ == module.__name__
     return kind if is_estimator and own and not name.startswith("_") else None
-
-
-# -- states ------------------------------------------------------------------------
 
 
 def canonical(value):

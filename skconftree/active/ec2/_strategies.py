@@ -17,9 +17,6 @@ from .._labels import check_costs, in_chunks, n_rows_of, take
 from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, tie_keys
 from ._edges import Edges
 
-# -- What hypotheses foresee of a pool, and which of them answers leave alive ------
-
-
 CELLS = 1 << 25  # hypotheses times rows that are asked about at once
 COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
 MOST_CLASSES = 1 << 15  # places in classes_ have two bytes
@@ -272,9 +269,6 @@ def table_of(hypotheses, outcomes, alive):
         hypotheses.weights[alive],
     )
     return found
-
-
-# -- Strategies that test hypotheses: equivalence class edge cutting, and halving ---
 
 
 FIRST_BLOCK = 16  # rows that are scored at first where old scores are trusted

@@ -142,9 +142,6 @@ class BoostedTrees:
         return feature, (low + high) / 2.0
 
 
-# -- The sampling model: how wrong the classifier will be about a row --------------
-
-
 ENOUGH = 20  # labels for predictions out of fold
 FOLDS = 5
 

@@ -42,8 +42,6 @@ from ._boosting import (
 )
 from ._selection import choose, find_groups
 
-# -- Whether compiled code can walk through trees that come out of a pickle --------
-
 
 def check_trees(estimator):
     """Raise ValueError if compiled code would leave the arrays of the trees."""
@@ -79,9 +77,6 @@ def _fit(parts, n_features, n_classes):
         and (features < n_features).all()
         and ((left[inner] > inner) & (left[inner] < m - 1)).all()
     )
-
-
-# -- Learning to sample: boosted trees that choose the labels they learn from ------
 
 
 @suggests_parameters()

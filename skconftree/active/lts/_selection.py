@@ -188,9 +188,6 @@ def choose(scores, codes, k, alpha, rng):
     return rows[first], worth[first]
 
 
-# -- The choice of rows of Learning-To-Sample, for any classifier ------------------
-
-
 class LTSSampling(SamplingStrategy):
     """Ask where the classifier is expected to be wrong, in many groups of rows.
 

@@ -366,9 +366,6 @@ class QueryContext:
         return take(self.X, rows)
 
 
-# -- Where the rows of a pool lie: what strategies measure distances in ------------
-
-
 REFERENCE = 20000  # rows among which neighbours are searched exactly
 SAMPLE = 5000  # reference rows of larger pools
 DIMENSIONS = 16  # of coordinates of sparse rows

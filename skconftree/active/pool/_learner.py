@@ -44,8 +44,6 @@ from ._teach import Answer, Batch, Learning, Pool, WithoutPool
 if TYPE_CHECKING:
     from .._strategy import SamplingStrategy
 
-# -- What an active learner tells: its labels, and what its classifier predicts ----
-
 
 def _estimator_has(name):
     def check(self):
@@ -265,9 +263,6 @@ class Reporting:
             n_rows=n_rows,
             random_state=random_state,
         )
-
-
-# -- Active learning from a pool ---------------------------------------------------
 
 
 # attributes that a step changes in place

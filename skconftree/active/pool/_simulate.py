@@ -22,8 +22,6 @@ from .._estimators import serves
 from .._registry import STRATEGIES, resolve_strategy
 from ._learner import ActiveLearner
 
-# -- Learning curves of query strategies, and their figures ------------------------
-
 
 class StrategySummary(NamedTuple):
     """What one strategy was worth, see :meth:`SimulationResult.summary`.
@@ -136,9 +134,6 @@ class SimulationResult(NamedTuple):
                 )
             )
         return out
-
-
-# -- What query strategies would have been worth, on labels that are known ---------
 
 
 BASELINES = ("random", "margin")

@@ -142,9 +142,6 @@ def _farthest(strategy, context, k):
     return np.array(chosen, dtype=np.intp), np.array(scores)
 
 
-# -- Strategies for classifiers with members that vote -----------------------------
-
-
 class VoteEntropySampling(SamplingStrategy):
     """Ask where the members of a forest disagree: entropy of their votes, in nats.
 
@@ -171,9 +168,6 @@ class VoteEntropySampling(SamplingStrategy):
 
     def score(self, context: QueryContext) -> Floats:
         return entropy(context.votes)
-
-
-# -- What is asked for unless a strategy is named ----------------------------------
 
 
 CLUSTERED = 20000  # rows among which clusters are looked for

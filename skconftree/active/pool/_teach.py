@@ -20,8 +20,6 @@ from .._labels import n_rows_of, take
 from .._transaction import Aside, settled
 from ._context import Embedding
 
-# -- What has been taught of a pool, and what is known of it without any label -----
-
 
 class Answer(NamedTuple):
     """One label that was taught.
@@ -77,9 +75,6 @@ class Pool:
     def __setstate__(self, state):
         vars(self).update(state)
         self.n_rows = n_rows_of(self.X)  # of arrays that will be made
-
-
-# -- What an active learner learns from its answers --------------------------------
 
 
 class Learning(Aside):
@@ -313,9 +308,6 @@ def weighs_pool(estimator, method):
     if bound is None or not bound.uses_pool:
         return False
     return getattr(bound, "pool_weight", "pool") != "labelled"
-
-
-# -- A pickle that holds a pool once, though a classifier refers to it too ---------
 
 
 THE_POOL = "X as float32"

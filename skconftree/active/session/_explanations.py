@@ -108,9 +108,6 @@ def _of_neighbours(learner, row):
     return [f"The nearest rows with a label are: {told}."]
 
 
-# -- What people are shown of a row ------------------------------------------------
-
-
 KEPT = {"\n", "\u200c", "\u200d"}  # of other signs than visible ones; emoji need some
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories of signs
 MOST_ENTRIES = 30  # of a sparse row
@@ -192,9 +189,6 @@ def visible(text):
     )
 
 
-# -- What more labels would probably bring -----------------------------------------
-
-
 FEWEST = 20  # answers that a learning curve is made of
 RUNS = 10
 
@@ -273,9 +267,6 @@ def _power_law(few, more, n, sizes):
         return [0.0 for _ in sizes]
     slope = min(max(np.log2(few / more), 0.0), 1.0)
     return [more * (size / n) ** -slope for size in sizes]
-
-
-# -- What a session asks and tells -------------------------------------------------
 
 
 class Question(NamedTuple):

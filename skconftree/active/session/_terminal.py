@@ -9,9 +9,6 @@ import textwrap
 from .._strategy import choices, keys_text, menu_entries
 from ._explanations import visible
 
-# -- What all front ends of a session have in common -------------------------------
-
-
 COMMANDS = ("u", "s", "?", "q")  # keys of undo, skip, why and quit
 ENDS = {
     "budget": "All labels of the budget are given.",
@@ -46,9 +43,6 @@ def progress_text(progress, question):
     if progress.limit is not None:
         text += f", at most {100 * progress.limit:.0f} % wrong"
     return text
-
-
-# -- A session at the terminal -----------------------------------------------------
 
 
 try:

@@ -26,9 +26,6 @@ from ._terminal import COMMANDS, ENDS, check_desk, progress_text
 if TYPE_CHECKING:
     from ._session import LabelingSession
 
-# -- The server of the page: who may ask, and what is sent -------------------------
-
-
 HOST = "127.0.0.1"
 MAX_CONTENT_BYTES = 4096  # of a request's content
 PATIENCE = 20.0  # seconds that a connection may say nothing
@@ -203,9 +200,6 @@ def _error(status, why):
     return _json(status, {"error": str(why)})
 
 
-# -- Pictures of one folder, by the paths in a table -------------------------------
-
-
 # None of them can hold a program, as SVG can.
 TYPES = {
     ".avif": "image/avif",
@@ -253,9 +247,6 @@ class Images:
 
 def _ending(path):
     return os.path.splitext(path)[1].lower()
-
-
-# -- A session in a browser --------------------------------------------------------
 
 
 MOST_LISTED = 100  # answers that can be mended on the page

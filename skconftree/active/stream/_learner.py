@@ -52,8 +52,6 @@ from ._update import (
 if TYPE_CHECKING:
     from ...drift._river import RiverDetector
 
-# -- How a stream active learner did -----------------------------------------------
-
 
 class StreamRun(NamedTuple):
     """How a stream active learner did.
@@ -107,9 +105,6 @@ def compare(predictions, asked, y):
     there = true == rare
     f1 = 2.0 * (said & there).sum() / max(said.sum() + there.sum(), 1)
     return StreamRun(predictions, asked, float(right.mean()), float(f1), n_unpredicted)
-
-
-# -- Active learning from a stream -------------------------------------------------
 
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much

@@ -480,9 +480,6 @@ def _ranks(values):
     return out
 
 
-# -- Strategies that part a stream at random, and buy in each branch in another way ---
-
-
 class _RandomBranch(StreamStrategy):
     # Strategies that part the stream at random: rows and accounts of the two branches.
 
@@ -606,9 +603,6 @@ class SplitConfTree(_RandomBranch, ConfTreeSampling):
         chance = super().chances(context)
         chance[self.random_branch(context) == 1] = context.budget.share
         return chance
-
-
-# -- Strategies of streams by name -------------------------------------------------
 
 
 STREAM_STRATEGIES = {

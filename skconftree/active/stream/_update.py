@@ -259,9 +259,6 @@ def _learnt(begun):
     return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]
 
 
-# -- The state of a learner of a stream, as arrays and plain values ----------------
-
-
 DRIFT = (
     "the parameter drift, which would make it again, has become another one. Set it "
     "back to the detector that the stream began with."

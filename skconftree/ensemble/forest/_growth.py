@@ -44,8 +44,6 @@ from ._model import (
 )
 from ._voting import add_votes
 
-# -- Growing many trees from one table, side by side -------------------------------
-
 
 class SharedTable:
     """Rows that trees are grown from, encoded once in each process that grows some.
@@ -172,9 +170,6 @@ def _balanced(class_counts):
     return weights
 
 
-# -- What the trees say of rows that were not in their samples ---------------------
-
-
 TREES = 32  # whose absent rows are noted at a time
 
 
@@ -220,9 +215,6 @@ def score_out_of_bag(proba, y, weight, classes, score):
         return score(true, predicted)
     weight = None if weight is None else weight[known]
     return float(accuracy_score(true, predicted, sample_weight=weight))
-
-
-# -- From what a forest is given to its model --------------------------------------
 
 
 class ForestGrowth(NamedTuple):

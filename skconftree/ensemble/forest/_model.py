@@ -24,9 +24,6 @@ from ._stepping import Steps
 from ._streaming import trusts
 from ._voting import add_votes
 
-# -- Which rows each tree of a forest sees -----------------------------------------
-
-
 GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
 MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
 
@@ -91,9 +88,6 @@ class Sampler(NamedTuple):
         return np.append(distinct, np.zeros(len(counts) - len(distinct)))
 
 
-# -- Whether the parts of a forest that comes out of a file fit together -----------
-
-
 OF_TREES = default_parameters(ConfidenceTreeClassifier)
 PARTS = {
     "schema": NO_DEFAULT,
@@ -156,9 +150,6 @@ def _is_sampler(value):
         and is_array(value.ends, np.float64, (None,))
         and value.ends.size > 0
     )
-
-
-# -- What the parameters of a forest mean for each of its trees --------------------
 
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
@@ -236,9 +227,6 @@ def tree_alone(parameters, tree, *, grows):
     }
 
 
-# -- The votes of trees, added up --------------------------------------------------
-
-
 class Voters:
     """The trees of a forest as they are while somebody reads it.
 
@@ -287,9 +275,6 @@ class Voters:
 
 def _values(by_bayes, some):
     return None if by_bayes else [one.tree.value for one in some]
-
-
-# -- What a forest has learnt: the model behind the estimator ----------------------
 
 
 class OutOfBag(NamedTuple):

@@ -30,9 +30,6 @@ from ._summary import explain_votes, summarize
 if TYPE_CHECKING:
     from ...tree._classes import ConfidenceTreeClassifier
 
-# -- Limits of a forest's probabilities, from how often each tree has seen each row ---
-
-
 TREES = 32  # whose samples are held at a time
 ROWS = 4096  # that are predicted at a time
 METHODS = ("jackknife",)
@@ -132,9 +129,6 @@ def jackknife(votes, products, spread):
     between = np.square(votes).mean(axis=-1)
     variance = ((votes @ products) * votes).sum(axis=-1) / n_trees**2
     return mean, variance - spread * between / n_trees, between
-
-
-# -- What a forest says of rows ----------------------------------------------------
 
 
 LEAST_WORK = 1 << 16  # rows times trees that pay for another thread

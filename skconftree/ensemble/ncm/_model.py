@@ -26,9 +26,6 @@ from ...utils import NO_DEFAULT, canonical, completed, is_array, refuse_damage
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
-# -- The rows that an NCM estimator keeps, to learn from again ---------------------
-
-
 RANKS, UPDATES = 0x5A4D, 0x4843  # keys of seeds: one for each use of the user's
 
 
@@ -129,8 +126,6 @@ def bootstrap_of(n_rows, seed, tree):
     return draw_counts(np.arange(1.0, n_rows + 1.0), n_rows, seed, tree)
 
 
-# -- What nearest class mean estimators have learnt: models that never change ------
-#
 # Each update makes another one, which the estimator takes over in one assignment.
 
 
@@ -301,9 +296,6 @@ def _are_sound(samples, parts):
     )
 
 
-# -- How a forest of NCM trees takes up new rows: hi-RF and what it is made of -----
-
-
 class TreeUpdate(NamedTuple):
     """What becomes of one tree of a forest; without tree a new one is grown.
 
@@ -400,9 +392,6 @@ def seed_of_call(seed, update, n_updates):
     return seed_of_update(seed, 0 if update == "retrain" else n_updates)
 
 
-# -- From the parameters of an NCM estimator to trees ------------------------------
-
-
 class NCMPlan(NamedTuple):
     """What trees are grown by; `max_classes` as of an `NCMGrower`."""
 
@@ -459,9 +448,6 @@ def resolve_plan(estimator):
     else:
         max_classes = float(max_classes)
     return NCMPlan(settings, max_classes, count_limit(estimator.n_assignments))
-
-
-# -- What users give to NCM estimators: numbers without gaps -----------------------
 
 
 def read_numbers(X, schema, caller):

@@ -19,8 +19,6 @@ from ._parts import PartedBuilder, PartedRunnerUp, PartedSource, PartedSubtrees
 from ._sampled_source import DrawnSource
 from ._table_source import TableSource
 
-# -- What grows a tree whose rows lie in parts -------------------------------------
-
 
 def make_parted_builder(nodes, growth, root, root_facts, looks_up):
     """Make the builder of a tree from nodes in parts, see `_parted_source.pxd`.
@@ -97,9 +95,6 @@ class GrowBelow:
         )
         self._kernels.append(kernels)
         return tree
-
-
-# -- From a table's rows and the settings of a growth to a grown tree --------------
 
 
 class Lookahead(NamedTuple):

@@ -201,9 +201,6 @@ def importances(feature, parent, mass, n_features):
     return share / total if total > 0.0 else share
 
 
-# -- Trees as plain values, for files of any kind ----------------------------------
-
-
 def write_nodes(tree):
     """A tree as plain values: arguments, and its arrays as bytes."""
     _, arguments, arrays = tree.__reduce__()
@@ -246,11 +243,8 @@ def retold(tree, counts, n_node_samples, impurity, rivals, z):
     return other
 
 
-# -- Arrays of a tree of which a part has been replaced ----------------------------
-#
 # Ids are append-only, so a node that is no more keeps its row in every array: a dead
 # row, which is the child of no node and has no child, no test and no counts.
-
 
 OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
 

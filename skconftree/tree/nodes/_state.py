@@ -148,9 +148,6 @@ def _names_features(evidence, n_features, field="rival_feature"):
     return bool(((rival >= LEAF) & (rival < n_features)).all())
 
 
-# -- What the state of a tree adds to that of its nodes, and whether it is sound ---
-
-
 NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )

@@ -13,9 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, gammaln, xlogy
 
-# -- Numbers as people read them, the same wherever a tree is shown ----------------
-
-
 LOG_10 = math.log(10.0)
 
 
@@ -57,14 +54,11 @@ def write_probability(probability):
     return "> 0.9999"
 
 
-# -- How strong a split is, as one number and one word for every bound -------------
-#
 # Bounds compare different things. A reader who knows none of them is told, for every
 # split, how many as strong are expected by luck: by the bound itself if that is what it
 # computes, else by the p-value of a likelihood-ratio test of the class counts of the
 # branches, times the questions compared. All is done in logarithms, so that no number
 # is too small to be told from another.
-
 
 # The word for expected numbers below each limit.
 WORDS = (
@@ -251,9 +245,6 @@ def log_chi2_tail(df, value):
         if abs(d * c - 1.0) < 1e-12:
             break
     return a * math.log(x) - x - gammaln(a) + math.log(h)
-
-
-# -- Whether the rows since a split was made speak for it by themselves ------------
 
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it

@@ -15,9 +15,6 @@ from ._evidence import IMITATION
 from ._records import check_tree, read_nodes, write_ties
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
-# -- Colours of classes, the same wherever a tree is shown -------------------------
-
-
 # Told apart by people with any colour vision (Okabe and Ito).
 COLORS = (
     "#0072B2",
@@ -62,9 +59,6 @@ def class_colors(n_classes: int) -> list[str]:
         channels = colorsys.hls_to_rgb(hue, lightness, 0.6)
         colors.append("#" + "".join(f"{round(255 * one):02X}" for one in channels))
     return colors
-
-
-# -- A tree as HTML that needs no script, no network and no eyes -------------------
 
 
 MOST_NODES = 1200  # written out

@@ -31,8 +31,6 @@ from ._evidence import (
     write_weight,
 )
 
-# -- Refuses what is no confidence tree, and says what to give instead -------------
-
 
 def check_tree(estimator):
     """Raise unless `estimator` is a fitted confidence tree."""
@@ -61,9 +59,6 @@ def _remedy(estimator):
     if type(estimator).__module__.startswith("sklearn."):
         return " scikit-learn's own trees have functions in sklearn.tree."
     return ""
-
-
-# -- A grown tree as plain records, which all that shows a tree is written from ----
 
 
 MOST_NAMES = 8  # categories written out

@@ -17,8 +17,6 @@ from ..nodes._state import MOST_RIVALS
 from ._evidence import CONFIRMED, IMITATION, TINY, WORDS, write_weight
 from ._records import check_tree, read_nodes, write_ties, write_value
 
-# -- What an audit says of the splits that a text or a page shows ------------------
-
 
 class Marks(NamedTuple):
     """Verdict and grounds of each audited node, and lines that explain them."""
@@ -44,9 +42,6 @@ def read_marks(estimator, audit):
             f"{audit!r} instead."
         )
     return Marks(audit.marks(estimator), audit.legend)
-
-
-# -- Trees as text, with the evidence behind every split ---------------------------
 
 
 WIDTH = 100  # columns
@@ -294,9 +289,6 @@ def describe_evidence(evidence, digits=4):
     return "; ".join(said)
 
 
-# -- The evidence on the path of a row ---------------------------------------------
-
-
 def explain_rows(estimator, rows, rivals=0):
     """Records of `ConfidenceTreeClassifier.explain`, of rows with coded categories."""
     tree = estimator.tree_
@@ -357,9 +349,6 @@ def explain_rows(estimator, rows, rivals=0):
             steps.append(step(path[-1], path[-1], row))
         explanations.append(steps)
     return explanations
-
-
-# -- A tree in a few lines, and the path of a row in words -------------------------
 
 
 MOST_COLUMNS = 5  # named in a summary

@@ -341,9 +341,6 @@ def _example(estimator):
     raise ImportError("to_sklearn of a tree with column names needs pandas or polars.")
 
 
-# -- The order in which cost-complexity pruning takes splits back ------------------
-
-
 def pruning_path(tree):
     """Prune the weakest link of a tree until the root is left.
 

@@ -164,9 +164,6 @@ def _are_codes(pool, nominal):
     return bool(whole.all())
 
 
-# -- What the state of a growing tree is made of, and whether it is sound ----------
-
-
 STATE_VERSION = 7
 
 
@@ -213,9 +210,6 @@ def read_state(state):
             f"have {least} to {n_parts} parts; it was written by another release."
         )
     return GrowerState(*state[1:])
-
-
-# -- Rows of a table for a growing tree --------------------------------------------
 
 
 def learn_rows(
