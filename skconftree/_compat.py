@@ -17,25 +17,14 @@ from sklearn.utils._param_validation import (
     InvalidParameterError,
     RealNotInt,
 )
-from sklearn.utils._param_validation import (
-    StrOptions as _StrOptions,
-)
+from sklearn.utils._param_validation import StrOptions as _StrOptions
 from sklearn.utils._param_validation import (
     validate_parameter_constraints as _validate_constraints,
 )
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-)
-from sklearn.utils.validation import (
-    _check_feature_names_in as check_feature_names_in,
-)
-from sklearn.utils.validation import (
-    _check_sample_weight as _check_weights,
-)
-from sklearn.utils.validation import (
-    _get_feature_names as get_feature_names,
-)
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as _check_weights
+from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

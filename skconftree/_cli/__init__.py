@@ -9,13 +9,7 @@ import threading
 from skconftree import __version__
 
 from ._options import TABLES, later, make_parser, meant
-from ._text import (
-    UserError,
-    abandon_output,
-    printable,
-    standard_output,
-    warn,
-)
+from ._text import UserError, abandon_output, printable, standard_output, warn
 
 BROKEN_PIPE = 128 + 13  # as a shell counts a program that SIGPIPE has ended
 ENDING = ("SIGTERM", "SIGHUP")

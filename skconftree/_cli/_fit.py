@@ -437,10 +437,7 @@ def _check_target(options):
 def _finish(tree, options):
     """Write the files, then print."""
     names = tree.feature_names_in_.tolist()
-    shown = {
-        "feature_names": names,
-        "class_names": [str(one) for one in tree.classes_],
-    }
+    shown = {"feature_names": names, "class_names": [str(one) for one in tree.classes_]}
     if options.output is not None:
         nominal = tree.is_categorical_
         facts = {

@@ -201,9 +201,7 @@ def _add_predict(commands):
         "with the separator, decimal sign, encoding and byte order mark of DATA.",
     )
     predict.add_argument(
-        "model",
-        metavar="MODEL",
-        help="saved by --output of fit or stream",
+        "model", metavar="MODEL", help="saved by --output of fit or stream"
     )
     predict.add_argument(
         "data",
@@ -285,9 +283,7 @@ def _add_stream(commands):
         help="save the tree there, for `skconftree predict` and --resume",
     )
     stream.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on with MODEL if it exists",
+        "--resume", action="store_true", help="go on with MODEL if it exists"
     )
     stream.add_argument(
         "--checkpoint-every",

@@ -20,12 +20,7 @@ from ._columns import (
     with_decimal,
     with_times,
 )
-from ._common import (
-    check_number_of_classes,
-    is_missing,
-    missing_word,
-    typed_labels,
-)
+from ._common import check_number_of_classes, is_missing, missing_word, typed_labels
 from ._options import meant
 from ._readers import (
     Dialect,

@@ -8,12 +8,7 @@ from ._base import BaseBound, TreeDefaults
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
 from ._chi2 import Chi2Bound, chi2_pvalue, fisher_pvalue
 from ._credible import CredibleBound, credible_interval
-from ._derosa import (
-    DeRosaBound,
-    derosa_practical_radius,
-    derosa_radius,
-    derosa_share,
-)
+from ._derosa import DeRosaBound, derosa_practical_radius, derosa_radius, derosa_share
 from ._ec2 import EC2Bound, ec2_confidence, ec2_score, noise_beta
 from ._evalue import EValueBound, log_evalue
 from ._gtest import GTestBound, gtest_pvalue

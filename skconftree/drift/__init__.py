@@ -11,10 +11,4 @@ from ._adwin import ADWIN
 from ._base import BaseDetector, DriftState, LocalRepair
 from ._ddm import DDM
 
-__all__ = [
-    "ADWIN",
-    "DDM",
-    "BaseDetector",
-    "DriftState",
-    "LocalRepair",
-]
+__all__ = ["ADWIN", "DDM", "BaseDetector", "DriftState", "LocalRepair"]

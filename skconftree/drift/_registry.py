@@ -7,10 +7,7 @@ from ._base import BaseDetector, LocalRepair
 from ._ddm import DDM
 from ._river import DetectorAdapter, check_protocol, fresh
 
-DETECTORS: dict[str, type[BaseDetector]] = {
-    "ddm": DDM,
-    "adwin": ADWIN,
-}
+DETECTORS: dict[str, type[BaseDetector]] = {"ddm": DDM, "adwin": ADWIN}
 
 
 def name_of_detector(drift):

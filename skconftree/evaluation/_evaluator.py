@@ -542,9 +542,7 @@ class PrequentialEvaluator(Lockable):
             window_scores=self._scores(),
         )
         vars(self).update(
-            _total=total,
-            _window=Tally(len(self.classes_)),
-            _predictions=Predictions(),
+            _total=total, _window=Tally(len(self.classes_)), _predictions=Predictions()
         )
         return record
 

@@ -186,10 +186,7 @@ class ConfidenceTreeDisplay:
         return self
 
     def to_svg(
-        self,
-        *,
-        max_depth: int | Literal["auto"] | None = "auto",
-        compact: bool = False,
+        self, *, max_depth: int | Literal["auto"] | None = "auto", compact: bool = False
     ) -> str:
         """Write the tree as plain SVG, which needs no matplotlib.
 

@@ -54,11 +54,7 @@ class DaskEngine:
     def _submit(self, worker, function, *arguments):
         # It goes elsewhere if the worker is no more.
         return self._client.submit(
-            function,
-            *arguments,
-            pure=False,
-            workers=[worker],
-            allow_other_workers=True,
+            function, *arguments, pure=False, workers=[worker], allow_other_workers=True
         )
 
     def _each(self, function, *arguments):

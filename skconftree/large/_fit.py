@@ -316,10 +316,7 @@ def _read_columns(parts, columns, categorical_features, kept, caller):
     features = categories.features()
     if isinstance(categorical_features, str):
         warn_of_strays(
-            table,
-            lambda j: categories.of(features, j),
-            features,
-            MAX_CATEGORIES,
+            table, lambda j: categories.of(features, j), features, MAX_CATEGORIES
         )
     features = categories.within_limits(features)
     return Schema(len(columns), names_of(empty), features), categories

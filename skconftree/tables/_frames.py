@@ -48,11 +48,7 @@ class Table:
             return library(X)
         return Table(
             check_array(
-                X,
-                dtype=None,
-                ensure_all_finite=False,
-                estimator=caller,
-                input_name="X",
+                X, dtype=None, ensure_all_finite=False, estimator=caller, input_name="X"
             )
         )
 

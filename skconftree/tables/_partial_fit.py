@@ -40,12 +40,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
     caller, model = type(estimator).__name__, estimator._model
     estimator._check_call(classes, X_pool)
     if model is None:
-        rows = Schema.first(
-            X,
-            caller,
-            estimator.categorical_features,
-            in_order=True,
-        )
+        rows = Schema.first(X, caller, estimator.categorical_features, in_order=True)
         known, names = None, Classes.listed(classes)
     else:
         rows = X if isinstance(X, Rows) else model.schema.more(X, caller)

@@ -29,11 +29,7 @@ def read_sparse(X, caller):
     # infinity is an error, but not a sum of large values that scikit-learn tries first
     with np.errstate(over="ignore", invalid="ignore"):
         return check_array(
-            X,
-            dtype=np.float32,
-            accept_sparse=FORMATS,
-            estimator=caller,
-            input_name="X",
+            X, dtype=np.float32, accept_sparse=FORMATS, estimator=caller, input_name="X"
         )
 
 

@@ -109,8 +109,7 @@ def _check_budget(strategy, estimator, share):
         f"row {overdrawn.argmax()}.",
     )
     require(
-        bought[-1] > 0,
-        f"{name} must buy a label of {len(y)} rows with budget {share}.",
+        bought[-1] > 0, f"{name} must buy a label of {len(y)} rows with budget {share}."
     )
 
 

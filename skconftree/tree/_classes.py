@@ -574,10 +574,7 @@ class ConfidenceTreeClassifier(
         if self._model is None:
             caller = type(self).__name__
             statement = resolve_statement(
-                self.bound,
-                self.criterion,
-                self.delta,
-                caller,
+                self.bound, self.criterion, self.delta, caller
             )
         return grow_on(self, self._model, call, statement, owner=self)
 

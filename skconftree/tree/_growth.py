@@ -151,10 +151,7 @@ def read_training(X, y, sample_weight, X_pool, request):
     y = read_classes(y, X, caller)
     n_given = len(y)
     X, places, weight, relative = rows_with_weight(
-        X,
-        np.arange(n_given),
-        sample_weight,
-        sample_weight_kind,
+        X, np.arange(n_given), sample_weight, sample_weight_kind
     )
     y = y if len(places) == n_given else y[places]
     classes, y = Classes.of(y)
@@ -260,10 +257,7 @@ class TreeGrowth(NamedTuple):
             estimator.sample_weight_kind,
         )
         bound, criterion = resolve_statement(
-            estimator.bound,
-            estimator.criterion,
-            estimator.delta,
-            request.caller,
+            estimator.bound, estimator.criterion, estimator.delta, request.caller
         )
         defaults = tree_defaults(bound)
         pruning = resolve_pruning(estimator.pruning, defaults)

@@ -223,8 +223,7 @@ PARAMETERS = {
         {"min_samples_leaf": _least_weight(harmless=1.0)},
     ),
     "min_weight_fraction_leaf": Parameter(
-        [Interval(Real, 0.0, 0.5, closed="both")],
-        {"min_weight_fraction_leaf": _number},
+        [Interval(Real, 0.0, 0.5, closed="both")], {"min_weight_fraction_leaf": _number}
     ),
     "max_features": Parameter(
         [

@@ -264,9 +264,7 @@ def table_of(hypotheses, outcomes, alive):
     """Weights of hypotheses by what they foresee of a row and by group."""
     found = np.zeros((len(hypotheses.classes), hypotheses.groups.max() + 1))
     np.add.at(
-        found,
-        (outcomes[alive], hypotheses.groups[alive]),
-        hypotheses.weights[alive],
+        found, (outcomes[alive], hypotheses.groups[alive]), hypotheses.weights[alive]
     )
     return found
 

@@ -95,14 +95,7 @@ class Recorded:
     """
 
     def __init__(
-        self,
-        learner,
-        path,
-        rules=(),
-        ruling="last",
-        repeat=0.0,
-        pool=None,
-        budget=None,
+        self, learner, path, rules=(), ruling="last", repeat=0.0, pool=None, budget=None
     ):
         self.learner = learner
         self.view = LearnerView(learner)

@@ -51,7 +51,7 @@ class DensitySampling(SamplingStrategy):
     """
 
     _parameter_constraints: dict = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")]
     }
 
     def __init__(self, n_neighbors: int = 10) -> None:

@@ -357,10 +357,7 @@ class StreamActiveLearner(
         if not hasattr(X, "shape"):
             X = np.asarray(X)
         validate_data(
-            self,
-            X,
-            reset=not hasattr(self, "n_features_in_"),
-            skip_check_array=True,
+            self, X, reset=not hasattr(self, "n_features_in_"), skip_check_array=True
         )
         if len(X.shape) != 2:
             raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")

@@ -218,11 +218,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         },
         "bound": [str, BaseBound, list, tuple, None],
         "drift": [StrOptions({"auto", "local", *DETECTORS}), *CONSTRAINTS["drift"][1:]],
-        "class_weight": [
-            dict,
-            StrOptions({"balanced", "balanced_subsample"}),
-            None,
-        ],
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
         "bootstrap": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),

@@ -92,15 +92,7 @@ class NewTree(NamedTuple):
 
 
 def grow_trees(
-    sampler,
-    new_trees,
-    *,
-    count_repeats,
-    by_sample,
-    n_jobs,
-    verbose,
-    told,
-    model_of,
+    sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, told, model_of
 ):
     """Grow trees, fewer if a callback has enough of them.
 

@@ -120,14 +120,7 @@ LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
 def grow(
-    data,
-    settings,
-    seed=0,
-    *,
-    left_out=None,
-    spends=False,
-    lookahead=None,
-    team=None,
+    data, settings, seed=0, *, left_out=None, spends=False, lookahead=None, team=None
 ):
     """Grow a tree in batch from `GrowthData`.
 

@@ -152,12 +152,7 @@ NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )
 BRANCHING_DTYPE = np.dtype(
-    [
-        ("first", np.int32),
-        ("n_codes", np.int16),
-        ("missing_left", np.int16),
-    ],
-    align=True,
+    [("first", np.int32), ("n_codes", np.int16), ("missing_left", np.int16)], align=True
 )
 NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a test that has no ordinals
 # What the state has behind those of the nodes; one element a node but in `ordinals`.

@@ -45,7 +45,7 @@ class C45Pruning(BasePruning):
 
     limits_errors = True
     _parameter_constraints: dict = {
-        "confidence": [Interval(Real, 0.0, 0.5, closed="right")],
+        "confidence": [Interval(Real, 0.0, 0.5, closed="right")]
     }
 
     def __init__(self, confidence: float = 0.25) -> None:

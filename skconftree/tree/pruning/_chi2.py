@@ -42,7 +42,7 @@ class Chi2Pruning(UnsupportedTests):
     """
 
     _parameter_constraints: dict = {
-        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")]
     }
 
     def __init__(self, confidence: float = 0.05) -> None:

@@ -36,7 +36,7 @@ class CostComplexityPruning(BasePruning):
     """
 
     _parameter_constraints: dict = {
-        "confidence": [Interval(Real, 0.0, None, closed="left")],
+        "confidence": [Interval(Real, 0.0, None, closed="left")]
     }
 
     def __init__(self, confidence: float = 0.0) -> None:

@@ -42,7 +42,7 @@ class EC2Pruning(UnsupportedTests):
     """
 
     _parameter_constraints: dict = {
-        "confidence": [Interval(Real, 0.0, 1.0, closed="both")],
+        "confidence": [Interval(Real, 0.0, 1.0, closed="both")]
     }
 
     def __init__(self, confidence: float = 0.5) -> None:

@@ -323,9 +323,6 @@ def export_html(
     """
     check_tree(estimator)
     tree = write_tree(
-        estimator,
-        feature_names=feature_names,
-        class_names=class_names,
-        audit=audit,
+        estimator, feature_names=feature_names, class_names=class_names, audit=audit
     )
     return write_page(title, tree)

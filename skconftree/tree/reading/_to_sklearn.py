@@ -216,10 +216,7 @@ class _BinaryTree:
                 feature=target.column,
                 threshold=target.ends[half - 1] - 0.5,
             )
-            return new, [
-                target.part(0, half),
-                target.part(half, len(target.nodes)),
-            ]
+            return new, [target.part(0, half), target.part(half, len(target.nodes))]
         row = self.table[target]
         if not row.branches:
             return self._write(target), []

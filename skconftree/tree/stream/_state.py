@@ -45,14 +45,7 @@ class Recipe(NamedTuple):
 
 
 def make_recipe(
-    settings,
-    seed,
-    class_weight,
-    is_categorical,
-    X_pool,
-    X=None,
-    *,
-    in_forest=False,
+    settings, seed, class_weight, is_categorical, X_pool, X=None, *, in_forest=False
 ):
     """Make the recipe of a tree that grows row by row, perhaps after a fit to rows X.
 
