@@ -128,7 +128,12 @@ def tree_settings(options):
     for text in options.set:
         name, equals, value = text.partition("=")
         if equals and name not in known and "__" not in name:
-            _refuse_other_words(name, text)
+            # of scikit-learn, whose counterparts the constructor knows
+            try:
+                ConfidenceTreeClassifier(**{name: None})
+            except TypeError as error:
+                if hasattr(error, "counterpart"):
+                    raise UserError(f"--set {text!r}: {error}") from error
         if not equals or (name not in known and "__" not in name):
             raise UserError(
                 f"--set {text!r} must be NAME=VALUE with NAME one of "
@@ -193,15 +198,6 @@ def json_settings(options, settings, **more):
     shown = {k: v for k, v in vars(options).items() if k not in NO_PART}
     shown |= {k: v for k, v in settings.items() if k != "random_state"}  # the seed
     return as_json(shown | more)
-
-
-def _refuse_other_words(name, text):
-    # of scikit-learn, whose counterparts the constructor knows
-    try:
-        ConfidenceTreeClassifier(**{name: None})
-    except TypeError as error:
-        if hasattr(error, "counterpart"):
-            raise UserError(f"--set {text!r}: {error}") from error
 
 
 def _check_name(option, name, known):

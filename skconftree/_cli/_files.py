@@ -44,7 +44,19 @@ class Lock:
     def __enter__(self):
         if fcntl is not None:
             try:
-                self._acquire()
+                while self._file is None:
+                    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+                    file = os.open(self.path, flags, 0o666)
+                    try:
+                        self._lock(file)
+                        # Who had it may have removed the file in the meantime.
+                        with contextlib.suppress(FileNotFoundError):
+                            if os.path.samestat(os.fstat(file), os.stat(self.path)):
+                                self._take_over(file)
+                                self._file, file = file, None
+                    finally:
+                        if file is not None:
+                            os.close(file)
             except OSError as error:
                 raise UserError(
                     f"cannot write {self.path}: {error.strerror or error}"
@@ -58,21 +70,6 @@ class Lock:
                 os.unlink(self.path)
             os.close(self._file)
             self._file = None
-
-    def _acquire(self):
-        while self._file is None:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            file = os.open(self.path, flags, 0o666)
-            try:
-                self._lock(file)
-                # Who had it may have removed the file in the meantime.
-                with contextlib.suppress(FileNotFoundError):
-                    if os.path.samestat(os.fstat(file), os.stat(self.path)):
-                        self._take_over(file)
-                        self._file, file = file, None
-            finally:
-                if file is not None:
-                    os.close(file)
 
     def _lock(self, file):
         try:

@@ -122,7 +122,23 @@ def _run_fit(options, progress):
         write_report(options.report, table, tree, names, told)
     if options.json is not None:
         shown = json_settings(options, settings, rivals=rivals)
-        report = make_report(table, shown, found, tree, names, notes)
+        report = {
+            "version": __version__,
+            "data": {
+                "name": table.name,
+                "rows": len(table.y),
+                "features": table.feature_names,
+                "classes": table.class_names,
+                "notes": notes,
+            },
+            "settings": shown,
+            "cross_validation": found,
+            "tree": {
+                "leaves": int(tree.get_n_leaves()),
+                "text": export_text(tree, **names),
+                "nodes": tree_nodes(tree, names),
+            },
+        }
         report["cross_validation_not_finished"] = late
         report["majority"] = {"share": base[0], "class": base[2], "log_loss": base[1]}
         report["classes"] = as_json(classes)
@@ -346,27 +362,6 @@ def tree_nodes(tree, names):
                 )
         nodes.append(described)
     return nodes
-
-
-def make_report(table, settings, found, tree, names, notes):
-    """Put what was found into plain values."""
-    return {
-        "version": __version__,
-        "data": {
-            "name": table.name,
-            "rows": len(table.y),
-            "features": table.feature_names,
-            "classes": table.class_names,
-            "notes": notes,
-        },
-        "settings": settings,
-        "cross_validation": found,
-        "tree": {
-            "leaves": int(tree.get_n_leaves()),
-            "text": export_text(tree, **names),
-            "nodes": tree_nodes(tree, names),
-        },
-    }
 
 
 BINS = 255

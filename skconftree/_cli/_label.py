@@ -289,7 +289,12 @@ def run_label(options):
             raise UserError(f"{error} --answers names another file.") from error
         with session:
             if options.web:
-                _label_in_browser(session, show, options.images)
+                with WebOracle(session, show=show, images=options.images) as page:
+                    say(
+                        f"The questions are at {page.url}\n"
+                        "q there or Ctrl-C here ends; all answers are saved."
+                    )
+                    page.wait()
             else:
                 session.label(show)
             _finish(session, pool, options)
@@ -313,15 +318,6 @@ def _finish(session, pool, options):
         told = " and predictions" if predicted is not None else ""
         said.append(f"{options.output} has the table with labels{told}.\n{forecast}")
     say("\n".join(said))
-
-
-def _label_in_browser(session, show, images):
-    with WebOracle(session, show=show, images=images) as page:
-        say(
-            f"The questions are at {page.url}\n"
-            "q there or Ctrl-C here ends; all answers are saved."
-        )
-        page.wait()
 
 
 def _beside(path, ending):

@@ -110,7 +110,15 @@ def make_parser(version):
     _add_predict(commands)
     _add_stream(commands)
     _add_label(commands)
-    _add_completion(commands)
+    completion = commands.add_parser(
+        "completion",
+        help="print what makes a shell complete commands and options",
+        description='For bash: eval "$(skconftree completion bash)" in ~/.bashrc; '
+        "for zsh the same in ~/.zshrc; for fish: skconftree completion fish > "
+        "~/.config/fish/completions/skconftree.fish",
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=later("_completion", "run_completion"))
     return parser
 
 
@@ -395,18 +403,6 @@ def _add_label(commands):
     _add_dates(label)
     label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     label.set_defaults(run=later("_label", "run_label"))
-
-
-def _add_completion(commands):
-    completion = commands.add_parser(
-        "completion",
-        help="print what makes a shell complete commands and options",
-        description='For bash: eval "$(skconftree completion bash)" in ~/.bashrc; '
-        "for zsh the same in ~/.zshrc; for fish: skconftree completion fish > "
-        "~/.config/fish/completions/skconftree.fish",
-    )
-    completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(run=later("_completion", "run_completion"))
 
 
 def _add_nominal(command):

@@ -614,7 +614,11 @@ class CsvStream:
                 columns.append(_categories(texts))
                 continue
             if place in self._unsure and reading is COMMA:
-                self._note_sign(place, texts)
+                text = changed_by_sign(texts, COMMA)
+                if text is not None:
+                    self._unsure.remove(place)
+                    note = f"column {self.features[place]!r}: {sign_note(text, COMMA)}"
+                    self.late_notes.append(note)
             column, missed = read_numbers(texts, reading)
             strays += [(row, place, texts[row].strip()) for row in missed]
             infinite = np.flatnonzero(np.isinf(column[:n_rows]))
@@ -628,14 +632,6 @@ class CsvStream:
             columns.append(column)
         strays = sorted(one for one in strays if one[0] < n_rows)
         return as_matrix(columns, n_rows, self.readings), strays, problem
-
-    def _note_sign(self, place, texts):
-        """Note the first value of a column that the other decimal sign would change."""
-        text = changed_by_sign(texts, COMMA)
-        if text is not None:
-            self._unsure.remove(place)
-            note = f"column {self.features[place]!r}: {sign_note(text, COMMA)}"
-            self.late_notes.append(note)
 
 
 def _checked_delimiter(sign):

@@ -120,7 +120,7 @@ def tree_section(tree, nodes, class_names, as_list):
     yield '<p class="aside">A wider screen, or a phone that is turned, shows boxes.</p>'
     yield '<div class="boxes">'
     yield "<p>Point at a box, or tap it, to be told how one gets there.</p>"
-    fits = " fits" if _width(upper) <= WIDEST else ""
+    fits = " fits" if float(re.search(r' width="([\d.]+)"', upper)[1]) <= WIDEST else ""
     yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
     if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
         yield "<h3>The whole tree</h3>"
@@ -131,10 +131,6 @@ def tree_section(tree, nodes, class_names, as_list):
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
     yield "<h3>Level by level</h3></div>"
     yield as_list
-
-
-def _width(picture):
-    return float(re.search(r' width="([\d.]+)"', picture)[1])
 
 
 def rules_section(nodes):

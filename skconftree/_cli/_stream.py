@@ -242,7 +242,18 @@ class Run:
         self.n_read = 0  # rows of the table, up to the last one of the run
         self.is_saved = False
         if options.resume and file.exists():
-            self._resume()
+            self.is_saved = True
+            tree, progress = self.file.load(self._check)
+            self.tree = with_columns(tree, None)
+            self.evaluator = self._make_evaluator()
+            try:
+                self.evaluator.__setstate__(progress["run"])
+            except Exception as error:  # it may be anything that a file can hold
+                raise UserError(f"{self.file.path} cannot be read: {error}") from error
+            self.evaluator.estimator = self.tree
+            if self.options.pos_label is not None:
+                was, now = self.evaluator.pos_label_, self._positive()
+                self._check_same("--pos-label", was, now)
         else:
             self._begin()
         self.resumed_at = self.n_rows
@@ -309,20 +320,6 @@ class Run:
             "--decimal": self.options.decimal,
             "--numeric": sorted(self.options.numeric),
         }
-
-    def _resume(self):
-        self.is_saved = True
-        tree, progress = self.file.load(self._check)
-        self.tree = with_columns(tree, None)
-        self.evaluator = self._make_evaluator()
-        try:
-            self.evaluator.__setstate__(progress["run"])
-        except Exception as error:  # it may be anything that a file can hold
-            raise UserError(f"{self.file.path} cannot be read: {error}") from error
-        self.evaluator.estimator = self.tree
-        if self.options.pos_label is not None:
-            was, now = self.evaluator.pos_label_, self._positive()
-            self._check_same("--pos-label", was, now)
 
     def _check(self, facts):
         """Find out whether a run can be resumed, and read the rows it has learnt."""
@@ -568,7 +565,21 @@ def _run_told(options, file, progress):
         rows = [row for row, _ in run.drifts]
         draw_accuracy(options.plot, course, options.data, rows)
     if options.report is not None and record.n_rows:
-        _write_report(run, record, course)
+        tree, names = run.shown(), _names(run)
+        watched = run.tree.drift is not None
+        name = os.path.basename(str(run.options.data))
+        told = {
+            "name": name,
+            "about": "; ".join(_about(run, record, name)),
+            "record": record,
+            "classes": run.class_figures(),
+            "course": course,
+            "drifts": run.drifts if watched else None,
+            "remarks": _remarks(run, record),
+            "notes": [*run.notes, *_later_notes(run, run.stream)],
+            "settings": with_feature_names(tree, names["feature_names"]),
+        }
+        write_stream_report(run.options.report, tree, names, told)
     if options.json is not None:  # the last, as it may be printed
         _write_json(run, record, course)
     if options.json != STANDARD:
@@ -600,10 +611,6 @@ def _learn(run, stop, ticker):
         ticker.tick()
         if stop.signal is not None:
             break
-    return _thinned(course)
-
-
-def _thinned(course):
     # A long stream has more pieces than a picture has places.
     step = -(-len(course) // MOST_POINTS) or 1
     return course[step - 1 :: step] if len(course) > MOST_POINTS else course
@@ -661,24 +668,6 @@ def _names(run):
 
 def _tree_text(run):
     return f"the tree at the end:\n\n{tree_lines(run.shown(), _names(run))}"
-
-
-def _write_report(run, record, course):
-    tree, names = run.shown(), _names(run)
-    watched = run.tree.drift is not None
-    name = os.path.basename(str(run.options.data))
-    told = {
-        "name": name,
-        "about": "; ".join(_about(run, record, name)),
-        "record": record,
-        "classes": run.class_figures(),
-        "course": course,
-        "drifts": run.drifts if watched else None,
-        "remarks": _remarks(run, record),
-        "notes": [*run.notes, *_later_notes(run, run.stream)],
-        "settings": with_feature_names(tree, names["feature_names"]),
-    }
-    write_stream_report(run.options.report, tree, names, told)
 
 
 def _about(run, record, name):

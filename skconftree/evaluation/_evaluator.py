@@ -391,7 +391,13 @@ class PrequentialEvaluator(Lockable):
             raise ValueError("time must be given for all rows of a run, or for none.")
         if weight is not None:
             self._check_accepts("sample_weight")
-            self._check_sum(weight)
+            with np.errstate(over="ignore"):
+                total = self._baselines.counts.sum() + weight.sum()
+                total += np.nansum(self._waiting.weight)
+            if not total <= MOST_WEIGHT:
+                raise ValueError(
+                    f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."
+                )
         delay = self.delay if delay is None else delay
         if time is None and not np.any(delay) and not self.n_waiting_:
             if not (self._asks_proba and self._per_row) or self._tells_proba():
@@ -584,15 +590,6 @@ class PrequentialEvaluator(Lockable):
                 f"classes {_shown(classes)}."
             )
         return place
-
-    def _check_sum(self, weight):
-        with np.errstate(over="ignore"):
-            total = self._baselines.counts.sum() + weight.sum()
-            total += np.nansum(self._waiting.weight)
-        if not total <= MOST_WEIGHT:
-            raise ValueError(
-                f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."
-            )
 
     def _check_accepts(self, name):
         method = (

@@ -202,24 +202,21 @@ class _Picture:
         best = max(range(len(row.value)), key=row.value.__getitem__)
         self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
         if self.compact:
-            self._small_box(row, x, y, best)
+            color = self.colors[best]
+            look = f'fill="{color}"'
+            if row.branches and not self._is_end(row):
+                look = 'class="box paper" fill="#ffffff"'
+            else:
+                look = f'class="box" {look}'
+            self._add(
+                f'<rect {look} stroke="{color}" stroke-width="1.5" '
+                f'x="{_number(x - SMALL_BOX / 2)}" y="{_number(y)}" '
+                f'width="{SMALL_BOX}" height="{SMALL_BOX}" rx="2"/>'
+            )
         else:
             self._large_box(row, x, y, best)
         self._said(said, x, below)
         self._add("</g>")
-
-    def _small_box(self, row, x, y, best):
-        color = self.colors[best]
-        look = f'fill="{color}"'
-        if row.branches and not self._is_end(row):
-            look = 'class="box paper" fill="#ffffff"'
-        else:
-            look = f'class="box" {look}'
-        self._add(
-            f'<rect {look} stroke="{color}" stroke-width="1.5" '
-            f'x="{_number(x - SMALL_BOX / 2)}" y="{_number(y)}" '
-            f'width="{SMALL_BOX}" height="{SMALL_BOX}" rx="2"/>'
-        )
 
     def _large_box(self, row, x, y, best):
         height, left = self._height(row), x - BOX / 2

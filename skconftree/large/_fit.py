@@ -169,7 +169,8 @@ class PartedTable(NamedTuple):
         if features is not None:
             nominal = features.is_categorical
             n_levels[nominal] = features.n_categories[nominal] + 1
-        most = _columns_at_once(team)
+        # Columns whose cells are counted in one pass.
+        most = max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
         numeric = {
             j: ColumnValues(max_bins, has_cells=k < most)
             for k, j in enumerate(np.flatnonzero(~nominal).tolist())
@@ -243,11 +244,6 @@ class PartedTable(NamedTuple):
         places = self._places(start, start + frame.shape[0])
         for j, part in zip(columns, coding(reader.read(frame, kept)), strict=True):
             codes[j][places] = part
-
-
-def _columns_at_once(team):
-    # Columns whose cells are counted in one pass.
-    return max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
 
 
 def read_parts(parts, target, columns, temp_folder, request):

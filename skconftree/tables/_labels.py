@@ -370,7 +370,14 @@ def split_labels(y, missing_label=None, name="y"):
     known = ~is_unlabeled(y, missing_label)
     labels = y if known.all() else y[known]
     if labels.dtype.kind == "O" and len(labels):
-        labels = _of_one_kind(labels, name)
+        # Objects as strings or as numbers: NumPy would make strings of a mixture.
+        texts = sum(isinstance(one, str) for one in labels)
+        if 0 < texts < len(labels):
+            raise ValueError(
+                f"{name} mixes strings with other labels. Give labels of one kind."
+            )
+        refuse_nul(labels)
+        labels = np.array(labels.tolist())
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(
             f"Input {name} contains infinity or a value too large for {labels.dtype!r}."
@@ -413,14 +420,3 @@ def _equal(one, other):
         return bool(one == other)
     except (TypeError, ValueError):
         return False
-
-
-def _of_one_kind(labels, name):
-    # Objects as strings or as numbers: NumPy would make strings of a mixture.
-    texts = sum(isinstance(one, str) for one in labels)
-    if 0 < texts < len(labels):
-        raise ValueError(
-            f"{name} mixes strings with other labels. Give labels of one kind."
-        )
-    refuse_nul(labels)
-    return np.array(labels.tolist())

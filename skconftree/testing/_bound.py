@@ -67,7 +67,16 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
     """
     _check_parameters(bound)
     before = pickle.dumps(bound)
-    _check_answers(bound)
+    # The same question has the same answer, about few and many rows and outcomes.
+    name = type(bound).__name__
+    for criterion in bound.criteria:
+        for children in CHILDREN:
+            with going_well(f"{name} must answer about children {children}"):
+                answer = bound.evaluate(children, criterion=criterion)
+                again = bound.evaluate(children, criterion=criterion)
+            require_equal(
+                answer, again, f"{name} must give the same answer to the same question."
+            )
     unchanged(bound, before, "it is asked")
     check_nonsense(bound, lambda strange: strange.check_parameters())
     _check_hostile_parameters(bound)
@@ -93,19 +102,6 @@ def _check_parameters(bound):
             other.check_parameters()
     with refused(f"{name}.kernel must refuse criteria it does not name", "'criterion'"):
         bound.kernel("no such criterion", 2)
-
-
-def _check_answers(bound):
-    """The same question has the same answer, about few and many rows and outcomes."""
-    name = type(bound).__name__
-    for criterion in bound.criteria:
-        for children in CHILDREN:
-            with going_well(f"{name} must answer about children {children}"):
-                answer = bound.evaluate(children, criterion=criterion)
-                again = bound.evaluate(children, criterion=criterion)
-            require_equal(
-                answer, again, f"{name} must give the same answer to the same question."
-            )
 
 
 def _check_hostile_parameters(bound):

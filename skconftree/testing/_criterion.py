@@ -71,7 +71,15 @@ def _check_scores(criterion, n_classes):
                 f"{name} must score the same from sums of its terms (phi). Got "
                 f"{summed} instead of {plain} for left {one} of {total}.",
             )
-    _check_ends(name, score, n_classes)
+    # Two balanced classes give 1/2 a row, one class 0.
+    balanced, pure = np.zeros((2, 1, n_classes))
+    balanced[0, :2], pure[0, 1] = 7.0, 9.0
+    most, least = map(score.evaluate_outcomes, (balanced, pure))
+    require(
+        _near(most, 7.0),
+        f"{name} must give two balanced classes 1/2 a row. Got {most / 14}.",
+    )
+    require(_near(least, 0.0), f"{name} must give a node of one class 0. Got {least}.")
 
 
 def _check_test(name, score, left, right):
@@ -96,18 +104,6 @@ def _check_test(name, score, left, right):
         f"{name} must not score a split worse than none. Got {block} and {whole} for "
         f"{left} and {right}.",
     )
-
-
-def _check_ends(name, score, n_classes):
-    """Two balanced classes give 1/2 a row, one class 0."""
-    balanced, pure = np.zeros((2, 1, n_classes))
-    balanced[0, :2], pure[0, 1] = 7.0, 9.0
-    most, least = map(score.evaluate_outcomes, (balanced, pure))
-    require(
-        _near(most, 7.0),
-        f"{name} must give two balanced classes 1/2 a row. Got {most / 14}.",
-    )
-    require(_near(least, 0.0), f"{name} must give a node of one class 0. Got {least}.")
 
 
 def _near(one, other):

@@ -60,7 +60,22 @@ def check_detector(detector: BaseDetector | Any) -> None:
         check_object(detector, BaseDetector)
         check_nonsense(detector, lambda strange: strange.kernel())
         _check_rows(detector)
-    _check_in_a_tree(detector)
+    # A tree notices a turn of the labels, and may be pickled before it.
+    name = type(detector).__name__
+    X, y = turning()
+    model = ConfidenceTreeClassifier(drift=detector, grace_period=20)
+    with going_well(f"A growing tree must take {name}"):
+        once = clone(model).partial_fit(X, y, classes=[0, 1])
+        twice = clone(model).partial_fit(X[:1999], y[:1999], classes=[0, 1])
+        twice = pickle.loads(pickle.dumps(twice)).partial_fit(X[1999:], y[1999:])
+    require(
+        once.n_drifts_ >= 1,
+        f"A tree with {name} must find a drift where labels change places.",
+    )
+    require(
+        pickle.dumps(once) == pickle.dumps(twice),
+        f"A tree with {name} must go on as it was when it was pickled.",
+    )
 
 
 def _check_updates(detector):
@@ -121,23 +136,4 @@ def _check_rows(detector):
     )
     require_equal(
         compiled, states, f"A kernel of {name} must say what the detector itself says."
-    )
-
-
-def _check_in_a_tree(detector):
-    """A tree notices a turn of the labels, and may be pickled before it."""
-    name = type(detector).__name__
-    X, y = turning()
-    model = ConfidenceTreeClassifier(drift=detector, grace_period=20)
-    with going_well(f"A growing tree must take {name}"):
-        once = clone(model).partial_fit(X, y, classes=[0, 1])
-        twice = clone(model).partial_fit(X[:1999], y[:1999], classes=[0, 1])
-        twice = pickle.loads(pickle.dumps(twice)).partial_fit(X[1999:], y[1999:])
-    require(
-        once.n_drifts_ >= 1,
-        f"A tree with {name} must find a drift where labels change places.",
-    )
-    require(
-        pickle.dumps(once) == pickle.dumps(twice),
-        f"A tree with {name} must go on as it was when it was pickled.",
     )

@@ -43,14 +43,6 @@ from ._boosting import (
 from ._selection import choose, find_groups
 
 
-def check_trees(estimator):
-    """Raise ValueError if compiled code would leave the arrays of the trees."""
-    trees = vars(estimator).get("_trees")
-    if trees is not None:
-        d, n_classes = estimator.n_features_in_, len(estimator.classes_)
-        refuse_damage(estimator, {"_trees": _fit(vars(trees), d, n_classes)})
-
-
 def _is_list(value, dtype):
     return is_array(value, dtype, (None,)) and value.flags.c_contiguous
 
@@ -366,7 +358,10 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         kind = type(self)
         parameters = default_parameters(kind)
         super().__setstate__(without_version(state, parameters, kind.__name__))
-        check_trees(self)
+        trees = vars(self).get("_trees")
+        if trees is not None:
+            d, n_classes = self.n_features_in_, len(self.classes_)
+            refuse_damage(self, {"_trees": _fit(vars(trees), d, n_classes)})
 
 
 def _oracle(y, X, n_rows):

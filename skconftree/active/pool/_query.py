@@ -64,7 +64,7 @@ class Asking:
         k = self.batch_size if k is None else k
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
-        price = self._read_costs(costs)
+        price = None if costs is None else check_costs(costs, self._pool.n_rows)
         self._settle()
         if self._in_query:
             self._forget_queries()
@@ -185,9 +185,6 @@ class Asking:
             index = self.estimator_.index_rows(self._pool.X)
             self._forest = self.estimator_, index
         return index.predict_proba()
-
-    def _read_costs(self, costs):
-        return None if costs is None else check_costs(costs, self._pool.n_rows)
 
     @names_class
     def reached(self, stop: Stops | Sequence[Stops]) -> bool:

@@ -32,7 +32,17 @@ def reasons(learner, row, has_model, named=None):
     model = learner.estimator_
     if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
         return _of_leaf(learner, row, named)
-    return _of_neighbours(learner, row)
+    view = LearnerView(learner)
+    labeled = view.labeled
+    labeled = labeled[labeled != row]
+    away = view.squared_distances(row, labeled)
+    near = labeled[np.argsort(away, kind="stable")[:N_NEAR]]
+    classes = learner.classes_[view.codes[near]].tolist()
+    told = ", ".join(
+        f"row {other} ({label})"
+        for other, label in zip(near.tolist(), classes, strict=True)
+    )
+    return [f"The nearest rows with a label are: {told}."]
 
 
 def _of_leaf(learner, row, named):
@@ -92,20 +102,6 @@ def _tests(tree, leaf, named):
         name, write = named[feature]
         tests.append(f"{name} {sign} {write(threshold)}")
     return tests[::-1]
-
-
-def _of_neighbours(learner, row):
-    view = LearnerView(learner)
-    labeled = view.labeled
-    labeled = labeled[labeled != row]
-    away = view.squared_distances(row, labeled)
-    near = labeled[np.argsort(away, kind="stable")[:N_NEAR]]
-    classes = learner.classes_[view.codes[near]].tolist()
-    told = ", ".join(
-        f"row {other} ({label})"
-        for other, label in zip(near.tolist(), classes, strict=True)
-    )
-    return [f"The nearest rows with a label are: {told}."]
 
 
 KEPT = {"\n", "\u200c", "\u200d"}  # of other signs than visible ones; emoji need some

@@ -90,7 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, find):
         try:
-            self._check_host()
+            # A name that an attacker makes mean this machine is another host.
+            if self._only("Host") not in self.server.hosts:
+                raise Refused(HTTPStatus.FORBIDDEN, "Another host was meant.")
             found = find(self._asked_for())
         except Refused as error:
             found = _error(error.status, error)
@@ -99,11 +101,6 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # a full disk, a classifier that fails
             found = _error(HTTPStatus.INTERNAL_SERVER_ERROR, error)
         self._send(*found)
-
-    def _check_host(self):
-        # A name that an attacker makes mean this machine is another host.
-        if self._only("Host") not in self.server.hosts:
-            raise Refused(HTTPStatus.FORBIDDEN, "Another host was meant.")
 
     def _asked_for(self):
         _, token, *path = self.path.split("/", 2) if "/" in self.path else ("", "")

@@ -112,8 +112,14 @@ def read_forest(state, owner):
     trees = [TreeModel.of_state(tree, owner, shared) for tree in trees]
     if sampler is not None:
         sampler = Sampler(**sampler)
+    # Compiled code finds the place of each draw among the ends.
     sound = {
-        "sampler": sampler is None or _is_sampler(sampler),
+        "sampler": sampler is None
+        or (
+            1 <= sampler.n_draws <= MOST_DRAWS
+            and is_array(sampler.ends, np.float64, (None,))
+            and sampler.ends.size > 0
+        ),
         "records": _has_records(state["records"], trees),
     }
     refuse_damage(owner, sound)
@@ -141,15 +147,6 @@ def _classes_left_out(recipe):
     # The forest does not let its trees learn rows of them.
     weights = recipe.class_weight
     return () if weights is None else tuple(np.flatnonzero(weights == 0.0).tolist())
-
-
-def _is_sampler(value):
-    # Compiled code finds the place of each draw among the ends.
-    return (
-        1 <= value.n_draws <= MOST_DRAWS
-        and is_array(value.ends, np.float64, (None,))
-        and value.ends.size > 0
-    )
 
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;

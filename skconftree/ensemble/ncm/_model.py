@@ -452,16 +452,6 @@ def resolve_plan(estimator):
 
 def read_numbers(X, schema, caller):
     """Turn rows into a matrix of finite numbers."""
-    _refuse_other_tables(X, caller)
-    if schema is None:
-        X, finite, schema = Schema.first(X, caller)
-    else:
-        X, finite, schema = schema.predict(X, caller)
-    _refuse_nan(finite, caller)
-    return X, schema
-
-
-def _refuse_other_tables(X, caller):
     if issparse(X):
         raise TypeError(
             f"Sparse data was passed for X, but dense data is required by {caller}: "
@@ -474,12 +464,14 @@ def _refuse_other_tables(X, caller):
             f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
             "them first, for example with sklearn.preprocessing.OneHotEncoder."
         )
-
-
-def _refuse_nan(finite, caller):
+    if schema is None:
+        X, finite, schema = Schema.first(X, caller)
+    else:
+        X, finite, schema = schema.predict(X, caller)
     if not finite:
         raise ValueError(
             f"Input X contains NaN. {caller} does not accept missing values encoded as "
             "NaN natively: a row without a value has no distance from a class mean. "
             "Impute them first, for example with sklearn.impute.SimpleImputer."
         )
+    return X, schema

@@ -126,11 +126,6 @@ td:first-child, th:first-child {{ text-align: left }}
 """
 
 
-def write_page(title, body):
-    """Write a whole page around a body of HTML."""
-    return PAGE.format(title=escape(title), body=body)
-
-
 def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
     """Write a fitted tree as a part of a page; names as of `node_table`."""
     tree = estimator.tree_
@@ -325,4 +320,4 @@ def export_html(
     tree = write_tree(
         estimator, feature_names=feature_names, class_names=class_names, audit=audit
     )
-    return write_page(title, tree)
+    return PAGE.format(title=escape(title), body=tree)

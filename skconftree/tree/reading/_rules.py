@@ -297,7 +297,7 @@ class _Sql:
         return "\n".join([*lines, "END"])
 
     def _tests(self, row):
-        column = _sql_name(row.name)
+        column = _quoted(row.name, '"', "column")
         if row.keeps_unknown:
             return [_sql_set(column, branch) for branch in row.branches]
         if row.threshold == math.inf:
@@ -324,10 +324,6 @@ def _sql_comment(words):
     # Comments nest in some systems. A backslash begins a command of some clients.
     words = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(words))
     return words.replace("\\", " ")
-
-
-def _sql_name(name):
-    return _quoted(name, '"', "column")
 
 
 def _sql_value(value, what):
