@@ -349,10 +349,7 @@ def _guess_numbers(known, plain, comma_first, decimal, dates):
 
 
 def _guess_with(numbers, known, plain, dates, comma_first=False, override=False):
-    """Guess a column whose numbers, if it has any, are read in a given way.
-
-    `override`: notes name the option that has them read in the other way.
-    """
+    """Guess a column, given how numbers are written; notes name the `override`."""
     dotted = any("." in text for text in known)
     if plain is not None and (numbers is POINT or not dotted):
         return _noted_if_grouped(known, numbers, comma_first)
@@ -453,10 +450,7 @@ def _are_codes(texts):
 
 
 def _guess_others(known, dates, name):
-    """Guess of a column whose values are neither numbers nor dates such as 2024-01-31.
-
-    They may be dates in another order. If nothing tells which one, they are categories.
-    """
+    """Guess a column of other dates, if something tells their order, or categories."""
     orders, example = _date_orders(known)
     if not orders:
         return Guess(None, [])
@@ -478,10 +472,7 @@ def _guess_others(known, dates, name):
 
 
 def _date_orders(texts):
-    """In which orders of day and month texts can be dates, and one of them.
-
-    If both orders fit nearly all texts, those decide that are dates in one only.
-    """
+    """Orders of day and month in which most texts are dates, and the best example."""
     dates = {order: _readable(texts, reading) for order, reading in DATES.items()}
     fits = [
         order
@@ -533,21 +524,14 @@ def _looks_like_ids(texts, values, n_rows):
 
 
 def names_rows(categories):
-    """Whether a nominal column tells rows apart rather than describes them.
-
-    More than half of the rows have a category of their own; a tree that is fitted
-    leaves such a column out.
-    """
+    """Whether more than half of the rows have a category of their own, as ids have."""
     times = Counter(categories)
     n_alone = sum(count == 1 for count in times.values())
     return len(times) > FEW_CATEGORIES and 2 * n_alone > len(categories)
 
 
 def stray_note(name, texts, n_strays, reading=None, *, settled=False):
-    """Say which values of a column of numbers are none, by some of them.
-
-    `settled`: a model has fixed what the column holds.
-    """
+    """Describe values of a numeric column that are not numbers."""
     shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = (
         "1 value is not a number"
@@ -648,10 +632,7 @@ def renames(values, classes, n_classes):
 
 
 def unknown_notes(X, features, categories):
-    """Say how many rows have categories that a model has never seen, and which.
-
-    `categories` has those of each nominal column, None for others.
-    """
+    """Count rows with unseen categories; `categories` is None for numeric columns."""
     notes = []
     for name, column, known in zip(features, X.T, categories or (), strict=False):
         if known is None:

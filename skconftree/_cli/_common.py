@@ -53,10 +53,7 @@ def as_decimal(text):
 
 
 def whole_number(text):
-    """Whole number of 64 bits that a text is, however it is written, or None.
-
-    Floats would make one of numbers above 2**53 that differ.
-    """
+    """Integer of 64 bits that a text represents exactly, or None."""
     value = as_decimal(text)
     if value is None or value.adjusted() > 18 or value % 1:
         return None
@@ -65,10 +62,7 @@ def whole_number(text):
 
 
 def typed_labels(texts, target):
-    """Make whole numbers of labels that all are, and refuse measurements.
-
-    What is too long for whole numbers of 64 bits remains text.
-    """
+    """Convert labels to 64-bit integers if all of them are; refuse measurements."""
     if any("\0" in text for text in texts):  # NumPy would cut it off at an end
         raise UserError(f"target column {target!r} has a label with a zero byte")
     whole = {text: whole_number(text) for text in set(texts)}
@@ -190,11 +184,7 @@ def _plug_in(owner, parameters, nested):
 
 
 def json_settings(options, settings, **more):
-    """Every option that has a part in the result, and the tree's `settings`.
-
-    Options have their defaults, parameters of the tree are those that were given;
-    `more` are values of options that the command has chosen itself.
-    """
+    """Options that affect the result, and the parameters given for the tree."""
     shown = {k: v for k, v in vars(options).items() if k not in NO_PART}
     shown |= {k: v for k, v in settings.items() if k != "random_state"}  # the seed
     return as_json(shown | more)

@@ -151,10 +151,7 @@ def results_table(found, base):
 
 
 def class_figures(y, predicted):
-    """Recall and precision of each class, and what it was taken for.
-
-    The ``"confusion"`` table has a row for each true class.
-    """
+    """Recall, precision and confusion matrix, with a row for each true class."""
     classes, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
     table = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(table, (codes[: len(y)], codes[len(y) :]), 1)

@@ -56,10 +56,7 @@ class ModelFile:
 
 
 def save(path, model, progress, scratch=None):
-    """Write both; the file is the old one or the new one, whatever happens.
-
-    `scratch` is the name of the file until all is written.
-    """
+    """Write model and progress atomically; `scratch` names the temporary file."""
     with replacing(path, temporary=scratch) as file:
         _write(file, model, {"format": FORMAT, **progress})
 
@@ -92,10 +89,7 @@ def _checksum(members):
 
 
 def load(path, check=None):
-    """Read the model and the progress that `save` has written.
-
-    `check` is given the progress, but for its state, before a model is made.
-    """
+    """Read what `save` wrote; `check` gets the progress before a model is made."""
     try:
         with open(path, "rb", opener=_open_regular) as file:
             members = _read_members(path, file)

@@ -127,11 +127,7 @@ def header_notes(stream):
 
 
 def headless(stream, guesses):
-    """Say that the first line may be a row; empty if it hardly is.
-
-    It may if at least half of the names are numbers, or if each might stand below
-    itself.
-    """
+    """Warn that the first line may be a row; empty if that is unlikely."""
     header = stream.header
     numbers = [name for name in header if as_decimal(name) is not None]
     if 2 * len(numbers) >= max(len(header), 1):
@@ -225,10 +221,7 @@ def check_categories(known, X, first_row, stream):
 
 
 class Strays:
-    """Values of number columns that are no numbers, in the rows so far.
-
-    Those `found` are places of columns, numbers of their strays, and some of them.
-    """
+    """Values of numeric columns that are not numbers: how many, and some examples."""
 
     SHOWN = 4
 
@@ -308,10 +301,7 @@ MOST_OF_MARK = 4  # bytes
 
 
 class Dialect(NamedTuple):
-    """Separator of fields, sign before the decimals of numbers, and encoding.
-
-    The encodings utf-8-sig, utf-16 and utf-32 write a byte order mark.
-    """
+    """Delimiter, decimal sign and encoding of a file."""
 
     delimiter: str = ","
     decimal: str = "."
@@ -331,10 +321,7 @@ class Dialect(NamedTuple):
 
 
 def encoding_of(name, start):
-    """Encoding of a file that begins with some bytes; `name` is what a user asked for.
-
-    A mark is heeded unless `name` contradicts it.
-    """
+    """Encoding by the byte order mark, unless the `name` that a user gave differs."""
     marked = next((one for mark, one in _MARKS if start.startswith(mark)), None)
     if name is None:
         return marked or "utf-8"

@@ -108,11 +108,7 @@ def write_report_page(path, title, tree, names, sections):
 
 
 def tree_section(tree, nodes, class_names, as_list):
-    """The tree as pictures that answer, and as a list that opens.
-
-    On a phone the list stands alone: a picture is too wide for its letters to be read,
-    and its root lies out of sight.
-    """
+    """The tree as pictures, and as a list, which a narrow screen shows alone."""
     shape = ConfidenceTreeDisplay(nodes, class_names=class_names)
     whole = shape.to_svg(max_depth=None)
     upper = shape.to_svg()
@@ -448,10 +444,7 @@ MOST_DRIFTS = 100
 
 
 def stream_headline(record, classes, drifts, nodes):
-    """Say in sentences what the tree was worth, what changed and how sure it is.
-
-    `drifts` is None where nothing looked for any.
-    """
+    """Summarize accuracy, drifts (None: not monitored) and the evidence of the tree."""
     lines = []
     if record.n_tested:
         than = "repeating the label before"

@@ -127,10 +127,7 @@ def reliability(groups):
 
 
 def numbers(values, codes, n_classes, cuts, write="{:.4g}".format):
-    """Histogram of a column of numbers by class, with the cuts of the tree.
-
-    `write` says how a number of the column is written.
-    """
+    """Histogram of a numeric column by class, with the tree's thresholds."""
     known = ~np.isnan(values)
     values, codes = values[known], codes[known]
     # an outlier would leave all others in one bar
@@ -185,10 +182,7 @@ def categories(values, codes, n_classes):
 
 
 def accuracy(course, drifts):
-    """The accuracy along a stream, and where a drift was found.
-
-    `course` is that of `_pictures.draw_accuracy`, `drifts` has rows.
-    """
+    """Accuracy along a stream (see `draw_accuracy`), with the rows of `drifts`."""
     rows, ours, before = map(np.array, zip(*course, strict=True))
     latest = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
     shown = [one for one in (latest, ours, before) if np.isfinite(one).any()]
@@ -261,10 +255,7 @@ def _bars(title, rows):
 
 
 def _above(marks):
-    """Write texts above places of a picture, in lines in which none meets another.
-
-    For what has no room the picture has a title. Gives the texts, and where these end.
-    """
+    """Lay out texts above a plot without overlap; return them and their height."""
     ends, placed = [0.0] * MOST_LINES, []
     for x, told in marks:
         wide = LETTER * len(told)
@@ -319,10 +310,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 
 def check_picture(path, *, of_tree=False):
-    """Find out before the work whether a picture, if a path names one, can be drawn.
-
-    `of_tree`: as SVG it is drawn without matplotlib.
-    """
+    """Check before the work that a picture can be drawn; SVG needs no matplotlib."""
     if path is None:
         return
     if not path.lower().endswith(ENDINGS):

@@ -51,11 +51,7 @@ from ._text import (
 
 
 class Chosen:
-    """A reader of tables that shows some columns and rows of another one.
-
-    Rows keep their numbers: a piece ends where a row is left out. Columns that are left
-    out are read as texts, of which none is at fault.
-    """
+    """A reader that leaves out some columns (read as texts) and rows of another one."""
 
     def __init__(self, stream, drop, skip_missing):
         self._stream = stream
@@ -224,11 +220,7 @@ def collect_labels(options):
 
 
 class Run:
-    """A tree, its figures and how far the stream has been read.
-
-    The stream is at its first row; `notes` tell what a user may want to know about
-    columns.
-    """
+    """A tree, its figures, its position in the stream, and `notes` on columns."""
 
     def __init__(self, options, stream, file=None):
         self.options = options
@@ -465,10 +457,7 @@ MOST_DRIFTS = 10  # whose rows are printed
 
 
 class Stop:
-    """Lets a run end after the rows in hand when it is interrupted or terminated.
-
-    A second signal of the kind acts at once.
-    """
+    """Ends a run after the rows in hand at the first signal, at once at the second."""
 
     def __init__(self):
         self.signal = None

@@ -280,10 +280,7 @@ def _without(X, stream, places):
 
 
 def _without_names(X, stream, target):
-    """Leave out the columns that name rows, as a tree would; give notes on them.
-
-    CART would see a column for nearly every row.
-    """
+    """Leave out columns that identify rows, as a tree does and CART does not."""
     nominal = nominal_places(stream.readings)
     out = [place for place in nominal if names_rows(X[:, place])]
     if not out:

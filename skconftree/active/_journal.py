@@ -260,10 +260,7 @@ class Entry(NamedTuple):
 
 
 class Ledger:
-    """Answers in their order, without those that were taken back.
-
-    Of two opinions of one row the last rules, or the first, or the most frequent.
-    """
+    """Labels in their order, without withdrawn ones; of several, a rule picks one."""
 
     def __init__(self, lines=(), ruling="last", n_rows=None, start=()):
         self.ruling = ruling
@@ -316,11 +313,7 @@ class Ledger:
         return sum(one.is_answer and one.label is not NOTHING for one in self.entries)
 
     def opinions(self):
-        """Labels of each row by who gave them, ``[who, label, line]`` as first given.
-
-        Who mends a label has one opinion, the new one; to withdraw a label leaves the
-        row without any.
-        """
+        """Latest label of each row by annotator, as ``[who, label, line]``."""
         found = {}
         for entry in self.entries:
             told = found.setdefault(entry.row, [])
@@ -350,10 +343,7 @@ class Ledger:
         return max(best, key=lambda one: one[2])
 
     def batches(self):
-        """What was learnt: lists of (entry, label that holds), a list a question.
-
-        The last list may be of a question that has not been answered to its end.
-        """
+        """What was learned: a list of (entry, label that holds) per question."""
         opinions = self.opinions()
         asked = [one for one in self.entries if one.batch is not None]
         last = {one.row: one for one in asked}
@@ -370,10 +360,7 @@ class Ledger:
 
 
 def agreement(ledger):
-    """How often annotators agree: a dict for each two of them, or one with himself.
-
-    `kappa` is Cohen's, None where chance alone would have them agree always.
-    """
+    """Agreement of each pair of annotators, with Cohen's `kappa` or None."""
     pairs = {}
     for told in ledger.opinions().values():
         for i, (who, label, _) in enumerate(told):

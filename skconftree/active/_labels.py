@@ -12,10 +12,7 @@ from ..utils import canonical
 
 
 class LabelCodes:
-    """Labels as places in a sorted list of classes, which does not change.
-
-    `classes` are all labels that may be given; None: whatever comes.
-    """
+    """Labels as indices into fixed sorted `classes`; None accepts any label."""
 
     def __init__(self, missing_label, classes=None):
         self.missing_label = missing_label

@@ -156,11 +156,7 @@ def checked_scores(strategy, scores, context):
 
 
 def largest(scores, k, context):
-    """Places of the `k` largest scores, in their order; never by place alone.
-
-    Rows of equal score are told apart by their costs, if they have any, else by
-    `context.tie_break`.
-    """
+    """Indices of the `k` largest scores; ties by cost, then `context.tie_break`."""
     if k == 0:
         return np.empty(0, dtype=np.intp)
     if k >= len(scores):
@@ -176,10 +172,7 @@ def largest(scores, k, context):
 
 
 def tie_keys(places, context):
-    """Keys of `np.lexsort`, of which the last counts most, for rows of equal score.
-
-    `places` are those among the candidates.
-    """
+    """Keys of `np.lexsort` that order candidates of equal score."""
     chance = context.rng(FOR_TIES).random(len(context.candidates))[places]
     if context.costs is not None:
         return chance, context.costs[places]

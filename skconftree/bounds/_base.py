@@ -364,10 +364,7 @@ def _floats(given, name, shape, least, what):
 
 
 def check_range(name, value, low, high, *, closed="neither"):
-    """Return numbers as a float array after checking their range.
-
-    `closed` says which ends belong to it: "neither", "left", "right" or "both".
-    """
+    """Return numbers as a float array; `closed` tells which ends are in the range."""
     try:
         out = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

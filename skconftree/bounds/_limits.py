@@ -41,10 +41,7 @@ def beta_lower(a, b, delta):
 
 
 def beta_upper(a, b, delta):
-    """Points that Beta(a, b) variables exceed with probability `delta`.
-
-    One minus such a point of Beta(b, a) would lose digits. See `beta_lower`.
-    """
+    """Points that Beta(a, b) exceeds with probability `delta`, accurate near 1."""
     a, b, delta = np.broadcast_arrays(a, b, delta)
     x = np.asarray(betainccinv(a, b, delta))
     many = (a > MANY) & (b > MANY)

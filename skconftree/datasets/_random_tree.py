@@ -125,10 +125,7 @@ def make_random_tree_stream(
 
 
 def random_boxes(n_leaves, n_features, random_state):
-    """Cut the unit cube into the boxes of a random tree's leaves, from left to right.
-
-    Returns their low and high corners, and whether each leaf is a left child.
-    """
+    """Corners of the boxes of a random tree's leaves, and which are left children."""
     low = np.zeros((n_leaves, n_features))
     high = np.ones((n_leaves, n_features))
     is_left = np.ones(n_leaves, dtype=bool)

@@ -80,10 +80,7 @@ class Waiting:
         return made
 
     def joined(self, X, first, row, due, true, weight):
-        """These entries, and some of rows of X that have not been predicted yet.
-
-        The first row of X has the number `first`.
-        """
+        """These entries, and those of rows of X that have not been predicted yet."""
         n, made = len(row), object.__new__(type(self))
         unknown = np.full(n, -1, dtype=np.intp)
         added = {
@@ -194,11 +191,7 @@ def steps(waiting, time, last_is_over):
 
 
 class DelayedStep:
-    """Predict the rows of a call, and learn those whose labels come meanwhile.
-
-    What has been done is known at any time, so that a call that ends early counts as
-    far as it went.
-    """
+    """Predict rows and learn those whose labels arrive; what is done counts."""
 
     def __init__(self, run, X=None, n=0, first=0, comes=None):
         self.run, self.X, self.first = run, X, first

@@ -13,10 +13,7 @@ SMALLEST = np.finfo(np.float64).eps  # probability that a logarithm is taken of
 
 
 class Told(ClassifierMixin, BaseEstimator):
-    """What an estimator has said of some rows, as an estimator that scorers ask.
-
-    There are no rows: a scorer gets the numbers of the predictions instead.
-    """
+    """Estimator with fixed predictions for scorers, which get row numbers as X."""
 
     def __init__(self, classes, predicted, proba):
         self.classes_ = classes
@@ -49,11 +46,7 @@ class _Asked(Told):
 
 
 class Predictions:
-    """Classes, predicted ones, probabilities and weights of tested rows.
-
-    Arrays in pieces, in the order of the rows; pieces of probabilities are None if
-    nobody needs them.
-    """
+    """Labels, predictions, probabilities (None if unused) and weights, in pieces."""
 
     def __init__(self, pieces=()):
         self.pieces = list(pieces)

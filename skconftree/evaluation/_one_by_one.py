@@ -75,10 +75,7 @@ def is_row(chunk):
 
 
 def table_of(rows, columns, *, declared=False):
-    """Make a table of dictionaries, with columns given as pairs of name and kind.
-
-    The user `declared` these kinds, or they are those of the first values.
-    """
+    """Table of dictionaries, with columns as (name, kind), `declared` or inferred."""
     values = [
         [
             row.get(name) if kind == "category" else number(row.get(name), name)

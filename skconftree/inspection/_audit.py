@@ -129,11 +129,7 @@ def margins(table):
 
 
 def pvalue_of(table, level, rng):
-    """Test the independence of branches and classes.
-
-    Exactly while that is cheap, else by chi-squared where the expected counts allow it,
-    else by random tables of the same margins; of these as many as `level` needs.
-    """
+    """Test independence: exactly if cheap, by chi-squared, or by random tables."""
     p = float(fisher_pvalue(table))
     if p == p:
         return Tested(p, EXACT)
@@ -162,10 +158,7 @@ def drawn_pvalue(table, level, rng):
 
 
 def least_pvalue(table):
-    """P-value of the most extreme table of these margins, or a bound below it.
-
-    Exact for two branches or two classes, the other side having few.
-    """
+    """P-value of the most extreme table of these margins, or a lower bound of it."""
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
         return 1.0
@@ -256,10 +249,7 @@ class TreeShape:
 
     @classmethod
     def of_state(cls, state):
-        """Make a shape from what came out of a file; None if it is not one of a tree.
-
-        Every node but the first is the child of one node that comes before it.
-        """
+        """Make a shape from a state; None unless each node has one parent before it."""
         children = state["children"]
         below = [(node, one) for node, some in enumerate(children) for one in some]
         if sorted(one for _, one in below) != list(range(1, len(children))) or any(

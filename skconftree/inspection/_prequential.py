@@ -271,11 +271,7 @@ def _figure(record, metric):
 
 
 def _with_drifts(model, run):
-    """Records of a run, and after which rows drifts were found.
-
-    A model that knows how many it has found, and not where, found them in the window in
-    which the number rose.
-    """
+    """Records of a run, and the drifts found, at least the window of each."""
     records, found = [], []
     before = _n_drifts(model)
     for record in run:

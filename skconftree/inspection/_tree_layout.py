@@ -135,10 +135,7 @@ def width_in(text, size):
 
 
 def wrapped(text, size, most, n_lines, width=width_in):
-    """Break a text at words into lines; dots stand for what these have no room for.
-
-    `width` gives the width of a text whose letters are of such a size.
-    """
+    """Break a text into lines, with an ellipsis; `width` measures a text."""
     found = [""]
     words = in_one_line(text).split(" ")
     for place, word in enumerate(words):

@@ -438,10 +438,7 @@ def _points(text, size, weight="normal"):
 
 
 def _let_answer(plot):
-    """A node that is pointed at, or clicked, says how one gets there.
-
-    The figure has the function: methods would be forgotten with their object.
-    """
+    """Show a node's path on hover or click; the figure keeps the function alive."""
     figure, shown = plot.figure, {"node": None, "text": None}
     canvas, size = figure.canvas, 9 * plot.enlarged
 

@@ -269,10 +269,7 @@ class DaskParts:
         return _apart(calls, made=_are_on_workers(parts))
 
     def map(self, function, columns, *by_row):
-        """Call a function of each part, and the arrays' part that is its rows'.
-
-        Gives the results in their order, some parts at a time.
-        """
+        """Map a function over the parts, and the rows of arrays of each, in order."""
         import dask
 
         calls = self._calls(function, columns, by_row)
@@ -309,10 +306,7 @@ class DaskParts:
         return task.found(total)
 
     def engine(self, task, columns, positions, *by_row):
-        """Have the parts coded where they are; one after the other without a cluster.
-
-        The `positions` of rows in the table are those that they have here if None.
-        """
+        """Encode the parts where they are, or one after the other without a cluster."""
         import dask
 
         edges = [0, *self._stops.tolist()]

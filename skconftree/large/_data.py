@@ -13,11 +13,7 @@ from ._steps import Question
 
 
 class GrowFromRows(NamedTuple):
-    """Grows the tree below a node from its rows.
-
-    Of columns of many levels the sample may have some only, the `present`; there were
-    `n_levels`. `grow_below` is what a growth has given.
-    """
+    """Grow the tree below a node from rows, which have only `present` levels."""
 
     heads: list
     present: list | None

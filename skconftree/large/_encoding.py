@@ -256,10 +256,7 @@ class ColumnValues:
         return len(self.bins()[0]) > FEW_FLOORS
 
     def learn(self, found):
-        """Take what a pass has found in all parts, and ask further unless all is known.
-
-        Only then is there a question.
-        """
+        """Take the results of a pass; return a question unless all is known."""
         self.question = None
         if found.few is not None:
             self.few, self.n_missing = found.few.bits, found.few.n_missing
@@ -447,10 +444,7 @@ MOST_COUNTED = 1_000_000  # categories of a column, all of which are in memory
 
 
 class CategoryCounts:
-    """How many rows have each category of the nominal columns.
-
-    What comes of them does not depend on how the rows are divided into parts.
-    """
+    """Number of rows per category of nominal columns, independent of partitioning."""
 
     def __init__(self, is_nominal, names):
         self._counts = [{} if one else None for one in is_nominal]
@@ -519,10 +513,7 @@ class CategoryCounts:
 
 
 def count_categories(frame, kept, caller):
-    """Kind and counts of the categories of each column of a frame, all nominal.
-
-    `kept`: of these rows, None: of all.
-    """
+    """Kind and category counts of each column of a frame, of `kept` rows or all."""
     table, found = Table.of(frame, caller), []
     for j in range(table.shape[1]):
         codes, dictionary = Dictionary().encode(

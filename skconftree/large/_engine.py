@@ -9,10 +9,7 @@ from ._steps import Sampled, joined
 
 
 class LocalEngine:
-    """Parts whose codes are here, or in a file that is mapped here.
-
-    The threads of a team count and divide them side by side.
-    """
+    """Parts whose codes are here, or mapped from a file; a team shares the work."""
 
     is_here = True
 

@@ -107,10 +107,7 @@ class PartedTable(NamedTuple):
         return self.categories.identifying(self.schema.features)
 
     def encode(self, settings, n_bins=0, team=None):
-        """Encode the table in passes over its parts.
-
-        A team reads a file in several places.
-        """
+        """Encode the table in passes over its parts, in parallel if there is a team."""
         features, n_classes = self.schema.features, len(self.classes)
         coding, heads, groups = self._make_coding(n_bins, team)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)

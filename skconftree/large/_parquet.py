@@ -14,11 +14,7 @@ REMEDY = "pip install skconftree[parquet]"
 
 
 class ParquetParts:
-    """Batches of the rows of one or more files, whose columns have the same types.
-
-    It is no more than paths and what was known of the files at first: other processes
-    open them anew.
-    """
+    """Batches of rows of files; only paths and metadata, which other processes open."""
 
     def __init__(self, paths):
         self._paths = paths
@@ -64,10 +60,7 @@ class ParquetParts:
         return np.asarray(frame.column(0))
 
     def map(self, function, columns, *by_row):
-        """Call a function of each batch, and the arrays' part that is its rows'.
-
-        Gives the results in their order.
-        """
+        """Map a function over batches, and the rows of arrays of each, in order."""
         start = 0
         for place, path in enumerate(self._paths):
             for frame in self._batches(place, columns):

@@ -41,10 +41,7 @@ class Sampled(NamedTuple):
 
 
 class Question(NamedTuple):
-    """How a node is divided: into the outcomes of each code of a feature.
-
-    The rows of outcomes that are `kept` are wanted, the counts of those `counted`.
-    """
+    """Split of a node by codes; which outcomes' rows and counts are wanted."""
 
     feature: int
     outcomes: np.ndarray
@@ -53,10 +50,7 @@ class Question(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The rows of a node: codes, classes, counts, weights, and places in the table.
-
-    Sums of evidence have their last bits by the order of the rows.
-    """
+    """Rows of a node, with their order in the table, on which sums of floats depend."""
 
     columns: list
     y: np.ndarray
@@ -98,10 +92,7 @@ def begin(parts, sampled, each=in_turn):
 
 
 def divide(parts, sampled, members, questions, each=in_turn):
-    """Divide nodes, and count some of their children, node by node.
-
-    `members` has a list for each node, as those found.
-    """
+    """Divide nodes, each a list of members, and count some of their children."""
     kept, counts = [], []
     # one node after the other: only of one are the counts of each part in memory
     for rows, question in zip(members, questions, strict=True):
@@ -123,11 +114,7 @@ def count_cells(parts, sampled, members, tests, each=in_turn):
 
 
 def collect(parts, sampled, members, places):
-    """Take the rows of a node, one part after the other.
-
-    `places` are those of the rows of each part in the table: a slice, an array, or None
-    where they are not known.
-    """
+    """Gather the rows of a node; `places` of a part is a slice, an array or None."""
     return join_collected(in_turn(_collect, parts, sampled, members, places))
 
 

@@ -70,11 +70,7 @@ def is_number(text):
 
 
 def warn_of_strays(table, counts_of, features, most):
-    """Warn of columns that a stray word has made nominal.
-
-    `counts_of` tells how many rows have each category of a column. Columns with more
-    than `most` categories are not looked at: other words are said of these.
-    """
+    """Warn of columns, of at most `most` categories, that a stray word made nominal."""
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
         if categories is None or features.kind(j) != "text" or len(categories) > most:

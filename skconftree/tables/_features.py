@@ -120,11 +120,7 @@ def sort_categories(values, name):
 
 
 class Dictionary:
-    """Categories of one column and their codes.
-
-    `given_up` says that there are too many and that most rows have one of their own;
-    then every value counts as missing.
-    """
+    """Categories of a column and their codes; once `given_up`, all are missing."""
 
     def __init__(self, kind=None, codes=None, given_up=False, name=None):
         self.kind = kind  # of its values; None before the first
@@ -133,10 +129,7 @@ class Dictionary:
         self.name = name  # of the column, until it is settled
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
-        """Codes of a column of indices into `values`, -1 = missing, and the dictionary.
-
-        That has the categories that were new, however many; it is self if none was.
-        """
+        """Codes of indices into `values` (-1: missing), and the extended dictionary."""
         if self.given_up:
             return np.zeros(len(found), dtype=np.float32), self
         found = found + 1
@@ -180,10 +173,7 @@ class Dictionary:
         return codes, Dictionary(kind, both, name=self.name)
 
     def within_limits(self, tells_rows_apart):
-        """Itself without the name, or given up; raise if it has too many categories.
-
-        It may be given up if `tells_rows_apart`, a function, says so.
-        """
+        """Return it, or given up if it `tells_rows_apart`; raise if too large."""
         n = len(self.codes)
         if n > MAX_CATEGORIES:
             if tells_rows_apart():
@@ -283,10 +273,7 @@ class Features:
         return matrix
 
     def learn(self, table, *, in_order=True):
-        """As `encode`, and give new categories the next codes.
-
-        The features returned wait for `settled`; they are self if no category is new.
-        """
+        """Encode, and give new categories the next codes; `settled` completes it."""
         matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
         if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
             return matrix, self

@@ -75,19 +75,12 @@ class GrowthData(Protocol):
         ...
 
     def nodes(self, sample, team):
-        """Return the nodes of a sample whose rows lie in parts, else None.
-
-        None also means that a team shares the work, which needs all rows in this
-        process, and that they are here without a copy.
-        """
+        """Return the nodes of a sample in parts; None if all rows are in memory."""
         ...
 
 
 def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=None):
-    """Return the `Sample` of rows that have a count or a weight, or weigh 1.
-
-    `counts` says how often each row is in the sample; None: as often as in the table.
-    """
+    """Return the `Sample` of rows, which occur `counts` times (None: once)."""
     if counts is not None:
         _check_counts(counts, len(y))
         if weight is not None:
@@ -216,11 +209,7 @@ class MemoryData:
 
 
 class SampledData:
-    """`GrowthData` of a sample of other data, with class weights of its own.
-
-    The columns and their codes by row are those of the other data, and so are made once
-    for all samples.
-    """
+    """`GrowthData` of a sample, with class weights of its own and shared columns."""
 
     def __init__(self, data, sample, class_weight):
         self._data, self._sample = data, sample
@@ -305,11 +294,7 @@ def rows_with_weight(X, y, sample_weight, kind):
 
 
 def stream_weights(sample_weight, X, kind, weight_seen):
-    """Validate the weights of further rows, which are always frequencies.
-
-    Whether all weights of a stream are whole numbers is not known before its end, so
-    ``"auto"`` must not depend on those of one call.
-    """
+    """Validate weights of a stream, which are frequencies in every call."""
     if kind == "relative":
         raise InvalidParameterError(
             "The 'sample_weight_kind' parameter must be 'auto' or 'frequency' in "
@@ -377,10 +362,7 @@ def warn_of_no_split(n_rows, n_effective):
 
 
 def resolve_class_weight(class_weight, classes, y, weight):
-    """One weight a class, or None.
-
-    "balanced" counts the weight of the rows, not their number.
-    """
+    """One weight per class, or None; "balanced" uses the total weight of each class."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):

@@ -17,11 +17,7 @@ NUL = ("\0", b"\0")
 
 
 def exact_labels(y):
-    """Keep labels from becoming others when NumPy makes an array of them.
-
-    Whole numbers of pandas' own types would be floats, and strings in a list would lose
-    NUL characters at their ends.
-    """
+    """Keep large integers and trailing NULs exact when labels become an array."""
     if isinstance(y, list | tuple):
         refuse_nul(y)
         return y
@@ -144,11 +140,7 @@ def warn_of_floats(classes):
 
 
 def find_labels(classes, y):
-    """Exact indices of numeric labels among ascending classes, and which are unknown.
-
-    Comparing integers of one type with those of another, or with floats, would make
-    floats of both. The index of an unknown label may be `n_classes`.
-    """
+    """Indices of numeric labels among ascending classes, compared exactly."""
     changed = None
     # A row of a stream takes microseconds, and so does each call of NumPy here.
     if y.dtype is not classes.dtype and classes.dtype.kind in "iu":

@@ -32,11 +32,7 @@ class Call(NamedTuple):
 
 
 def read_call(estimator, X, y, classes, sample_weight, X_pool):
-    """Check and read what a tree or a forest is to learn.
-
-    Its `_check_call(classes, X_pool)` raises if it cannot learn at all; X may be `Rows`
-    that have been read.
-    """
+    """Validate what an estimator is to learn; X may be `Rows` that have been read."""
     caller, model = type(estimator).__name__, estimator._model
     estimator._check_call(classes, X_pool)
     if model is None:

@@ -72,10 +72,7 @@ NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int3
 
 
 def read_few(X, n_features, names, features, *, learns):
-    """Read a list of rows, or a frame whose columns have the known names.
-
-    Rows that are to be learnt must not have a new category.
-    """
+    """Read a list of rows, or a frame with the known names."""
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None

@@ -40,11 +40,7 @@ class Schema(NamedTuple):
 
     @classmethod
     def first(cls, X, caller, categorical_features=None, *, in_order=False):
-        """Read the first rows, which tell what columns there are.
-
-        Categories get their codes in the order of the rows if `in_order`, else sorted.
-        The schema of the rows waits for `settled` if columns are nominal.
-        """
+        """Read the first rows; categories are sorted unless `in_order`."""
         nominal = nominal_columns(X, categorical_features)
         if nominal is None and _is_plain(X) and X.size:
             with np.errstate(over="ignore"):
@@ -178,11 +174,7 @@ class Schema(NamedTuple):
         return range(self.n_features) if self.names is None else self.names
 
     def settled(self, rows, known=None, learnt=None, weight=None, *, in_order=False):
-        """Forget what rows that are not learnt have taught, and check the limits.
-
-        `known` is the schema before they were read, None if they were the first; see
-        `Features.settled`.
-        """
+        """Forget rows of weight 0 and check the limits, see `Features.settled`."""
         if self.features is None or self is known:
             return self
         before = None if known is None else known.features

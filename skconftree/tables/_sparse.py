@@ -51,10 +51,7 @@ def _check_indices(X):
 
 
 def blocks(X):
-    """Dense rows of a table, in their order, as pairs of a slice and a block.
-
-    The block is X itself if it is dense.
-    """
+    """Pairs of a slice and a dense block of its rows; one block if X is dense."""
     if not issparse(X):
         yield slice(0, len(X)), X
         return

@@ -34,10 +34,7 @@ def learner(estimator, strategy, **parameters):
 
 
 def serving(plug_in, estimators, ask):
-    """Give the first estimator that a plug-in works with.
-
-    `ask` is called with each, and raises ValueError where it does not serve.
-    """
+    """First estimator for which `ask` does not raise ValueError."""
     reason = None
     for one in estimators:
         try:

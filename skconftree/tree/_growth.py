@@ -42,11 +42,7 @@ from .stream._state import make_recipe
 
 
 class TableRequest(NamedTuple):
-    """What the parameters of an estimator say about the table that `fit` reads.
-
-    `caller` is the name of the estimator, for errors. `known` has schema and classes of
-    trees that there are, beside which others are to be grown from the same rows.
-    """
+    """How `fit` reads a table; `known` has schema and classes of trees that stay."""
 
     caller: str
     categorical_features: object
@@ -108,10 +104,7 @@ class TrainingTable(NamedTuple):
         return identifying(self.X, self.schema.features, self.weight)
 
     def encode(self, settings, n_bins=0, team=None):
-        """Encode the table for trees with such settings, in bins unless there are 0.
-
-        Columns are shared out among a team, if there is one.
-        """
+        """Encode the table, in bins unless there are 0; a team shares the columns."""
         features = self.schema.features
         return MemoryData(
             self.X,
@@ -221,10 +214,7 @@ WORTH_A_TEAM, WORTH_WITH_LOOKAHEAD = 262_144, 32_768
 
 
 def team_for(table, n_jobs, lookahead):
-    """Make the team that grows a tree of a table, or None if one thread does.
-
-    The tree does not depend on it.
-    """
+    """Make a team of threads, or None; the tree does not depend on it."""
     least = WORTH_A_TEAM if lookahead is None else WORTH_WITH_LOOKAHEAD
     n_values = len(table.y) * table.schema.n_features
     is_left_to_one = n_values < least or table.is_sparse
@@ -452,10 +442,7 @@ def check_places(X, y, places, n_pool):
 
 
 class IndexedTable:
-    """A table as a fitted estimator, with a `_lock`, reads it now.
-
-    X is kept, not copied, if it is float32 in C order.
-    """
+    """Table as a fitted estimator reads it; float32 in C order is not copied."""
 
     def __init__(self, estimator, X):
         self.estimator = estimator

@@ -62,10 +62,7 @@ def read_columns(state, owner):
 
 
 def check_parts(parts, owner):
-    """Raise unless what a model has learnt fits together.
-
-    Compiled code indexes the arrays of a tree with classes, features and codes.
-    """
+    """Raise ValueError unless arrays, classes and features of a state fit together."""
     tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
     bound = parts["resolved"].bound
     sound = {
@@ -100,11 +97,7 @@ def _has_grower(parts):
 
 
 class Drift(NamedTuple):
-    """A drift that a growing tree has found.
-
-    `row` is how many rows it had learnt by then, `node` the one below which all was
-    replaced, 0 being the root, and `detector` the name of what has found it.
-    """
+    """A drift after `row` rows, found by `detector`; all below `node` was replaced."""
 
     row: int
     node: int
@@ -352,10 +345,7 @@ class TreeModel(Lockable):
 
     @property
     def ends_shrinkage(self):
-        """Whether probabilities are proportions from the next row on.
-
-        After a drift a leaf would carry along what its ancestors knew before.
-        """
+        """Whether shrinkage ends with the next row, as it would survive a drift."""
         return self.tree.shrinkage > 0.0 and self.watched_by is not None
 
     @learns
@@ -403,11 +393,7 @@ class TreeModel(Lockable):
         return pool
 
     def imitating(self, classes, counts, n_node_samples, rivals, fidelity):
-        """Another model, of the same tests, of what a classifier says of rows.
-
-        The counts are sums of its class probabilities over the rows of each node;
-        rivals those of `real_rivals`.
-        """
+        """Copy with a classifier's summed probabilities as counts, and its rivals."""
         impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
         tree = retold(self._tree, counts, n_node_samples, impurity, *rivals)
         return TreeModel(
@@ -422,10 +408,7 @@ class TreeModel(Lockable):
     # -- state --------------------------------------------------------------------
 
     def state(self):
-        """What there is at one moment; equal models have equal states.
-
-        Arrays and plain values, and parameter objects such as a bound.
-        """
+        """Arrays, plain values and parameter objects; equal for equal models."""
         tree, grower = self._tree, None
         if self.grower is not None:
             _, (tree, *grower) = self.grower.__reduce__()

@@ -352,11 +352,7 @@ def resolve_settings(
     in_forest=False,
     rate=1.0,
 ):
-    """Resolve the parameters of a growth, which have been checked.
-
-    Bound and criterion are what `resolve_statement` gives. A growth from a table, whose
-    `total` weight is known, has no settings of growth row by row.
-    """
+    """Resolve checked growth parameters; those of streams only without a `total`."""
     nominal, defaults = schema.features is not None, tree_defaults(bound)
     growth = Growth(
         bound,
@@ -382,10 +378,7 @@ def resolve_settings(
 
 
 def draw_seed(random_state, settings, n_features):
-    """Draw the seed of a growth row by row.
-
-    The state of a tree without randomness does not depend on one.
-    """
+    """Draw the seed of a growth row by row, if the tree has any randomness."""
     if settings.random_cuts or settings.max_features < n_features:
         return int(check_random_state(random_state).randint(2**31 - 1))
     return 0
@@ -468,11 +461,7 @@ LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
 
 
 def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
-    """Resolve how a tree looks ahead while it grows, and how it is pruned then.
-
-    `defaults` is what ``"auto"`` means with the bound; `total` is the weight of all
-    rows.
-    """
+    """Resolve look-ahead and its pruning; `defaults` is what ``"auto"`` means."""
     n_levels = tree.lookahead
     if n_levels == "auto":
         usual = PRUNINGS.get(defaults.pruning)

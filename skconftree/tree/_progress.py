@@ -35,11 +35,7 @@ class Silence:
         return False
 
     def start_to_look(self, lookahead, n_values):
-        """Tell that a fit begins, of a table of so many values.
-
-        Return how it looks ahead, or None if it does not; what is returned tells how
-        far its levels are.
-        """
+        """Report the start of `fit`; return the reporter of look-ahead, or None."""
         return lookahead
 
     def end(self, model):
@@ -47,11 +43,7 @@ class Silence:
 
 
 class Telling(Silence):
-    """What callbacks of an estimator are told while it fits.
-
-    While a callback runs the estimator is what it was before the fit, and anybody may
-    use it; what is fitted so far is a copy.
-    """
+    """Reports progress to callbacks, which see a copy of the model fitted so far."""
 
     in_steps = True
 
@@ -122,10 +114,7 @@ class Telling(Silence):
 
 
 class Level:
-    """A level of look-ahead, of which callbacks are told; there is no tree to be shown.
-
-    All levels are looked at side by side, the upper ones ahead of the lower.
-    """
+    """Reports a level of look-ahead; all levels run side by side, without a tree."""
 
     def __init__(self, fit, told):
         self._told, self._n_parts = told, 0

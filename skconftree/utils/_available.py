@@ -9,11 +9,7 @@ from ._types import Method
 
 
 def available_if(check: Callable[[Any], None]) -> Callable[[Method], Method]:
-    """Decorate a method that exists only if a check of the estimator passes.
-
-    As scikit-learn's decorator of this name, but the AttributeError is that of the
-    check, which says why and what to do.
-    """
+    """As scikit-learn's, but the check's own AttributeError says the reason."""
 
     def decorate(method: Method) -> Method:
         return cast("Method", _Conditional(method, check))

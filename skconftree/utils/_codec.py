@@ -197,11 +197,7 @@ def _estimator_to_json(value, arrays, names):
 
 
 def from_json(value, arrays=()):
-    """Restore what `to_json` has written.
-
-    Raises CannotBeRestored if only a name was written, and ValueError or TypeError for
-    anything that `to_json` does not write.
-    """
+    """Restore what `to_json` wrote; CannotBeRestored if only a name was written."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
@@ -424,11 +420,7 @@ def refuse_damage(estimator, sound_parts):
 
 
 def completed(values, defaults, what):
-    """Settings of a state, and the defaults of those that came later.
-
-    Raises StateError for settings that this version does not know, and if one is absent
-    whose default is `NO_DEFAULT`.
-    """
+    """Settings of a state and later defaults; StateError if one is unknown."""
     if not isinstance(values, dict):
         raise StateError(f"{what} is damaged: it must be a dict. Got {values!r}.")
     unknown = sorted(map(str, values.keys() - defaults.keys()))

@@ -9,8 +9,5 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def escape(text):
-    """Escape a text for HTML, XML and their attributes.
-
-    A character that XML 1.0 forbids becomes U+FFFD, the replacement character.
-    """
+    """Escape text for HTML and XML; characters that XML 1.0 forbids become U+FFFD."""
     return html.escape(_NOT_XML.sub("\ufffd", text))

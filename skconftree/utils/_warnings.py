@@ -39,11 +39,7 @@ def warn_once(owner, topic, message):
 
 
 def warn_once_an_ensemble(topic, message):
-    """Warn, unless the ensemble whose member is being fitted has said it before.
-
-    A member does not know its ensemble, which only the callers of its `fit` name: they
-    are asked here alone, where a warning is due.
-    """
+    """Warn once per ensemble, which is found on the stack, when a member is fitted."""
     ensemble = _ensemble_in_fit()
     if ensemble is None:
         warn(message)

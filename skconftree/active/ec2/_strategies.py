@@ -214,10 +214,7 @@ class VersionSpace:
         return self.edges.scores(rows)
 
     def best(self, rows, k, prices, ties):
-        """Places of the best rows, best first, their scores, and how many were scored.
-
-        As few are as it takes. Lower `ties` come first among rows of equal score.
-        """
+        """Best rows, best first, their scores, and how many rows were scored."""
         edges, n = self.edges, len(rows)
         if self.is_exhausted:
             chosen = np.lexsort((ties,))[:k]

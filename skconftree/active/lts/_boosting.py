@@ -73,11 +73,7 @@ class BoostedTrees:
         )
 
     def boost(self, X, codes, n_classes, n_steps):
-        """Add trees that fit labels better, one or one for each class a step.
-
-        X has all rows whose labels are known, old and new. Nothing is added while they
-        are of one class.
-        """
+        """Add trees, one or one per class a step, unless all rows are of one class."""
         if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
             return
         scores = self.scores(X, n_classes)
@@ -177,10 +173,7 @@ def predict_errors(sampler, X, rows):
 
 
 def assign_folds(codes, before, rng):
-    """Folds of new labels, such that each class is spread evenly over them.
-
-    `before` has the codes of the labels that have folds already.
-    """
+    """Assign new labels to stratified folds; `before` has codes already assigned."""
     folds = np.empty(len(codes), dtype=np.intp)
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)

@@ -67,10 +67,7 @@ def _axes(X, max_dimensions):
 
 
 def find_groups(groups, X, n_cells, max_dimensions, seed):
-    """Groups of rows from what a user gives: nothing, labels of groups, a clusterer.
-
-    The seed is for a clusterer whose `random_state` is None.
-    """
+    """Groups of rows from None, labels of groups, or a clusterer."""
     if groups is None:
         return cell_groups(X, n_cells, max_dimensions)
     name = "groups"
@@ -158,10 +155,7 @@ def lts_select(
 
 
 def choose(scores, codes, k, alpha, rng):
-    """`lts_select` for groups numbered from 0, and what rows add to the objective.
-
-    That is the score alone if `alpha` is infinite.
-    """
+    """`lts_select` for group codes, and what each row adds to the objective."""
     if k == 0:
         return np.empty(0, dtype=np.intp), np.empty(0)
     order = rng.permutation(len(scores))  # rows of equal worth come in any order

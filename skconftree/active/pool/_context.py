@@ -402,11 +402,7 @@ class Embedding:
         self._nearest = None, np.empty(0, dtype=np.intp)
 
     def squared_distances(self, row, rows=None):
-        """Squared distances of rows (all by default) to one row.
-
-        Each is a sum over coordinates in their order, so that it does not depend on
-        which other rows are asked about.
-        """
+        """Squared distances to one row, whichever `rows` are given."""
         points = self.points if rows is None else self.points[rows]
         out = np.zeros(len(points), dtype=np.float32)
         for j in range(points.shape[1]):

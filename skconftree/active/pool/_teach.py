@@ -295,11 +295,7 @@ def _of_classes(n_classes, n_labels):
 
 
 def weighs_pool(estimator, method):
-    """Whether a tree or forest weighs its tests by the unlabelled rows.
-
-    ``fit`` and ``partial_fit`` take the rows as `X_pool`, the second one also learns
-    rows of it by their places.
-    """
+    """Whether ``fit`` and ``partial_fit`` take unlabeled rows as `X_pool`."""
     parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
     learn = getattr(estimator, method, None)
     if learn is None or parameter not in signature(learn).parameters:

@@ -77,10 +77,7 @@ class LearnerView:
     # -- questions -----------------------------------------------------------------
 
     def audit_rows(self, share):
-        """Draw the next question at random, in a share of the questions.
-
-        None if it is a question of the strategy.
-        """
+        """Draw an audit question at random, or None if the strategy is to ask."""
         return self._learner._audit_rows(self._learner.batch_size, share)
 
     def look(self, rules, look):

@@ -20,10 +20,7 @@ MOST_TESTS = 12
 
 
 def reasons(learner, row, has_model, named=None):
-    """Sentences about a row of a learner's pool.
-
-    `named` has for each column its name and how its numbers are written; None: as in X.
-    """
+    """Sentences about a row of the pool; `named` has names and formats of columns."""
     if not has_model:
         return [
             "There are no labels of two classes yet. Rows are asked for that lie far "

@@ -104,11 +104,7 @@ class StreamContext:
 
 
 class LeafLabels:
-    """Labels requested in each leaf since it was made, and rows seen there.
-
-    Node ids are append-only: what is known of a leaf that was split stays with the
-    inner node, and its children begin with nothing.
-    """
+    """Labels requested and rows seen in each leaf since it was made."""
 
     def __init__(self):
         self.counts = np.zeros((0, 2))

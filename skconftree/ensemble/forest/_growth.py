@@ -46,10 +46,7 @@ from ._voting import add_votes
 
 
 class SharedTable:
-    """Rows that trees are grown from, encoded once in each process that grows some.
-
-    `n_bins` are those of a feature. The settings say whether unlabelled rows matter.
-    """
+    """Rows that trees are grown from, encoded once per process."""
 
     def __init__(self, rows, settings, n_bins):
         self.rows, self.settings, self.n_bins = rows, settings, n_bins
@@ -210,11 +207,7 @@ def score_out_of_bag(proba, y, weight, classes, score):
 
 
 class ForestGrowth(NamedTuple):
-    """The parameters of a forest that are resolved before its table is read.
-
-    There are a `statement`, what decides a split and what measures it, and a pruning
-    for each bound in turn. `kept` are the trees that stay, with ``warm_start=True``.
-    """
+    """Parameters that are resolved before the table is read; `kept` trees stay."""
 
     forest: object
     request: TableRequest

@@ -50,10 +50,7 @@ def number_of_draws(max_samples, total):
 
 
 class Sampler(NamedTuple):
-    """The samples of a forest's trees, `n_draws` rows each, repeated ones included.
-
-    `ends` are those of a `ContentOrder`, the seed is the forest's.
-    """
+    """Samples of `n_draws` rows per tree; `ends` are those of a `ContentOrder`."""
 
     ends: np.ndarray
     n_draws: int
@@ -214,10 +211,7 @@ def tree_parameters(forest):
 
 
 def tree_alone(parameters, tree, *, grows):
-    """Parameters that give a tree by itself what ``"auto"`` gives one of a forest.
-
-    `tree` is its model; `grows`: row by row.
-    """
+    """Parameters with which a single tree grows as the given tree of a forest."""
     auto = {"max_features": None if grows else "sqrt", "drift": tree.watched_by}
     return parameters | {
         name: value for name, value in auto.items() if parameters[name] == "auto"
@@ -225,11 +219,7 @@ def tree_alone(parameters, tree, *, grows):
 
 
 class Voters:
-    """The trees of a forest as they are while somebody reads it.
-
-    Votes of trees without weights count alike; if all trees are `growing`, what grows
-    them predicts.
-    """
+    """Trees of a forest while it is read; growers predict if all are `growing`."""
 
     def __init__(self, models, weights=None, growing=False):
         self.models = models
@@ -282,11 +272,7 @@ class OutOfBag(NamedTuple):
 
 
 class ForestDrift(NamedTuple):
-    """A drift that a tree of a forest has found.
-
-    As `Drift` of a tree has it, `row` being one of the forest's,
-    and `tree` the place of the tree.
-    """
+    """A `Drift` of the tree at index `tree` of a forest, by the forest's `row`."""
 
     row: int
     node: int

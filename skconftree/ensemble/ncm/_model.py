@@ -297,10 +297,7 @@ def _are_sound(samples, parts):
 
 
 class TreeUpdate(NamedTuple):
-    """What becomes of one tree of a forest; without tree a new one is grown.
-
-    `leaves` are where the first rows come to in the tree; -1 where not known.
-    """
+    """A tree to update, or None for a new one, and leaves of the first rows or -1."""
 
     index: int
     tree: object
@@ -308,11 +305,7 @@ class TreeUpdate(NamedTuple):
 
 
 class UpdatedTree(NamedTuple):
-    """What has become of it.
-
-    Bits of `in_bag` say whether each row is in the sample of the tree, `leaves` where
-    it comes to; -1 where not known.
-    """
+    """An updated tree: bits of rows in its sample, and the leaf of each row or -1."""
 
     tree: object
     in_bag: np.ndarray
@@ -320,10 +313,7 @@ class UpdatedTree(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What all trees of a forest share in one update, of all rows.
-
-    `places` are what the classes of trees that are kept are from now on.
-    """
+    """An update of all trees; `places` are the new codes of classes of kept trees."""
 
     plan: object
     samples: object
@@ -367,11 +357,7 @@ class Verdict(NamedTuple):
 
 
 def judge(errors, penalty, boost, alpha):
-    """Tell the trees that are worse than the average, out of bag, from the others.
-
-    An error is NaN where nothing is out of the bag; `penalty` is what earlier updates
-    left, 0 but with ``boost="persistent"``.
-    """
+    """Select trees whose out-of-bag error plus `penalty` is above the average."""
     errors = errors + penalty
     known = ~np.isnan(errors)
     threshold = float(errors[known].mean()) if known.any() else np.nan

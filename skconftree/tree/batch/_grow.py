@@ -21,11 +21,7 @@ from ._table_source import TableSource
 
 
 def make_parted_builder(nodes, growth, root, root_facts, looks_up):
-    """Make the builder of a tree from nodes in parts, see `_parted_source.pxd`.
-
-    `root_facts` makes the facts of the root of a tree below a node. Nodes of few rows
-    look codes up, or divide all features.
-    """
+    """Make the builder of a tree from nodes in parts, see `_parted_source.pxd`."""
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
     label = np.zeros(1, np.uint16)
@@ -46,10 +42,7 @@ def make_parted_builder(nodes, growth, root, root_facts, looks_up):
 
 
 class GrowBelow:
-    """Grows the tree below a node, whose rows are in one place, in any process.
-
-    Threads may grow several trees at a time.
-    """
+    """Grows the tree below a node whose rows are together, in any process or thread."""
 
     def __init__(self, growth, root_facts, looks_up):
         self.growth, self.root_facts, self.looks_up = growth, root_facts, looks_up
@@ -59,10 +52,7 @@ class GrowBelow:
         return GrowBelow, (self.growth, self.root_facts, self.looks_up)
 
     def __call__(self, node, columns, y, counts, distinct):
-        """Grow it from coded columns, classes, counts and weights for a bound.
-
-        The `node` is an `OpenNode`.
-        """
+        """Grow below an `OpenNode` from coded columns, classes, counts and weights."""
         try:
             kernels = self._kernels.pop()
         except IndexError:

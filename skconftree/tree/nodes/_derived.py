@@ -223,11 +223,7 @@ def read_nodes(kind, state):
 
 
 def retold(tree, counts, n_node_samples, impurity, rivals, z):
-    """Copy a tree with its tests, and with counts of other rows in its nodes.
-
-    There may be other classes. Of the evidence of its splits there is only what the
-    other rows bear: by how much they prefer its test to that of a `rival`.
-    """
+    """Copy a tree with counts of other rows, and evidence against a `rival`."""
     (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
     told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
     splits = tree.parent[first_children(tree.parent)]

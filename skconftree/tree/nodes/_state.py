@@ -93,11 +93,7 @@ def row_bytes(array):
 
 
 def read_arrays(state, names, templates):
-    """Turn the bytes of a state into arrays like the `templates`, of any lengths.
-
-    Of what they hold nothing is believed yet; a state that is damaged or of another
-    version raises ValueError.
-    """
+    """Parse arrays like the `templates`; ValueError if the bytes are damaged."""
     if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
         raise ValueError(
             f"The state of this tree is not of version {STATE_VERSION}; "

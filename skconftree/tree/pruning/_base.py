@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class TrainingRows(NamedTuple):
-    """What a tree was grown from, for prunings that look at more than the tree.
-
-    `take` gives the rows, their class indices and their weights (None: all are 1); some
-    have to be made first.
-    """
+    """What a tree grew from; `take` makes rows, class indices and weights (None: 1)."""
 
     take: Callable
     criterion: str

@@ -21,10 +21,7 @@ PRUNINGS: dict[str, type[BasePruning]] = {
 
 
 def resolve_pruning(pruning, defaults, *, looks_ahead=False):
-    """A private, checked copy of the pruning that the user named or made, or None.
-
-    "auto" is what `defaults` gives for a growth that looks ahead or does not.
-    """
+    """Private, checked copy of a pruning, or None; "auto" means `defaults`."""
     confidence = None
     if isinstance(pruning, str) and pruning == "auto":
         pruning, confidence = defaults.pruning, defaults.pruning_confidence

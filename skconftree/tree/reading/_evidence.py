@@ -152,12 +152,7 @@ def imitated(branches):
 
 
 def strengths(all_counts, branches, evidence, error_limit):
-    """Tell how strong the splits of some nodes are; None for a leaf.
-
-    `all_counts` is that of the whole tree, `branches` and `evidence` those of the
-    nodes. `error_limit`: whether the tree was pruned by a limit of its errors, which
-    every split that is left has passed.
-    """
+    """Tell how strong the splits of some nodes are; None for a leaf."""
     children = [[one.node for one in some] for some in branches]
     tested = _log_chances(all_counts, children)
     found = []
@@ -207,10 +202,7 @@ def _log_chances(all_counts, children):
 
 
 def log_chance(counts):
-    """Logarithm of the p-value of the likelihood-ratio test of branches and classes.
-
-    0 where fewer than two branches or two classes have rows.
-    """
+    """Log p-value of the G-test of branches and classes; 0 if either is single."""
     rows = [row for row in counts if sum(row) > 0.0]
     columns = [column for column in zip(*rows, strict=True) if sum(column) > 0.0]
     if len(rows) < 2 or len(columns) < 2:

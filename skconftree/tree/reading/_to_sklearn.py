@@ -66,10 +66,7 @@ def warn_of_missing(trees):
 
 
 def forest_to_sklearn(trees, parameters):
-    """Copy fitted trees of the same classes and columns into one genuine forest.
-
-    With nominal columns it is a pipeline, whose encoder serves all trees.
-    """
+    """Copy trees into one scikit-learn forest, behind an encoder of nominal columns."""
     from sklearn.ensemble import RandomForestClassifier  # which loads much
 
     one = trees[0]
@@ -155,10 +152,7 @@ class _Targets(NamedTuple):
 
 
 class _BinaryTree:
-    """Nodes of a binary tree in which nominal tests are thresholds.
-
-    `encoded`: columns of nominal tests that other trees have, which get ours as well.
-    """
+    """Nodes of a binary tree in which nominal tests are thresholds."""
 
     def __init__(self, estimator, encoded=None):
         self.estimator = estimator

@@ -4,10 +4,7 @@ from ...criteria._criterion import CRITERIA
 
 
 def make_kernels(settings, n_classes, largest=None):
-    """Criterion and bound, or None, of a growth; ValueError if they do not fit.
-
-    Whole counts up to `largest` come from tables; None: counts are no whole numbers.
-    """
+    """Kernels of criterion and bound, or None; ValueError if they do not fit."""
     if settings.criterion not in CRITERIA:
         raise ValueError(
             f"The settings of a growth must have criterion be one of {list(CRITERIA)}. "

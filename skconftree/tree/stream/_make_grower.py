@@ -15,10 +15,7 @@ def kind_of(drift):
 
 
 def make_grower(tree, recipe):
-    """Make what goes on growing a tree, and owns it; each leaf's memory is empty.
-
-    ValueError if tree and recipe do not fit each other, or `max_bytes` is too small.
-    """
+    """Make what grows a tree, with empty leaf memories; ValueError if unfit."""
     grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.open_leaves()
     return grower
@@ -33,10 +30,7 @@ def start_grower(n_features, n_classes, recipe):
 
 
 def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
-    """Make what goes on growing a fitted tree, whose leaves remember its rows.
-
-    `n_codes` is the largest number of categories of a feature.
-    """
+    """Make the grower of a fitted tree whose leaves store its rows."""
     grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.reserve_codes(n_codes)
     grower.open_leaves()

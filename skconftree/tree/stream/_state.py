@@ -47,11 +47,7 @@ class Recipe(NamedTuple):
 def make_recipe(
     settings, seed, class_weight, is_categorical, X_pool, X=None, *, in_forest=False
 ):
-    """Make the recipe of a tree that grows row by row, perhaps after a fit to rows X.
-
-    `is_categorical` is None if no feature is nominal. ValueError if the settings ask
-    for limits of the features, and there are no rows.
-    """
+    """Make the recipe of a tree that grows row by row, perhaps after `fit`."""
     if isinstance(settings.drift, LocalRepair) and (
         settings.by_volume or (settings.uses_pool and X_pool is not None)
     ):
@@ -187,10 +183,7 @@ class GrowerState(NamedTuple):
 
 
 def read_state(state):
-    """Parts of a state; ValueError if it is of another version.
-
-    Parts that came later are absent at its end, and have their defaults.
-    """
+    """Read a state, with defaults of later parts; ValueError for other versions."""
     n_parts = len(GrowerState._fields)
     least = n_parts - len(GrowerState._field_defaults)
     if (
