@@ -126,9 +126,6 @@ def _log_loss(y, proba, classes):
     return float(log_loss(y, proba, labels=classes))
 
 
-# --- printing ----------------------------------------------------------------
-
-
 def results_table(found, base):
     """Write the figures of `compare`, and those of `majority`, as an aligned table."""
     rows = [("", "accuracy", "sd", "log loss", "leaves", "fit time")]

@@ -236,9 +236,6 @@ def asked_table(options, progress):
     return bundled_table()
 
 
-# --- printing ----------------------------------------------------------------
-
-
 def summary(table):
     """Say what the table is."""
     text = (
@@ -322,9 +319,6 @@ def remarks(found, late, options, rivals, nominal):
             "them both, and takes its time"
         )
     return lines
-
-
-# --- files -------------------------------------------------------------------
 
 
 def tree_nodes(tree, names):

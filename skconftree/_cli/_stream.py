@@ -640,9 +640,6 @@ def _later_notes(run, stream):
     return notes
 
 
-# --- printing ----------------------------------------------------------------
-
-
 def percent(share):
     """Write a share."""
     return f"{100 * share:.2f} %"

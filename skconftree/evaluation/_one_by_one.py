@@ -380,8 +380,6 @@ class OneByOne(Lockable):
         columns = "" if self._columns is None else f", columns={dict(self._columns)}"
         return f"{type(self).__name__}({self.model!r}, classes={self.classes}{columns})"
 
-    # -- rows of known columns ----------------------------------------------------
-
     def _prepare(self):
         # What reading a row needs. A model has its own opinion of what is nominal.
         labels = self.classes
@@ -440,8 +438,6 @@ class OneByOne(Lockable):
                 f"{sorted(unknown, key=str)}. Name them in columns to keep them."
             )
 
-    # -- the first rows -----------------------------------------------------------
-
     def _begin(self, x, y, w):
         # Learn them at once, as soon as it is known what their columns are.
         if not isinstance(x, Mapping):
@@ -470,8 +466,6 @@ class OneByOne(Lockable):
         vars(self).update(_columns=columns, _waiting=[], _fitted=True)
         self._prepare()
         self._warn_of(x)
-
-    # -- state --------------------------------------------------------------------
 
     @reads
     def __getstate__(self):

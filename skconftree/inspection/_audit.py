@@ -714,8 +714,6 @@ class SplitAudit:
         unreached = ", below one not confirmed" if one.level == 0.0 else ""
         return f"{sure}, {_rows(one.n_rows)}{unreached}"
 
-    # -- the verdicts -------------------------------------------------------------
-
     def _judge(self, counts):
         shape = self._shape
         tables = [counts[shape.children[node]] for node in shape.splits]

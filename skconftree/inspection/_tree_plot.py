@@ -163,8 +163,6 @@ class _Plot:
                 return node
         return None
 
-    # --- boxes -----------------------------------------------------------------
-
     def _statements(self):
         """What was compared at each split, and the largest number of these."""
         if not self.verbose or self.compact:
@@ -386,8 +384,6 @@ class _Plot:
             )
         limit = left + statement.limit * unit
         self.ax.plot([limit, limit], [y - 0.02, y + 0.05], color=self.ink, lw=1.6)
-
-    # --- below the tree ----------------------------------------------------------
 
     def _draw_legend(self, inside):
         """Draw it below the tree; return the room it needs of axes that were given."""

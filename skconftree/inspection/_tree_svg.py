@@ -119,8 +119,6 @@ class _Picture:
             ]
         )
 
-    # --- parts ---------------------------------------------------------------
-
     def _is_end(self, row):
         return not any(branch.node in self.at for branch in row.branches)
 

@@ -44,8 +44,6 @@ class OASISModel:
         self.cloud = self.mean = self.scale = None
         self.n_taken = 0
 
-    # -- what there is ------------------------------------------------------------
-
     @property
     def grows(self):
         """Whether it learns rows at once."""
@@ -85,8 +83,6 @@ class OASISModel:
         if self.cloud is None:
             return np.ones((len(X), count_problems(len(self.classes)), 2))
         return self.cloud.odds(self.scaled(X))
-
-    # -- learning -----------------------------------------------------------------
 
     def start(self, settings, X):
         """Draw the planes, for features whose scale rows tell (None: as they are)."""
@@ -138,8 +134,6 @@ class OASISModel:
                 None if odds is None else odds[rest],
             )
         return odds
-
-    # -- state --------------------------------------------------------------------
 
     def state(self):
         """What there is, as arrays and plain values."""

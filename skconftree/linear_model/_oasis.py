@@ -189,8 +189,6 @@ class OASISClassifier(Questions, LearntClassifier):
     mean_ = learnt("known_mean", "Mean of the features.")
     scale_ = learnt("known_scale", "Scale of the features.")
 
-    # -- learning -----------------------------------------------------------------
-
     def _validate_params(self):
         validate_parameters(self)
 
@@ -406,8 +404,6 @@ class OASISClassifier(Questions, LearntClassifier):
             "resample": bool(self.resample),
         }
 
-    # -- reading ------------------------------------------------------------------
-
     def _rows(self, X):
         check_is_fitted(self)
         return read_doubles(X, self._model.schema, type(self).__name__).X
@@ -459,8 +455,6 @@ class OASISClassifier(Questions, LearntClassifier):
         if self.n_classes_ == 2:
             return np.column_stack([1.0 - share[:, 0], share[:, 0]])
         return share / share.sum(axis=1, keepdims=True)
-
-    # -- state --------------------------------------------------------------------
 
 
 def _encoded(classes, labels, known):

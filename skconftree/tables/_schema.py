@@ -36,8 +36,6 @@ class Schema(NamedTuple):
     features: Features | None = None
     dates: tuple[str | None, ...] | None = None
 
-    # -- rows ---------------------------------------------------------------------
-
     @classmethod
     def first(cls, X, caller, categorical_features=None, *, in_order=False):
         """Read the first rows; categories are sorted unless `in_order`."""
@@ -144,8 +142,6 @@ class Schema(NamedTuple):
             dates = tuple(dates[j] for j in columns)
         return Schema(len(columns), names, features, dates)
 
-    # -- categories ---------------------------------------------------------------
-
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask; None if none is."""
@@ -207,8 +203,6 @@ class Schema(NamedTuple):
         known = schema.settled(X_pool, known, in_order=True)
         rows, _, schema = known.more(X, caller)
         return rows, X_pool, schema.settled_in_order(rows, known, weight)
-
-    # -- state --------------------------------------------------------------------
 
     def state(self):
         """The columns as plain values; a category that is no plain value stays one."""

@@ -398,8 +398,6 @@ class ConfidenceTreeClassifier(
 
     _kind = TreeModel
 
-    # -- what has been learnt -----------------------------------------------------
-
     max_features_ = learnt("resolved.max_features", "The resolved `max_features`.")
     bound_ = learnt("resolved.bound", "The resolved bound.")
     criterion_ = learnt("resolved.criterion", "The resolved criterion.")
@@ -413,8 +411,6 @@ class ConfidenceTreeClassifier(
     honest_counts_ = learnt(
         "honest_counts", "Rows that had no say in the tree.", changes=True
     )
-
-    # -- learning -----------------------------------------------------------------
 
     def _growth(self):
         return TreeGrowth.of(self)

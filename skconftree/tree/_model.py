@@ -150,8 +150,6 @@ class TreeModel(Lockable):
         if grower is not None:
             grower.share_lock(self)
 
-    # -- what there is ------------------------------------------------------------
-
     @property
     def tree(self):
         """The tree; of one that grows, the one that learns."""
@@ -236,8 +234,6 @@ class TreeModel(Lockable):
             return self.grower.weight_seen
         return float(self._tree.counts[0].sum())
 
-    # -- reading ------------------------------------------------------------------
-
     def leaves(self, rows):
         """Leaf of each row."""
         return find_leaves(self.tree, rows.X, rows.finite)
@@ -281,8 +277,6 @@ class TreeModel(Lockable):
         weight = np.ones(len(y)) if weight is None else weight
         weight = np.where(self.tree.class_weight[y] > 0.0, weight, 0.0)
         self.honest_counts = count_rows(self.tree, X, y, weight, finite)
-
-    # -- learning -----------------------------------------------------------------
 
     @classmethod
     def started(cls, schema, classes, recipe, **options):
@@ -404,8 +398,6 @@ class TreeModel(Lockable):
             int(n_node_samples[0]),
             fidelity=fidelity,
         )
-
-    # -- state --------------------------------------------------------------------
 
     def state(self):
         """Arrays, plain values and parameter objects; equal for equal models."""

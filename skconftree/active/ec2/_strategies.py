@@ -433,8 +433,6 @@ class EC2Sampling(SamplingStrategy):
     def _key(self):
         return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted
 
-    # -- hypotheses that are drawn once ---------------------------------------------
-
     def _space(self, context):
         # What the answers have left of the hypotheses: the same whenever it is asked.
         done, space = context.memory.get(self._key(), (None, None))
@@ -457,8 +455,6 @@ class EC2Sampling(SamplingStrategy):
 
     def _choose_surely(self, context, k, price, ties):
         return self._space(context).best(context.candidates, k, price, ties)
-
-    # -- hypotheses that are drawn at each query --------------------------------------
 
     def _choose_likely(self, context, k, price, ties):
         # Rows in the order of their old scores, until none that is left had a higher
@@ -512,8 +508,6 @@ class EC2Sampling(SamplingStrategy):
         with np.errstate(over="ignore"):
             stale[known] *= factor
         return stale
-
-    # -- state ------------------------------------------------------------------------
 
     def __getstate__(self):
         # what a query found is no part of the state

@@ -114,8 +114,6 @@ class Reporting:
             sum(int(one.known.sum()) for one in judged),
         )
 
-    # -- predictions of the classifier ----------------------------------------------
-
     def _fitted(self, X=None):
         check_is_fitted(self, "_codes")
         if not hasattr(self, "estimator_"):
@@ -185,8 +183,6 @@ class Reporting:
         ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
         return self._fitted(X).decision_function(X)
-
-    # -- a tree to read ---------------------------------------------------------------
 
     @settled
     @reads
@@ -420,8 +416,6 @@ class ActiveLearner(
         self.prefit = prefit
         self.random_state = random_state
 
-    # -- the pool -----------------------------------------------------------------
-
     @learns
     def fit(self, X: TableLike, y: LabelsLike | None = None) -> Self:
         """Take a pool, and learn the labels that it has.
@@ -490,8 +484,6 @@ class ActiveLearner(
                 "single tree, whose leaves (apply) are compared. Got "
                 f"{self.estimator!r}."
             )
-
-    # -- answers --------------------------------------------------------------------
 
     @learns
     def teach(

@@ -179,8 +179,6 @@ class Recorded:
                 left -= 1
                 self._append(Asked(row, number, left, NOTHING, False), label, None)
 
-    # -- in step with the journal --------------------------------------------------
-
     def _catch_up(self):
         if self._learnt == len(self.journal.lines):
             return
@@ -259,8 +257,6 @@ class Recorded:
         return self.view.look(
             rules, lambda context: [rule.limit(context) for rule in rules]
         )
-
-    # -- questions and answers -----------------------------------------------------
 
     @property
     def between(self):

@@ -21,8 +21,6 @@ class LearnerView:
             self._learner._settle_first()
         return self._learner
 
-    # -- the pool ------------------------------------------------------------------
-
     @property
     def X(self):
         """The pool."""
@@ -46,8 +44,6 @@ class LearnerView:
     def squared_distances(self, row, rows):
         """Squared distances of rows to another one, as strategies see them."""
         return self._learner._pool.embedding.squared_distances(row, rows)
-
-    # -- what was learned ----------------------------------------------------------
 
     @property
     def answers(self):
@@ -74,8 +70,6 @@ class LearnerView:
         """The learner and its parameters, as a journal holds them."""
         return to_json(self._learner, names=True)
 
-    # -- questions -----------------------------------------------------------------
-
     def audit_rows(self, share):
         """Draw an audit question at random, or None if the strategy is to ask."""
         return self._learner._audit_rows(self._learner.batch_size, share)
@@ -83,8 +77,6 @@ class LearnerView:
     def look(self, rules, look):
         """Call a function with the `QueryContext` that stopping rules look at."""
         return self._learner._looked(rules, look)
-
-    # -- answers -------------------------------------------------------------------
 
     def plain_label(self, label):
         """A label as a journal holds it, None for none; an error if it is not valid."""

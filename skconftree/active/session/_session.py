@@ -238,8 +238,6 @@ class LabelingSession:
             **given,
         )
 
-    # -- questions and answers -----------------------------------------------------
-
     @property
     def labels(self) -> NDArray[Any]:
         """Labels to choose from: those of the learner, in its order, or all so far."""
@@ -359,8 +357,6 @@ class LabelingSession:
             self.close()
         else:
             self._record.journal.close()
-
-    # -- what is known -------------------------------------------------------------
 
     def progress(self) -> Progress:
         """Say how far the session is.

@@ -425,8 +425,6 @@ class _Desk:
     def _n_lines(self):
         return len(self.session._record.journal.lines)
 
-    # -- acts ----------------------------------------------------------------------
-
     def _answer(self, said):
         label, row = self._label(said), self._row(said)
         self.session.answer(label, row)
@@ -462,8 +460,6 @@ class _Desk:
         if type(said.get("row")) is not int:
             raise Refused(HTTPStatus.BAD_REQUEST, "Which row?")
         return said["row"]
-
-    # -- what is shown -------------------------------------------------------------
 
     def _state(self):
         self._check_open()

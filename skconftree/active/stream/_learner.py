@@ -240,8 +240,6 @@ class StreamActiveLearner(
         self.classes = classes
         self.random_state = random_state
 
-    # -- the stream ---------------------------------------------------------------
-
     def _start(self):
         # Before the first row: everything that is decided once.
         absent = absence(self.estimator, "partial_fit", "predict")
@@ -544,8 +542,6 @@ class StreamActiveLearner(
         other.estimator_, other._classes = model, classes
         self._take_over(other)
         return self
-
-    # -- what is known ------------------------------------------------------------
 
     @property
     @settled

@@ -312,16 +312,12 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     _kind = ForestModel
 
-    # -- what has been learnt -----------------------------------------------------
-
     estimators_ = learnt("estimators", "The trees.")
     max_features_ = learnt("max_features", "The resolved `max_features`.")
     bound_ = learnt("bound", "The resolved bound, or the list of them.")
     criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
     oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
-
-    # -- learning -----------------------------------------------------------------
 
     def _growth(self):
         return ForestGrowth.of(self)

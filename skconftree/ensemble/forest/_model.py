@@ -317,8 +317,6 @@ class ForestModel:
         self._shown = self._voters = None
         self._begun = False  # whether the trees know the columns of what they learn
 
-    # -- what there is ------------------------------------------------------------
-
     @property
     def estimators(self):
         """The trees as estimators, for whoever looks at them."""
@@ -431,8 +429,6 @@ class ForestModel:
             total /= len(split)
         return total / total.sum() if total.any() else total
 
-    # -- learning -----------------------------------------------------------------
-
     def make_ready(self, call, **options):
         """Make room for the categories of rows that are to be learnt."""
         if call.rows.schema.features is not None:
@@ -452,8 +448,6 @@ class ForestModel:
         told = np.empty(len(call.labels), dtype=np.intp) if tells else None
         Steps(self, **options).learn(call.rows, call.labels, call.weight, told)
         return told
-
-    # -- state --------------------------------------------------------------------
 
     def state(self):
         """What there is, as arrays and plain values, of one moment."""

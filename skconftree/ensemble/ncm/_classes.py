@@ -293,8 +293,6 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     _kind = NCMTreeModel
     tree_ = learnt("tree", "The nodes as read-only arrays.")
 
-    # -- learning -----------------------------------------------------------------
-
     def _start(self, plan, call):
         seed, kept, n_classes = self._draw_seed(), None, len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)

@@ -236,8 +236,6 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         check_is_fitted(self)
         return len(self._model.samples.y)
 
-    # -- learning -----------------------------------------------------------------
-
     def _start(self, plan, call):
         seed, n_classes = self._draw_seed(), len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
@@ -331,8 +329,6 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             delayed(_each)(function, items[start:end]) for start, end in pairwise(ends)
         )
         return [one for batch in done for one in batch]
-
-    # -- reading ------------------------------------------------------------------
 
     def _mean_proba(self, X):
         model = self._model
