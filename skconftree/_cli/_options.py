@@ -148,7 +148,6 @@ def _add_fit(commands):
         help="another table with the same columns, on which the tree is tested",
     )
     _add_columns(fit)
-    _add_skip_missing(fit)
     _add_reading(fit)
     _add_dates(fit)
     _add_tree(fit)
@@ -168,10 +167,10 @@ def _add_fit(commands):
         metavar="SECONDS",
         help=f"CPU time for the rivals; default: {BUDGET:g}",
     )
-    fit.add_argument(
+    _add_flag(
+        fit,
         "--verbose",
-        action="store_true",
-        help="print what the bound compared at each split, too, and tell on standard "
+        "print what the bound compared at each split, too, and tell on standard "
         "error how far it is, even where that is no terminal",
     )
     fit.add_argument(
@@ -186,10 +185,10 @@ def _add_fit(commands):
     )
     _add_report(fit)
     _add_json(fit, "the figures and the tree")
-    fit.add_argument(
+    _add_flag(
+        fit,
         "--in-parts",
-        action="store_true",
-        help="fit a Parquet file larger than memory, its numbers in 255 bins, and "
+        "fit a Parquet file larger than memory, its numbers in 255 bins, and "
         "print the tree alone",
     )
     fit.set_defaults(run=_run_fit)
@@ -218,15 +217,11 @@ def _add_predict(commands):
         "order",
     )
     _add_reading(predict, "that of the table that the model has learned from")
-    predict.add_argument(
-        "--proba", action="store_true", help="write the probability of each class"
-    )
-    predict.add_argument(
+    _add_flag(predict, "--proba", "write the probability of each class")
+    _add_list(
+        predict,
         "--keep",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns of DATA to write before the prediction; all for each of them; "
+        "columns of DATA to write before the prediction; all for each of them; "
         "what is missing is left empty",
     )
     predict.add_argument(
@@ -266,7 +261,6 @@ def _add_stream(commands):
         help="the class whose F1 is reported; the second of two by default",
     )
     _add_columns(stream)
-    _add_skip_missing(stream)
     stream.add_argument(
         "--delay",
         type=at_least(0),
@@ -290,9 +284,7 @@ def _add_stream(commands):
         metavar="MODEL",
         help="save the tree there, for `skconftree predict` and --resume",
     )
-    stream.add_argument(
-        "--resume", action="store_true", help="go on with MODEL if it exists"
-    )
+    _add_flag(stream, "--resume", "go on with MODEL if it exists")
     stream.add_argument(
         "--checkpoint-every",
         type=at_least(1),
@@ -321,12 +313,8 @@ def _add_label(commands):
         "so.",
     )
     label.add_argument("data", metavar="POOL", help=TABLE)
-    label.add_argument(
-        "--labels",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="labels to choose from; default: those in the target column",
+    _add_list(
+        label, "--labels", "labels to choose from; default: those in the target column"
     )
     label.add_argument(
         "--target",
@@ -335,25 +323,17 @@ def _add_label(commands):
         help="column with the labels that there are, which may be missing; default: "
         "label",
     )
-    label.add_argument(
-        "--text",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns of sentences, whose words tell rows apart",
-    )
+    _add_list(label, "--text", "columns of sentences, whose words tell rows apart")
     label.add_argument(
         "--show",
         metavar="A,B,...",
         type=names,
         help="columns to show; default: all, or those of --text",
     )
-    label.add_argument(
+    _add_list(
+        label,
         "--ignore",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns that a classifier must not learn from; they are shown",
+        "columns that a classifier must not learn from; they are shown",
     )
     label.add_argument(
         "--budget",
@@ -381,10 +361,10 @@ def _add_label(commands):
         help="where answers are saved; default: POOL.answers.jsonl",
     )
     label.add_argument("--annotator", metavar="NAME", help="who answers")
-    label.add_argument(
+    _add_flag(
+        label,
         "--web",
-        action="store_true",
-        help="ask on a page for a browser on this machine, whose address is printed",
+        "ask on a page for a browser on this machine, whose address is printed",
     )
     label.add_argument(
         "--images",
@@ -406,22 +386,18 @@ def _add_label(commands):
 
 
 def _add_nominal(command):
-    command.add_argument(
+    _add_list(
+        command,
         "--nominal",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns whose values are categories even if all are numbers",
+        "columns whose values are categories even if all are numbers",
     )
 
 
 def _add_numeric(command):
-    command.add_argument(
+    _add_list(
+        command,
         "--numeric",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns of numbers that would be taken for codes, as all have the same "
+        "columns of numbers that would be taken for codes, as all have the same "
         "length and some begin with 0",
     )
 
@@ -429,21 +405,16 @@ def _add_numeric(command):
 def _add_columns(command):
     _add_nominal(command)
     _add_numeric(command)
-    command.add_argument(
-        "--drop",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns to leave out, such as ids",
-    )
+    _add_list(command, "--drop", "columns to leave out, such as ids")
+    _add_flag(command, "--skip-missing", "leave rows out whose target is missing")
 
 
-def _add_skip_missing(command):
-    command.add_argument(
-        "--skip-missing",
-        action="store_true",
-        help="leave rows out whose target is missing",
-    )
+def _add_list(command, option, text):
+    command.add_argument(option, metavar="A,B,...", type=names, default=[], help=text)
+
+
+def _add_flag(command, option, text):
+    command.add_argument(option, action="store_true", help=text)
 
 
 def _add_reading(command, decimal=DECIMAL):
@@ -518,10 +489,10 @@ def _add_json(command, what):
 
 
 def _add_verbose(command):
-    command.add_argument(
+    _add_flag(
+        command,
         "--verbose",
-        action="store_true",
-        help="tell on standard error how far it is, even where that is no terminal",
+        "tell on standard error how far it is, even where that is no terminal",
     )
 
 
