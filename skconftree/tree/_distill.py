@@ -298,29 +298,6 @@ def imitate(
     >>> tree.get_n_leaves(), tree.fidelity_ > 0.9
     (8, True)
     """
-    return grow_imitation(
-        classifier,
-        X,
-        y,
-        sample_weight,
-        max_leaf_nodes,
-        n_rows,
-        categorical_features,
-        random_state,
-    )
-
-
-def grow_imitation(
-    classifier,
-    X,
-    y,
-    sample_weight,
-    max_leaf_nodes,
-    n_rows,
-    categorical_features,
-    random_state,
-):
-    """Do what `imitate` says."""
     classes = _check_classifier(classifier)
     _check_sizes(max_leaf_nodes, n_rows, classes)
     rng = check_random_state(random_state)

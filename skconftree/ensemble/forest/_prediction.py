@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._schema import as_dense
 from ...tables._sparse import blocks
-from ...tree._distill import grow_imitation
+from ...tree._distill import imitate
 from ...tree._intervals import check_limits
 from ...tree.nodes._apply import find_leaves
 from ...tree.reading._text import as_table
@@ -396,15 +396,15 @@ class ForestPrediction(VotingForest):
         >>> tree.fidelity_ > 0.9, bool(tree.score(X, y) > 0.9)
         (True, True)
         """
-        return grow_imitation(
+        return imitate(
             self,
             X,
             y,
-            sample_weight,
-            max_leaf_nodes,
-            n_rows,
-            self.categorical_features,
-            random_state,
+            sample_weight=sample_weight,
+            max_leaf_nodes=max_leaf_nodes,
+            n_rows=n_rows,
+            categorical_features=self.categorical_features,
+            random_state=random_state,
         )
 
     @property
