@@ -82,10 +82,7 @@ _ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters 
 
 
 class StrOptions(_StrOptions):
-    """A set of allowed strings, listed in errors in alphabetical order.
-
-    scikit-learn's lists them in the order of a set, which changes between processes.
-    """
+    """Allowed strings, listed in errors in alphabetical order, not in that of a set."""
 
     def __str__(self):
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
@@ -174,11 +171,7 @@ def check_row_weights(sample_weight, X):
 
 
 def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, parameters):
-    """Build a genuine, fitted ``DecisionTreeClassifier`` from arrays.
-
-    Of the fields of scikit-learn's node records, one that the installed release does
-    not have is left out, one that is not given is zero. Values are class proportions.
-    """
+    """Build a fitted ``DecisionTreeClassifier`` from arrays, for any release."""
     n_nodes, n_classes = values.shape
     records = np.zeros(n_nodes, dtype=NODE_DTYPE)
     for name in NODE_DTYPE.names:

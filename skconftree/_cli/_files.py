@@ -123,10 +123,7 @@ WRITTEN = ("output", "plot", "report", "json", "answers")
 
 
 def check_files(options, *, saves_model=False):
-    """Find out before the work whether all files can be written, each to its own place.
-
-    `saves_model`: the output is a model, which takes a regular file.
-    """
+    """Check before the work that all files can be written; models need regular ones."""
     taken = {}
     for option in READ:
         path = getattr(options, option, None)

@@ -12,29 +12,13 @@ from ._text import warn
 
 # Names are written down, as asking for them would load the compiled parts.
 BOUNDS = (
-    "gtest",
-    "credible",
-    "possibilistic",
-    "hoeffding",
-    "mcdiarmid",
-    "derosa",
-    "chi2",
-    "ec2",
-    "evalue",
-    "bayes_factor",
-)
+    "gtest credible possibilistic hoeffding mcdiarmid derosa chi2 ec2 evalue "
+    "bayes_factor"
+).split()
 PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexity")
 CRITERIA = (
-    "gini",
-    "entropy",
-    "log_loss",
-    "kearns_mansour",
-    "error",
-    "gain_ratio",
-    "ec2",
-    "balance",
-    "imbalance",
-)
+    "gini entropy log_loss kearns_mansour error gain_ratio ec2 balance imbalance"
+).split()
 # Rivals, and the largest table for which they are tried without being asked for.
 RIVALS = {"all": 50_000, "cart": 500_000, "none": float("inf")}
 BUDGET = 60.0  # seconds for the rivals
@@ -51,19 +35,9 @@ DECIMAL = (
     "files with semicolons, a point in others"
 )
 STRATEGIES = (
-    "auto",
-    "random",
-    "margin",
-    "entropy",
-    "least_confident",
-    "vote_entropy",
-    "k_center",
-    "diversity",
-    "density",
-    "leaf_risk",
-    "leaf_entropy",
-    "expected_error",
-)
+    "auto random margin entropy least_confident vote_entropy k_center diversity "
+    "density leaf_risk leaf_entropy expected_error"
+).split()
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")  # endings
 SHELLS = ("bash", "zsh", "fish")
 

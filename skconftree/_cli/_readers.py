@@ -143,11 +143,7 @@ def headless(stream, guesses):
 
 
 def settle_columns(stream, named, numeric=(), *, whole=False):
-    """Settle columns by the first rows and what the user says; give notes on them.
-
-    `named` are columns that are nominal, `numeric` those that are not. `whole`: the
-    whole table will tell which columns name rows.
-    """
+    """Settle columns by their guesses and what the user says; return notes on them."""
     found = dict(enumerate(stream.look_ahead()))
     notes = list(filter(None, [headless(stream, list(found.values()))]))
     for place in places_of(named, stream):
@@ -193,11 +189,7 @@ def as_matrix(columns, n_rows, readings):
 
 
 def check_categories(known, X, first_row, stream):
-    """Find the row with which a nominal column has too many categories.
-
-    `known` has those of each column so far, none of others. Returns the number of rows
-    before that one, and the problem, a UserError or None.
-    """
+    """Return how many rows come before a nominal column has too many, and the error."""
     n_rows, problem = len(X), None
     for place in nominal_places(stream.readings):
         old = known[place] if known else []

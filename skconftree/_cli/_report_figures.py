@@ -336,11 +336,7 @@ def draw_tree(path, tree, names):
 
 
 def draw_accuracy(path, course, name, drifts=()):
-    """Draw the accuracy of a stream, called `name`, over time.
-
-    `course` has rows so far, and the shares of them that the tree and the label before
-    them were right about. A line stands at each row by which a drift was seen.
-    """
+    """Draw the accuracy of a stream over time, with a line at each drift."""
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")

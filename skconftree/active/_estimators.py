@@ -86,10 +86,7 @@ def warn_of_own_detector(estimator):
 
 
 def refuse_unserved(strategy, estimator, others):
-    """Raise if the classifier lacks what a strategy or a stopping rule needs.
-
-    `others`, by name, may be named as a remedy.
-    """
+    """Raise if the classifier lacks what a plug-in needs; `others` are the remedies."""
     lacks = _lacks(needs_of(strategy), estimator)
     if lacks:
         able = [name for name, one in others.items() if serves(one, estimator)]

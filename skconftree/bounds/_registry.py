@@ -38,10 +38,7 @@ BOUNDS: dict[str, type[BaseBound]] = {
 
 
 def resolve_bound(bound, delta=None):
-    """A private, checked copy of the bound that the user named or made, or None.
-
-    `delta` overrides the bound's own confidence parameter unless it is None.
-    """
+    """Private, checked copy of a bound or None; `delta` overrides its own if given."""
     if bound is None:
         if delta is not None:
             _warn_of_delta(delta, "without a bound")

@@ -47,11 +47,7 @@ KINDS = {
 
 
 class Waiting:
-    """Arrays with an entry for each row, in the order of the rows.
-
-    `pieces` holds the rows themselves: number of the first one, and rows. `proba` has
-    the probabilities that were predicted, or is None.
-    """
+    """Arrays of waiting rows in order, with the rows themselves in `pieces`."""
 
     def __init__(self, n_classes=None):
         for name, kind in KINDS.items():

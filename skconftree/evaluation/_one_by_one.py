@@ -32,11 +32,7 @@ from ..utils._warnings import warn
 
 
 class Dictionaries:
-    """Tables of dictionaries: the first tells what columns there are.
-
-    A column is a number or a category as its first value is a number or a text; one
-    without any holds numbers. An estimator that is fitted knows its columns.
-    """
+    """Tables of dictionaries, whose columns are those of the first table or the fit."""
 
     def __init__(self, estimator):
         self.columns = None

@@ -231,11 +231,7 @@ AT_ONCE = 4  # parts for each thread of the cluster whose results are on their w
 
 
 class DaskParts:
-    """Parts of a table that are somewhere on a cluster, or made when asked for.
-
-    Functions go to the parts, and what they find comes back: sums, added up by the
-    workers, or codes. What the parts are is said by `_DaskFrame` and `DaskArrays`.
-    """
+    """Parts on a cluster, or lazy ones; functions go to them, and sums come back."""
 
     def __init__(self, names, sizes):
         self.names = names

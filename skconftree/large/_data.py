@@ -225,11 +225,7 @@ A_ROW = 17  # bytes, measured, of a row beside codes of which there are two copi
 
 
 class PartedData:
-    """`GrowthData` of labelled rows of weight 1, coded in the parts of an engine.
-
-    Each of `heads` is a `CodedColumn` of one row. Trees grow from counts that the parts
-    add up; a table of all rows is made for look-ahead and for threads alone.
-    """
+    """`GrowthData` of unweighted rows in the parts of an engine, which count them."""
 
     is_whole, is_sparse = True, False
 

@@ -110,11 +110,7 @@ class Found(NamedTuple):
 
 
 class Values:
-    """What a pass finds of a column, part by part.
-
-    A column has cells once it has more than 256 values, if it may have some in this
-    pass.
-    """
+    """Collects a column's values part by part, as cells if there are more than 256."""
 
     def __init__(self, question):
         self.question = question
@@ -384,11 +380,7 @@ class Counting(NamedTuple):
 
 
 class Coding(NamedTuple):
-    """Codes of the rows of a part, column by column.
-
-    A worker keeps what it was given for as long as what it has made of it. So `coders`
-    are not there, but what makes them, until it is `made`.
-    """
+    """Encodes the rows of a part; `coders` are made on the worker by `made`."""
 
     coders: dict
     dtypes: list

@@ -209,11 +209,7 @@ AT_ONCE = 1 << 20  # bytes written at a time where a system has no better way
 
 
 def make_arrays(lengths, dtypes, folder):
-    """Make arrays in one piece of memory, or in one file of a folder.
-
-    The file has no name and takes its whole size at once, so that a full disk is found
-    out now. Memory and file end with the last array.
-    """
+    """Make arrays in one block of memory, or in an unnamed file of full size."""
     sizes = [n * np.dtype(one).itemsize for n, one in zip(lengths, dtypes, strict=True)]
     padded = [-(-size // CACHE_LINE) * CACHE_LINE for size in sizes]
     total = max(sum(padded), 1)

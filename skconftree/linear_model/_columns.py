@@ -64,11 +64,7 @@ FAR = 1e100  # no value or coordinate is further out: products of two stay finit
 
 
 def measure(X):
-    """Mean of features, and what to divide by for a standard deviation of 1/2.
-
-    That is infinite, so that nothing is left, for a feature without differences, or
-    with greater ones than floats hold.
-    """
+    """Means and scales for a standard deviation of 1/2; infinite if undefined."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (X / len(X)).sum(axis=0)
         scale = np.sqrt(((X - mean) ** 2 / len(X)).sum(axis=0)) / SPREAD

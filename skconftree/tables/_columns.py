@@ -43,11 +43,7 @@ def look_like_dates(values):
 
 
 def write_date(days, kind):
-    """Write days since 1970-01-01 as a date; None where no calendar has it.
-
-    Of days the whole ones count, as in ``<=``: half past 2024-01-31 lies between it and
-    the day after.
-    """
+    """Write days since 1970-01-01 as a date, rounded down, or None if out of range."""
     try:
         when = _FIRST + datetime.timedelta(days=days)
     except (OverflowError, ValueError):

@@ -22,11 +22,7 @@ _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
 class Table:
-    """Columns of an array; of a frame in the subclasses.
-
-    A subclass has the static methods `is_nominal` and `is_category`, of a dtype, and
-    `to_numbers`, how a user makes numbers of a column of strings.
-    """
+    """Columns of an array, or in subclasses of a frame."""
 
     declaring = "a category dtype"  # how a user declares that a column is nominal
 

@@ -348,11 +348,7 @@ class TreeModel(Lockable):
         self.grower.tree._shrunk_by(0.0)
 
     def learn(self, call, *, tells=None, from_pool=None):
-        """Learn rows in their order, and tell what was thought of each before it.
-
-        `tells` is ``"class"`` (codes are given), ``"proba"`` or None; `from_pool` are
-        the places of the rows in the pool, which they leave.
-        """
+        """Learn rows in order; return the predictions before each if it `tells` any."""
         rows, n = call.rows, len(call.labels)
         self.begin(rows.schema)
         predicted = np.empty(n, dtype=np.intp) if tells == "class" else None

@@ -432,10 +432,7 @@ class Plan(NamedTuple):
         )
 
     def grow(self, data, seed, rows, *, spends=False, team=None):
-        """Grow a tree from `GrowthData`, prune it, and shrink its leaves.
-
-        `rows` returns them for a pruning that needs them, see `TrainingRows`.
-        """
+        """Grow a tree, prune it (`rows` as in `TrainingRows`) and shrink its leaves."""
         settings = self.settings
         tree = grow(
             data,

@@ -18,96 +18,42 @@ from sklearn.base import BaseEstimator
 
 # Public classes that can be made again from their parameters, and where they are.
 CLASSES = {
-    **dict.fromkeys(
-        [
-            "BinaryTests",
-            "ConfidenceForestClassifier",
-            "ConfidenceTreeClassifier",
-            "NCMForestClassifier",
-            "NCMTreeClassifier",
-            "OASISClassifier",
-        ],
-        "skconftree",
-    ),
-    **dict.fromkeys(
-        [
-            "BayesFactorBound",
-            "Chi2Bound",
-            "CredibleBound",
-            "DeRosaBound",
-            "EC2Bound",
-            "EValueBound",
-            "GTestBound",
-            "HoeffdingBound",
-            "McDiarmidBound",
-            "PossibilisticBound",
-        ],
-        "skconftree.bounds",
-    ),
-    **dict.fromkeys(["ADWIN", "DDM", "LocalRepair"], "skconftree.drift"),
-    **dict.fromkeys(
-        [
-            "C45Pruning",
-            "Chi2Pruning",
-            "CostComplexityPruning",
-            "EC2Pruning",
-            "PessimisticPruning",
-            "PossibilisticPruning",
-        ],
-        "skconftree.tree",
-    ),
-    **dict.fromkeys(
-        [
-            "ActiveLearner",
-            "Budget",
-            "ConfTreeSampling",
-            "DensitySampling",
-            "EC2Sampling",
-            "EntropySampling",
-            "FixedUncertainty",
-            "GBSSampling",
-            "LTSSampling",
-            "LeafRiskSampling",
-            "LearningToSampleClassifier",
-            "LeastConfidentSampling",
-            "MarginSampling",
-            "QueryScoreSampling",
-            "RandomSampling",
-            "RiskBelow",
-            "Split",
-            "SplitConfTree",
-            "Stable",
-            "StreamActiveLearner",
-            "VariableUncertainty",
-            "WeightedSampling",
-        ],
-        "skconftree.active",
-    ),
-    **dict.fromkeys(
-        [
-            "AutoSampling",
-            "DiversitySampling",
-            "ExpectedErrorSampling",
-            "KCenterSampling",
-            "LeafEntropySampling",
-            "VoteEntropySampling",
-        ],
-        "skconftree.active.pool",
-    ),
-    **dict.fromkeys(["RandomStream", "SelectiveSampling"], "skconftree.active.stream"),
+    name: module
+    for module, names in {
+        "skconftree": (
+            "BinaryTests ConfidenceForestClassifier ConfidenceTreeClassifier "
+            "NCMForestClassifier NCMTreeClassifier OASISClassifier"
+        ),
+        "skconftree.bounds": (
+            "BayesFactorBound Chi2Bound CredibleBound DeRosaBound EC2Bound "
+            "EValueBound GTestBound HoeffdingBound McDiarmidBound "
+            "PossibilisticBound"
+        ),
+        "skconftree.drift": "ADWIN DDM LocalRepair",
+        "skconftree.tree": (
+            "C45Pruning Chi2Pruning CostComplexityPruning EC2Pruning "
+            "PessimisticPruning PossibilisticPruning"
+        ),
+        "skconftree.active": (
+            "ActiveLearner Budget ConfTreeSampling DensitySampling EC2Sampling "
+            "EntropySampling FixedUncertainty GBSSampling LTSSampling "
+            "LeafRiskSampling LearningToSampleClassifier LeastConfidentSampling "
+            "MarginSampling QueryScoreSampling RandomSampling RiskBelow Split "
+            "SplitConfTree Stable StreamActiveLearner VariableUncertainty "
+            "WeightedSampling"
+        ),
+        "skconftree.active.pool": (
+            "AutoSampling DiversitySampling ExpectedErrorSampling KCenterSampling "
+            "LeafEntropySampling VoteEntropySampling"
+        ),
+        "skconftree.active.stream": "RandomStream SelectiveSampling",
+    }.items()
+    for name in names.split()
 }
 _DTYPES = {}  # one object of each, for `canonical`
 NO_DEFAULT = Parameter.empty
 VERSION = "_skconftree_version"  # in a state, who wrote it
-PLAIN = (
-    bool,
-    int,
-    float,
-    str,
-    list,
-    tuple,
-    dict,
-)  # bool before int, of which it is one
+PLAIN = (bool, int, float, str, list, tuple, dict)  # bool before int, its base class
 
 
 class CannotBeRestored(ValueError):

@@ -22,11 +22,7 @@ from ._types import Floats, TableLike
 
 
 def learnt(name, doc, *, changes=False):
-    """Make a property of what an estimator's `_model` has learnt: ``"tree.shrinkage"``.
-
-    Before there is a model it raises as scikit-learn's check does; a value that is
-    absent, as names of features may be, is no attribute.
-    """
+    """Property of what `_model` has learned (``"a.b"``), or NotFittedError."""
     names = name.split(".")
 
     def get(self):

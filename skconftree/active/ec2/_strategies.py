@@ -541,11 +541,7 @@ class EC2Sampling(SamplingStrategy):
 
 
 class Round:
-    """What a round with old scores leaves to the next one.
-
-    `number` counts answers before it; `before` and `after` are scores, infinite where
-    none was known; `foreseen` has the outcomes of the rows that were asked for.
-    """
+    """Scores before and after a round, to bound those of the next one."""
 
     def __init__(self, number, before, after, weights, classes, foreseen):
         self.number = number

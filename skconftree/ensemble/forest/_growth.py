@@ -91,10 +91,7 @@ class NewTree(NamedTuple):
 def grow_trees(
     sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, told, model_of
 ):
-    """Grow trees, fewer if a callback has enough of them.
-
-    Callbacks are `told` of each batch; `model_of` makes a model of the trees so far.
-    """
+    """Grow trees, fewer if a callback stops; `model_of` makes a model of trees."""
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
     n_steps = min(STEPS if told.in_steps else 1, max(len(new_trees), 1))

@@ -18,11 +18,7 @@ from ._records import read_nodes
 
 
 def to_sklearn(estimator):
-    """Copy a fitted tree, see `ConfidenceTreeClassifier.to_sklearn`.
-
-    A nominal test becomes a column of its own, in which the categories of each branch
-    have neighbouring codes and unknown ones are -1, and thresholds between them.
-    """
+    """Copy a fitted tree; nominal tests become thresholds on columns of codes."""
     tree = estimator.tree_
     if not tree.is_nominal.any():
         if tree.n_dead:
@@ -333,11 +329,7 @@ def _example(estimator):
 
 
 def pruning_path(tree):
-    """Prune the weakest link of a tree until the root is left.
-
-    Returns 0 and then the strength at which each further subtree goes, and the impurity
-    of the leaves left at each step, weighted by their share of the rows.
-    """
+    """Strengths and total impurities of weakest-link pruning, from 0 to the root."""
     weight = tree.weighted_n_node_samples
     cost = (tree.impurity * (weight / weight[0])).tolist()
     parent = tree.parent.tolist()
