@@ -109,10 +109,6 @@ def estimate_label_noise(
     proba = cross_val_predict(
         estimator, X, y, cv=cv, n_jobs=n_jobs, method="predict_proba"
     )
-    return _disagreement(proba, labels, share)
-
-
-def _disagreement(proba, labels, share):
     # Rows that are as confident as the last one of the share count in part.
     confidence = proba.max(axis=1)
     wrong = proba.argmax(axis=1) != labels
