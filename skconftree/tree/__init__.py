@@ -5,11 +5,10 @@ from ._distill import imitate
 from ._row_index import RowIndex
 from .pruning._base import BasePruning
 from .pruning._c45 import C45Pruning
-from .pruning._chi2 import Chi2Pruning
 from .pruning._cost_complexity import CostComplexityPruning
-from .pruning._ec2 import EC2Pruning
 from .pruning._pessimistic import PessimisticPruning
 from .pruning._possibilistic import PossibilisticPruning
+from .pruning._unsupported import Chi2Pruning, EC2Pruning
 from .reading._html import class_colors, export_html
 from .reading._records import node_table
 from .reading._rules import export_rules

@@ -30,7 +30,7 @@ class TrainingRows(NamedTuple):
 class BasePruning(VersionedState, BaseEstimator):
     """Parameters of a pruning, and what it makes of a grown tree.
 
-    A pruning is one file with one subclass, registered by name in ``_registry.py``. It
+    A pruning is a subclass, registered by name in ``_registry.py``. It
     defines either what a node costs as a leaf (``cost``), of which the cheapest tree
     follows, or which nodes become leaves (``keep_as_leaf``), or all of it (``prune``).
     Parameters are only stored; they are checked when a tree is fitted. One of them is

@@ -4,11 +4,10 @@ from sklearn.base import clone
 
 from ._base import BasePruning
 from ._c45 import C45Pruning
-from ._chi2 import Chi2Pruning
 from ._cost_complexity import CostComplexityPruning
-from ._ec2 import EC2Pruning
 from ._pessimistic import PessimisticPruning
 from ._possibilistic import PossibilisticPruning
+from ._unsupported import Chi2Pruning, EC2Pruning
 
 PRUNINGS: dict[str, type[BasePruning]] = {
     "pessimistic": PessimisticPruning,
