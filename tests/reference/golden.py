@@ -389,7 +389,8 @@ def evaluations(part=slice(None)):
         for children, settings in nodes():
             k = children.shape[1]
             if bound is None:
-                fields, answer, score = (), (), SCORES[criterion](k)
+                score = SCORES[criterion](k)
+                fields, answer = ("outcomes",), [score.evaluate_outcomes(children)]
             else:
                 kernel = bound.kernel(criterion, k)
                 answer = kernel.evaluate(children, criterion=criterion, **settings)
