@@ -6,17 +6,30 @@ from libc.string cimport memcpy
 from skconftree.tree._settings cimport MOST_RIVALS, NO_LIMIT, GrowthSettings
 from skconftree.tree.batch._lookahead cimport LookaheadBuilder
 from skconftree.tree.batch._node_rows cimport NodeRows
-from skconftree.tree.batch._sparse_rows cimport Segment
-from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing
+from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing, TableSource
 from skconftree.tree.nodes._node_table cimport Rival
-from skconftree.tree.nodes._tree cimport Tree
-from skconftree.tree.split._node cimport NodeRecord, RootFacts
-from skconftree.tree.split._selection cimport BestTests
-from skconftree.tree.split._split cimport Children, Split
-from skconftree.tree.split._splitter cimport Splitter
+from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.split._selection cimport Best, BestTests
+from skconftree.tree.split._split cimport Children
 from skconftree.utils._box cimport cut_box
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport int16_t
+
+# Workers: the threads of one growth. Each has a splitter, with kernels and scratch of its
+# own, whose source looks at the arrays of the rows that all share.
+#
+# In a large node they share out the columns: SharedSplitter lets them scan the features,
+# SharedSource divide them. What a scan finds of a feature depends on nothing that was
+# scanned before it, and features are compared in their order, so that the tree is the
+# one that a thread alone would grow. Where it does depend on that, scans are not shared:
+# features that are drawn are as many as vary; evidence is summed up in an order; the
+# floors of interval bounds leave out tests that are worse than one met before.
+#
+# Subtrees lets them grow what lies below smaller nodes.
+
+cdef struct FoundTest:
+    intp_t n_tests          # emitted; 0 = the feature is constant in the node
+    Best best
+
 
 cdef enum:
     FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
@@ -199,9 +212,7 @@ cdef class Builder:
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
-        self.source.enter(
-            candidate.record.id, candidate.segments, candidate.n_segments
-        )
+        self.source.enter(candidate.record.id, candidate.segments, candidate.n_segments)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         self._enter(candidate)
@@ -303,9 +314,7 @@ cdef class Builder:
         self._pass_features(&parent.record, &child, outcome)
         if parent.record.box != NULL:
             record.box = self._copied_box(parent.record.box)
-            cut_box(
-                record.box, parent.split.feature, parent.split.threshold, outcome
-            )
+            cut_box(record.box, parent.split.feature, parent.split.threshold, outcome)
         self.made[self.n_made] = child
         self.n_made += 1
         return 0
@@ -412,6 +421,24 @@ cdef class Workers:
     They share the columns of nodes of `worth_sharing` values and more.
     """
 
+    cdef readonly object team
+    cdef readonly intp_t n_workers
+    cdef intp_t worth_sharing       # values of a node
+    cdef list splitters             # [n_workers]
+    cdef Arena arena
+    cdef bint failed                # what they last did is not done
+    cdef object failure             # why
+
+    # The node whose columns are shared out.
+    cdef NodeRecord* record
+    cdef const float64_t* counts
+    cdef FoundTest* found           # [n_features] by place in record.features
+    cdef intp_t split_feature
+    cdef intp_t n_others            # parts that are no columns
+    cdef intp_t n_parts             # of the columns
+    cdef intp_t n_nodes             # that have been scanned,
+    cdef intp_t* entered            # [n_workers] and the number of the last one entered
+
     def __init__(self, team, intp_t n_features, intp_t worth_sharing):
         self.team = team
         self.worth_sharing = worth_sharing
@@ -434,9 +461,9 @@ cdef class Workers:
     cdef bint are_worth_it(self, const NodeRecord* record) noexcept nogil:
         return (record.end - record.start) * record.n_features >= self.worth_sharing
 
-    cdef bint scan(
-        self, NodeRecord* record, const float64_t* counts
-    ) noexcept nogil:
+    cdef bint scan(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
+        # Fill `found`, or divide the columns, whose sides are known, and perhaps the rows;
+        # False if something has failed.
         self.record = record
         self.counts = counts
         self.n_nodes += 1
@@ -498,6 +525,9 @@ cdef class Workers:
 cdef class SharedSplitter(Splitter):
     """A splitter that lets `workers` scan the features of large nodes."""
 
+    cdef Workers workers
+    cdef bint shares
+
     def __init__(
         self, source, criterion, bound, bint keeps_all, Workers workers not None
     ):
@@ -543,6 +573,8 @@ cdef class SharedSplitter(Splitter):
 cdef class SharedSource(TableSource):
     """The rows of a table, which lets `workers` divide those of large nodes."""
 
+    cdef Workers workers
+
     def __init__(
         self, NodeRows rows not None, GrowthSettings settings, RootFacts root,
         Workers workers not None,
@@ -573,6 +605,13 @@ cdef enum:
     LARGER_PARTS_A_WORKER = 2
 
 
+# Subtrees: what lies below the smaller nodes of a tree, grown by many threads.
+#
+# Depth-first growth below a node depends on its rows alone, unless something is drawn: a
+# draw depends on the number of the node. The rows of two nodes lie in ranges of their own.
+# So a builder sets aside the nodes that are small beside its root, and goes on with the
+# large ones. When none is left, workers grow what lies below those set aside, each into a
+# tree of its own, and the nodes get the numbers that one builder would have given them.
 cdef class Subtrees(Helpers):
     """Lets workers grow what lies below the smaller nodes, each with its builder.
 
@@ -580,6 +619,18 @@ cdef class Subtrees(Helpers):
     builders workers only scan and divide the columns of large nodes. Look-ahead needs two
     of these: another one for the trials.
     """
+
+    cdef Workers workers
+    cdef list builders          # of each worker, if
+    cdef bint sets_aside        # nodes are set aside,
+    cdef intp_t worth_setting_aside     # values of one that is
+    cdef Arena arena
+    cdef Candidate* leaves      # [n_leaves] set aside; what they own is the builder's
+    cdef intp_t n_leaves
+    cdef intp_t room
+    cdef Tree top               # grown so far
+    cdef list order             # of the leaves, in which they are grown
+    cdef list trees             # [n_leaves] grown below them
 
     def __init__(
         self, Workers workers not None, list builders not None,

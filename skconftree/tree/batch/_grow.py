@@ -21,7 +21,7 @@ from ._table_source import TableSource
 
 
 def make_parted_builder(nodes, growth, root, root_facts, looks_up):
-    """Make the builder of a tree from nodes in parts, see `_parted_source.pxd`."""
+    """Make the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
     label = np.zeros(1, np.uint16)

@@ -12,8 +12,8 @@
 # anew.
 
 from skconftree.tree.batch._builder cimport Builder, Candidate, TriedNode
-from skconftree.tree.nodes._tree cimport LeafCost, Tree
 from skconftree.tree.nodes._node_table cimport TrialCosts
+from skconftree.tree.nodes._tree cimport LeafCost
 from skconftree.tree.split._split cimport Split
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

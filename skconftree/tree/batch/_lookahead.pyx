@@ -6,7 +6,7 @@ from libc.string cimport memset
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp
-from skconftree.tree.nodes._tree cimport as_cheap
+from skconftree.tree.nodes._tree cimport Tree, as_cheap
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport int32_t
@@ -253,9 +253,7 @@ cdef class LookaheadBuilder(Builder):
         if n <= self.trial_room:
             return 0
         self.trial_room = 0
-        self.least = <float64_t*> self.arena.resize(
-            self.least, n, sizeof(float64_t)
-        )
+        self.least = <float64_t*> self.arena.resize(self.least, n, sizeof(float64_t))
         self.tried = <TriedNode*> self.arena.resize(self.tried, n, sizeof(TriedNode))
         self.best_tried = <TriedNode*> self.arena.resize(
             self.best_tried, n, sizeof(TriedNode)

@@ -4,7 +4,7 @@ from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
 
 from skconftree.tree.nodes._node_table cimport no_rival
-from skconftree.utils._typedefs cimport float32_t, label_t, uint32_t, uint64_t, uint8_t
+from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
     CHUNK = 256             # rows whose cells are found at a time: few enough that a line

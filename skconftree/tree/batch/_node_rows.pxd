@@ -76,9 +76,7 @@ cdef class NodeRows:
     cdef intp_t _find_present(self, bint* repeated) noexcept nogil
     cdef int _take_over(self) except -1 nogil
     cdef int _copy(self) except -1 nogil
-    cdef int _copy_codes(
-        self, Column* column, const Column* original
-    ) except -1 nogil
+    cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
     cdef int _copy_order(
         self, intp_t feature, const Column* original, uint32_t** places
     ) except -1 nogil
@@ -90,9 +88,7 @@ cdef class NodeRows:
     cdef void densify(
         self, intp_t feature, intp_t start, intp_t end, bint with_values
     ) noexcept nogil
-    cdef intp_t n_present(
-        self, intp_t feature, intp_t start, intp_t end
-    ) noexcept nogil
+    cdef intp_t n_present(self, intp_t feature, intp_t start, intp_t end) noexcept nogil
     cdef void mark(
         self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil
@@ -148,17 +144,6 @@ cdef void scatter_values(
 # Entries, by rows; the number of those that go left.
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
-) noexcept nogil
-# The same in less than half the time where all entries are new. In ranges that
-# note_distinct() has seen, the bit of the first entry says so: it is 0 then.
-cdef void partition_sorted(
-    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
-) noexcept nogil
-cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
-# The same for any number of children; at has room for two numbers a child.
-cdef void scatter_entries(
-    uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
-    intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
 # Entries none of which is new, alone or with a code each.
 cdef intp_t partition_rows(

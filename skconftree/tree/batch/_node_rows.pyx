@@ -4,10 +4,9 @@ cimport cython
 from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS, Column
-from skconftree.tables._sparse_columns cimport CODED, SparseColumn
+from skconftree.tables._encoded_table cimport MAX_LEVELS
+from skconftree.tables._sparse_columns cimport CODED
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
-from skconftree.utils._typedefs cimport float64_t, label_t, uint32_t
 
 # -- Stable partition of a range of rows -------------------------------------------
 cdef void partition_values(
@@ -68,6 +67,8 @@ cdef intp_t partition_entries(
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
+    # The same in less than half the time where all entries are new. In ranges that
+    # note_distinct() has seen, the bit of the first entry says so: it is 0 then.
     # A part of distinct values is one of distinct values.
     cdef intp_t left = 0
     cdef intp_t i
@@ -104,6 +105,7 @@ cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil:
+    # The same for any number of children; at has room for two numbers a child.
     cdef intp_t i, z
     cdef uint32_t row
     cdef intp_t n_values = 0
@@ -347,9 +349,7 @@ cdef class NodeRows:
         self.arena.give_back(places)
         return 0
 
-    cdef int _copy_codes(
-        self, Column* column, const Column* original
-    ) except -1 nogil:
+    cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil:
         cdef intp_t n = self.n_rows
         cdef intp_t n_levels = 0
         cdef uint8_t rank[MAX_LEVELS]
@@ -407,9 +407,7 @@ cdef class NodeRows:
         if n_levels > MAX_LEVELS:
             return 0
         if places[0] == NULL:
-            places[0] = <uint32_t*> self.arena.take(
-                self.table.n_rows, sizeof(uint32_t)
-            )
+            places[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
             for i in range(n):
                 places[0][self.ids[i]] = <uint32_t> i
         self._rank(column, n_levels, places[0])

@@ -51,26 +51,12 @@ cdef inline intp_t class_of(uint64_t word) noexcept nogil:
 cdef inline int32_t count_of(uint64_t word) noexcept nogil:
     return <int32_t> (word >> 48)
 
-
-# How many bits a class may take, if no count is above `most`.
-cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil
-
-# Note in `present` which of 256 codes have counts.
-cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil
-
 # Add rows to the packed tally of their codes, all below 256, and note in `present` which
 # codes have rows; both are zeros. The codes are those of a `column` by row, `stride` apart,
 # or lie in the order of the rows.
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
-) noexcept nogil
-
-# The same of several columns at once, whose codes lie at these offsets from that of a row
-# and whose tallies, of 256 codes each, follow each other.
-cdef void tally_packed_columns(
-    const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
-    const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil
 
 # The same, each class by itself: the tally is [256, n_classes].
@@ -138,8 +124,8 @@ cdef void sort_codes(
 ) noexcept nogil
 
 
-# CodeTally: class counts of the rows of a node by their code, packed as _tagged_rows.pxd
-# says, and the walk over them. Whole counts are exact in any order: rows are not sorted.
+# CodeTally: class counts of the rows of a node by their code, packed as
+# above, and the walk over them. Whole counts are exact in any order: no row is sorted.
 #
 # Columns of which it is known that they will be walked are counted at once: the codes of a
 # row lie side by side. What is then not walked is forgotten at the next node.

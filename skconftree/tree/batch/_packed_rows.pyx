@@ -15,6 +15,7 @@ cdef enum:
 
 
 cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil:
+    # How many bits a class may take, if no count is above `most`.
     cdef intp_t bits
     if n_classes > MOST_PACKED:
         return 0
@@ -27,6 +28,7 @@ cdef inline uint64_t _packed(uint64_t word, intp_t bits) noexcept nogil:
 
 
 cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
+    # Note in `present` which of 256 codes have counts.
     cdef uint64_t word
     cdef intp_t i, k
     for k in range(N_WORDS):
@@ -97,6 +99,8 @@ cdef void tally_packed_columns(
     const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
     const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
+    # The same of several columns at once, whose codes lie at these offsets from that of a row
+    # and whose tallies, of 256 codes each, follow each other.
     cdef const uint8_t* row
     cdef intp_t done = 0
     cdef intp_t i, k, code
@@ -106,9 +110,7 @@ cdef void tally_packed_columns(
         )
         done += 4
     if done + 2 <= n_columns:
-        _tally_two(
-            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
-        )
+        _tally_two(codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done)
         done += 2
     if n > MARKED_ROWS:
         for k in range(done):

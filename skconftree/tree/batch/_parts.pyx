@@ -4,24 +4,65 @@ import numpy as np
 from libc.string cimport memset
 from typing import NamedTuple
 
-from skconftree.tables._encoded_table cimport floor_of
+from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Candidate, append, joined
-from skconftree.tree.batch._near_ties cimport Sides
+from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, append, joined
+from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
+from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.batch._table_source cimport RowSource, place_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
-from skconftree.tree.split._scan cimport (
-    REPEATS, Scan, ValueCounts, add_up, drawn_between,
-)
-from skconftree.tree.split._split cimport Children
+from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
+from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._midpoint cimport midpoint
-from skconftree.utils._typedefs cimport float64_t, int32_t, int64_t, intp_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# -- The nodes of a tree whose rows lie in parts -----------------------------------
+# PartedSource: the nodes of a tree whose rows lie in parts, elsewhere.
+#
+# What is asked of a node is answered from its counts, classes by codes, which the parts
+# have added up; they are exact in any order. A node of few rows is never entered here
+# unless growth is best-first (PartedSubtrees).
+#
+# The place of a cut is the largest code that goes left.
+#
+# `nodes` is a Python object with
+#   heads           columns of one row each, a CodedColumn of every feature
+#   n_rows, repeated    of the sample; whether some rows are there several times
+#   most_gathered   rows of a node whose rows are brought together
+#   counts(node)    int64 [codes of all features, classes], with the number of rows in one
+#                   more column if some are repeated; and the weight without repeats, or
+#                   None if each row is one
+#   divide(questions, limit)    node, feature, outcomes by code, and children that are
+#                   wanted, (outcome, node, number of rows); those of more rows than the
+#                   limit are counted. The nodes are dropped
+#   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
+#                   code, number of outcomes), the last one's moving fastest
+#   grow(node, open_node)   have a tree grown below it, somewhere and some time; gives
+#                   what stands for it
+#   grown(growing)  the trees that some of these stand for, when they are done
+#   drop(node)
+# Where such a call raises, `error` keeps the exception until it can be raised.
 cdef class PartedSource(RowSource):
     """The nodes of a tree whose rows lie in parts; `heads` are their columns."""
+
+    cdef readonly object nodes
+    cdef readonly NodeRows heads    # the columns, of one row
+    cdef object error
+    cdef Arena arena
+    cdef intp_t* first              # the first code of each feature among all
+    cdef float64_t* histogram       # [codes of a feature, n_classes + 1]
+
+    # The node.
+    cdef const int64_t[:, ::1] held
+    cdef const int64_t* cells       # its counts, `width` for each code
+    cdef intp_t width
+    cdef intp_t rows_at             # where the number of rows is; -1 = it is their weight
+    cdef float64_t distinct         # weight without repeats
+
+    cdef list waiting       # questions for divide(), of splits that have been installed
 
     def __init__(
         self, nodes, NodeRows heads not None, GrowthSettings settings, RootFacts root
@@ -79,17 +120,20 @@ cdef class PartedSource(RowSource):
                 self.error = error
 
     cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
+        # A child of the node divided last that is grown further.
         cdef list children = self.waiting[len(self.waiting) - 1][3]
         children.append((outcome, node, n_rows))
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
+        # Have the parts divide the nodes that are waiting for it.
         if self.waiting:
             questions, self.waiting = self.waiting, []
             self.nodes.divide(questions, limit)
         return 0
 
     cdef int check_parts(self) except -1:
+        # Raise what the parts have raised.
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -131,9 +175,7 @@ cdef class PartedSource(RowSource):
             n += cell[c]
         return n
 
-    cdef void fill(
-        self, intp_t feature, intp_t width, float64_t* out
-    ) noexcept nogil:
+    cdef void fill(self, intp_t feature, intp_t width, float64_t* out) noexcept nogil:
         # Class weights of each code, [codes, width]; no row is without label.
         cdef intp_t K = self.node.n_classes
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
@@ -148,69 +190,38 @@ cdef class PartedSource(RowSource):
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
-        cdef intp_t n_levels = column.n_levels - column.has_missing
         if not column.has_missing:      # count_values() has filled the histogram
-            self.fill(
-                feature, self.node.n_classes + self.node.has_pool, self.histogram
-            )
-        if self.node.has_pool:
-            return scan.walk_histogram_with_pool(
-                self.histogram, n_levels, column.levels
-            )
-        return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
+            self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
+        return self.walk_levels(column, self.histogram, scan)
 
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil:
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
-        cdef intp_t K = self.node.n_classes
-        cdef intp_t width = K + self.node.has_pool
-        cdef float64_t* counts
-        cdef intp_t b, c
         if not column.has_missing:
             return False
-        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
-        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
-        self.fill(feature, width, self.histogram)
-        for b in range(column.n_levels):
-            counts = values.seen if b < column.n_levels - 1 else values.missing
-            for c in range(width):
-                counts[c] += self.histogram[b * width + c]
-        add_up(values, K)
+        self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
+        self.sum_levels(column, self.histogram, values)
         return True
 
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
-    cdef void _labelled_range(
-        self, intp_t feature, intp_t* low, intp_t* high
-    ) noexcept nogil:
-        # The smallest and the largest code of a value.
-        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
-        low[0] = 0
-        high[0] = self.everything(feature)
-        while low[0] < high[0] and self.n_rows_of(cell + low[0] * self.width) == 0:
-            low[0] += 1
-        while high[0] > low[0] and self.n_rows_of(cell + high[0] * self.width) == 0:
-            high[0] -= 1
-
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
+    cdef void labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
-        cdef intp_t low, high
-        cdef intp_t place = 0
-        self._labelled_range(feature, &low, &high)
-        if not column.levels[low] < column.levels[high]:
-            return -1
-        threshold[0] = drawn_between(column.levels[low], column.levels[high], u)
-        # NaN is not at most the threshold
-        while (
-            place + 1 < column.n_levels and column.levels[place + 1] <= threshold[0]
-        ):
-            place += 1
-        return place
+        cdef const int64_t* cell = self.cells + self.first[feature] * self.width
+        cdef intp_t least = 0
+        cdef intp_t most = self.everything(feature)
+        while least < most and self.n_rows_of(cell + least * self.width) == 0:
+            least += 1
+        while most > least and self.n_rows_of(cell + most * self.width) == 0:
+            most -= 1
+        low[0] = column.levels[least]
+        high[0] = column.levels[most]
+
+    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        return place_of_level(&self.heads.columns[feature], threshold)
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
@@ -296,11 +307,23 @@ class OpenNode(NamedTuple):
     features: np.ndarray
 
 
+# PartedSubtrees: what lies below the nodes of few rows of a tree whose rows lie in parts.
+#
+# The rows of such a node are brought together somewhere, and a builder grows a tree from
+# them there, while the tree above goes on. When that is done, the trees are joined to it,
+# and nodes get the numbers that one builder would have given them. Where something is
+# drawn, which goes by these numbers, each is waited for at once. Best-first growth comes
+# back to every node, however small: it leaves none to others.
 cdef class PartedSubtrees(Helpers):
     """Has the trees below the small nodes of a PartedSource grown elsewhere.
 
     `draws` says that they depend on the numbers of their nodes.
     """
+
+    cdef PartedSource parted
+    cdef bint draws
+    cdef Py_ssize_t most_gathered   # rows of a node that is small
+    cdef dict growing               # by node, what `nodes` have given for it
 
     def __init__(self, PartedSource parted not None, bint draws):
         self.parted = parted
@@ -381,8 +404,14 @@ cdef enum:
     ROUNDS_A_LEVEL = 4      # at least, of large nodes
 
 
+# PartedBuilder: a Builder of a tree whose rows lie in parts.
+#
+# Large nodes are counted and divided by the parts; what lies below small ones is grown
+# where their rows are brought together (PartedSubtrees).
 cdef class PartedRunnerUp(RunnerUp):
     """Compares tests of a node whose rows lie in parts, which count them."""
+
+    cdef PartedSource parted
 
     def __init__(
         self, Splitter splitter not None, PartedSource parted not None,
@@ -432,6 +461,10 @@ cdef class PartedBuilder(Builder):
     Depth-first growth leaves nodes of few rows to `helpers`. Of others the parts divide
     several at a time, unless what is drawn goes by their numbers.
     """
+
+    cdef PartedSource parted
+    cdef Py_ssize_t most_uncounted      # rows of a child that is not counted
+    cdef Py_ssize_t at_once             # nodes that are divided in one round
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,

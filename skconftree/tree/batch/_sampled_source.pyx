@@ -3,28 +3,70 @@
 from libc.math cimport fmin, isnan
 from libc.string cimport memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS, CodeColumn, Column
+from skconftree.tables._encoded_table cimport (
+    MAX_LEVELS, CodeColumn, Column, EncodedTable, RowCodes, floor_of,
+)
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._node_rows cimport partition_values, scatter_values
 from skconftree.tree.batch._packed_rows cimport (
-    MOST_COLUMNS, MOST_TAGGED, CodeTally, class_of, count_of, counts_codes, part_rows,
-    row_of, tagged, take_parted, tally_packed, tally_plain,
+    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
+    part_rows, row_of, tagged, take_parted, tally_packed, tally_plain,
 )
+from skconftree.tree.batch._table_source cimport RowSource, place_of_level
 from skconftree.tree.batch._walks cimport (
-    LEAST_PRUNED, PrunedWalk, walk_plain_tally, walk_square_keys, walk_two_class_keys,
+    LEAST_PRUNED, PrunedWalk, RankSort, walk_plain_tally, walk_square_keys,
+    walk_two_class_keys,
 )
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
-from skconftree.tree.split._scan cimport BLOCK, REPEATS, drawn_between
-from skconftree.tree.split._split cimport Split
+from skconftree.tree.split._scan cimport (
+    BLOCK, REPEATS, Scan, ValueCounts, add_up, clear_values,
+)
+from skconftree.tree.split._split cimport Children, Split
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._prefetch cimport prefetch
-from skconftree.utils._typedefs cimport uint16_t
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint64_t, uint8_t,
+)
 
-# -- What a table of the rows of a sample would say of its columns -----------------
+# What a table of the rows of a sample would say of its columns.
+
+cdef enum:
+    NO_CODE = 0x7FFFFFFF
+
+cdef struct DrawnColumn:
+    bint coded              # few values; else codes are ranks among those of all rows
+    bint has_missing
+    intp_t n_levels         # values, if it is coded
+    int32_t missing         # the code of rows without a value; no code is so large if
+                            # there are none
+
+# The value of a row that has this code, and the smallest that such a code stands for.
+cdef inline float32_t value_of(
+    EncodedTable table, intp_t feature, intp_t row, int32_t code
+) noexcept nogil:
+    cdef const Column* column = &table.columns[feature]
+    if column.levels != NULL:
+        return column.levels[code]
+    return column.values[row * table.stride]
+
+
+cdef inline float32_t smallest_of(
+    EncodedTable table, intp_t feature, intp_t row, int32_t code
+) noexcept nogil:
+    cdef const Column* column = &table.columns[feature]
+    if column.levels != NULL:
+        return floor_of(column, code)
+    return column.values[row * table.stride]
+
+
 cdef bint describe_column(
     EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
     const int32_t* count, uint8_t* found, DrawnColumn* column,
 ) noexcept nogil:
+    # Set all of `column`. `rows` are those of the sample, tagged, and `count` is by row of the
+    # table; `n_codes` are those of the feature; found has room for MAX_LEVELS. False if the
+    # feature is sorted and the sample has so few of its values that it would be coded.
     cdef const Column* original = &table.columns[feature]
     column.coded = original.order == NULL
     column.n_levels = original.n_levels
@@ -96,12 +138,68 @@ cdef enum:
     FEW_ROWS = 40       # of many classes, which are sorted rather than counted
 
 
+# DrawnSource: the rows of a node of a table of which few features are asked for.
+#
+# A TableSource divides every feature of a node among its children, so that each finds
+# its rows side by side. Where a node looks at a few drawn features, most of that is
+# never read. Here the rows alone are divided, each a word with its label and count, and
+# what is asked of a feature is looked up in RowCodes: counted, or sorted on the spot. The
+# tree is the same to the last bit.
+#
+# It knows dense tables, no rows without label, and weights that are whole counts. A
+# sample in which a row counts more often than a word has room for, or a sorted feature
+# has so few values that a table of that sample would have codes instead, is not for it.
+#
+# Histograms of parents do not help those of children: a child would need the parent's of
+# the features that it draws, thus those of all features.
+#
+# The place of a cut is the largest code that goes left.
 cdef class DrawnSource(RowSource):
     """The rows of a node of a table of which few features are asked for.
 
     Weights `count`, whose sum is below 2^31, are whole; rows of weight 0 are absent.
     `fits`: whether the sample is one for this source.
     """
+
+    cdef EncodedTable table
+    cdef RowCodes row_codes
+    cdef RankSort order
+    cdef PrunedWalk pruned      # of two classes
+    cdef Arena arena
+    cdef readonly bint fits
+    cdef DrawnColumn* columns       # [n_features]
+
+    # In node order.
+    cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
+    cdef bint repeated              # some count more than once
+    cdef uint64_t* spare            # [n_rows] rows on their way
+
+    # The node, from its start.
+    cdef int32_t coming[MOST_COLUMNS]   # features that will be walked and may be counted
+    cdef intp_t n_coming                # at once
+    cdef intp_t looked_up           # the feature whose codes these are; -1 = none
+    cdef int32_t* codes             # [n_rows]
+    cdef intp_t sided               # the feature whose cut the rows are parted by in
+    cdef intp_t sided_place         # `spare`, or, if some have no value, have sides;
+    cdef Parted parted              # -1 = none
+    cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
+    cdef intp_t side_rows[3]
+    cdef int32_t* side_counts       # [3, n_classes]
+    cdef label_t* branches          # [n_rows] the child, if there may be more
+    cdef intp_t* at                 # [branches of a multiway test] scratch
+    cdef float64_t n_walked         # as of TableSource
+
+    # The rows of a walk: those that have a value.
+    cdef intp_t n_seen
+    cdef const uint64_t* walked_rows
+    cdef int32_t* seen_codes        # [n_rows], and
+    cdef uint64_t* seen_rows        # [n_rows] if some have none
+    cdef label_t* plain_y           # [n_rows] of walks that take no tags
+    cdef int32_t* plain_count
+    cdef CodeTally packed           # their counts, if these can be packed;
+    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] if not: zeros between walks
+    cdef uint64_t* present          # [MAX_LEVELS] bits: what is in the tally
+    cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 
     def __init__(
         self, RowCodes row_codes not None, const label_t[::1] y not None,
@@ -179,9 +277,7 @@ cdef class DrawnSource(RowSource):
         self.present = <uint64_t*> self.arena.take_zeros(
             MAX_LEVELS // 64, sizeof(uint64_t)
         )
-        self.histogram = <float64_t*> self.arena.take(
-            MAX_LEVELS * K, sizeof(float64_t)
-        )
+        self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * K, sizeof(float64_t))
         self.side_counts = <int32_t*> self.arena.take(3 * K, sizeof(int32_t))
         if multiway:
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
@@ -280,9 +376,7 @@ cdef class DrawnSource(RowSource):
                     self.n_seen,
                 )
                 self.n_coming = 0
-            found = self.packed.walk_waiting(
-                feature, scan, n_levels, self.node.counts
-            )
+            found = self.packed.walk_waiting(feature, scan, n_levels, self.node.counts)
             if found >= 0:
                 return found
         tally_packed(
@@ -294,11 +388,7 @@ cdef class DrawnSource(RowSource):
 
     cdef inline bint _counts_all(self, Scan scan) noexcept nogil:
         # Whether walk() counts, however many levels a column has.
-        if counts_codes(self.node, self.n_walked, MAX_LEVELS):
-            return True
-        return (scan.squares or not scan.additive) and (
-            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
-        )
+        return counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
@@ -365,21 +455,18 @@ cdef class DrawnSource(RowSource):
 
     # -- missing values -----------------------------------------------------------
 
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil:
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         # Puts aside the rows that have a value, which are to be walked.
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
         cdef intp_t n_seen = 0
-        cdef intp_t i, c
+        cdef intp_t i
         cdef uint64_t row
         if not self.columns[feature].has_missing:
             return False
         self._look_up(feature)
-        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
-        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+        clear_values(values, K)
         for i in range(self.node.record.end - start):
             row = self.rows[start + i]
             if self.codes[i] == missing:
@@ -391,12 +478,7 @@ cdef class DrawnSource(RowSource):
             n_seen += 1
         self.n_seen = n_seen
         self.walked_rows = self.seen_rows
-        values.n_seen = 0.0
-        values.n_missing = 0.0
-        for c in range(K):
-            values.n_seen += values.seen[c]
-            values.n_missing += values.missing[c]
-        values.pool_seen = values.n_seen
+        add_up(values, K)
         return True
 
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
@@ -406,54 +488,41 @@ cdef class DrawnSource(RowSource):
 
     # -- random cuts --------------------------------------------------------------
 
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
+    cdef void labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
-        # Between the extreme values.
-        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
         cdef intp_t least = -1
         cdef intp_t most = -1
         cdef intp_t i
         self._look_up(feature)
-        for i in range(n):
+        for i in range(self.node.record.end - self.node.record.start):
             if self.codes[i] == missing:
                 continue
             if least < 0 or self.codes[i] < self.codes[least]:
                 least = i
             if most < 0 or self.codes[i] > self.codes[most]:
                 most = i
-        if not self.codes[least] < self.codes[most]:
-            return -1
-        threshold[0] = drawn_between(
-            value_of(
-                self.table, feature, row_of(self.rows[self.node.record.start + least]),
-                self.codes[least],
-            ),
-            value_of(
-                self.table, feature, row_of(self.rows[self.node.record.start + most]),
-                self.codes[most],
-            ),
-            u,
-        )
-        return self._place_of(feature, threshold[0])
+        low[0] = high[0] = 0.0
+        if least < 0:
+            return
+        low[0] = value_of(self.table, feature, row_of(rows[least]), self.codes[least])
+        high[0] = value_of(self.table, feature, row_of(rows[most]), self.codes[most])
 
-    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        # The largest code of a value <= threshold: the lowest value of a node is one.
+    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        # The lowest value of a node is at most the threshold.
         cdef const Column* column = &self.table.columns[feature]
         cdef intp_t low = 0
-        cdef intp_t high, middle
+        cdef intp_t high = self.table.n_rows
+        cdef intp_t middle, row
         if column.order == NULL:
-            while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
-                low += 1
-            return low
-        high = self.table.n_rows
+            return place_of_level(column, threshold)
         while low < high:
             middle = (low + high) // 2
+            row = column.order[middle] >> 1
             # NaN is not
-            if column.values[
-                <intp_t> (column.order[middle] >> 1) * self.table.stride
-            ] <= threshold:
+            if column.values[row * self.table.stride] <= threshold:
                 low = middle + 1
             else:
                 high = middle

@@ -12,9 +12,7 @@
 from skconftree.tables._encoded_table cimport Column
 from skconftree.tables._sparse_columns cimport SparseColumn, SparseColumns, SparseTable
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, int32_t, intp_t, uint8_t, uint32_t,
-)
+from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, uint8_t
 
 
 cdef struct Segment:
@@ -66,9 +64,7 @@ cdef class SparseRows:
         return segment.begin < segment.end
 
     cdef int take_over(self) except -1 nogil
-    cdef int copy(
-        self, const uint8_t* present, const uint32_t* rows
-    ) except -1 nogil
+    cdef int copy(self, const uint8_t* present, const uint32_t* rows) except -1 nogil
     cdef intp_t _copy_codes(
         self, SparseColumn* column, const SparseColumn* original,
         const uint8_t* present, float32_t* levels,

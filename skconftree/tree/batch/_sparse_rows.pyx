@@ -33,9 +33,7 @@ cdef class SparseRows:
         self.levels = self.source.levels
         return 0
 
-    cdef int copy(
-        self, const uint8_t* present, const uint32_t* rows
-    ) except -1 nogil:
+    cdef int copy(self, const uint8_t* present, const uint32_t* rows) except -1 nogil:
         # Copy what the rows that are present have, which are `rows`; NULL: all are.
         cdef intp_t n_features = self.source.table.n_features
         cdef intp_t room = self.source.n_entries + 1

@@ -3,7 +3,9 @@ from skconftree.tree.batch._node_rows cimport KeptOrder, NodeRows
 from skconftree.tree.batch._packed_rows cimport CodeTally
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.tree.split._scan cimport Scan, Source
+from skconftree.tree.split._scan cimport (
+    BLOCK, Scan, Source, ValueCounts, add_up, clear_values,
+)
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
@@ -37,15 +39,61 @@ cdef class RowSource(Source):
     # has done to them since: of one node at a time. Needed for look-ahead alone.
     cdef int keep(self, const NodeRecord* record) except -1 nogil
     cdef void put_back(self) noexcept nogil
+    # draw() asks for the extreme values of labelled rows, which are equal if no cut parts
+    # them, and for the place of the cut of the rows with value <= threshold.
+    cdef void labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
+    ) noexcept nogil
+    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil
     # What one child gets of a feature, after divide().
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil
 
+    cdef inline bint is_exact(self, Scan scan) noexcept nogil:
+        # Whether tests are the same, and their block, in whatever order rows are summed.
+        return (scan.squares or not scan.additive) and (
+            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
+        )
+
+    # A coded feature by its histogram, [codes, n_classes], with one more column for rows
+    # without label if the node has a pool. The last code may be that of a missing value.
+    cdef inline intp_t walk_levels(
+        self, const Column* column, const float64_t* histogram, Scan scan
+    ) noexcept nogil:
+        cdef intp_t n_levels = column.n_levels - column.has_missing
+        if self.node.has_pool:
+            return scan.walk_histogram_with_pool(histogram, n_levels, column.levels)
+        return scan.walk_histogram(histogram, n_levels, self.node.counts)
+
+    cdef inline void sum_levels(
+        self, const Column* column, const float64_t* histogram, ValueCounts* values
+    ) noexcept nogil:
+        # Of a feature that some rows miss, its values and the missing one.
+        cdef intp_t width = self.node.n_classes + self.node.has_pool
+        cdef float64_t* counts
+        cdef intp_t b, c
+        clear_values(values, self.node.n_classes)
+        for b in range(column.n_levels):
+            counts = values.seen if b < column.n_levels - 1 else values.missing
+            for c in range(width):
+                counts[c] += histogram[b * width + c]
+        add_up(values, self.node.n_classes)
+
+
+cdef inline intp_t place_of_level(
+    const Column* column, float64_t threshold
+) noexcept nogil:
+    # The largest code of a value <= threshold, but at least 0: NaN is no such value.
+    cdef intp_t place = 0
+    while place + 1 < column.n_levels and column.levels[place + 1] <= threshold:
+        place += 1
+    return place
+
 
 # TableSource: the rows of a node of a table, as NodeRows keeps them.
 #
-# Its places are written in _node_rows.pxd.
+# Its places are written in NodeRows.
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
@@ -70,11 +118,9 @@ cdef class TableSource(RowSource):
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     cdef Column* _column(self, intp_t feature) noexcept nogil
     cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
-    cdef bint _is_exact(self, Scan scan) noexcept nogil
     cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil
     cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil
-    cdef intp_t _walk_histogram(self, const Column* column, Scan scan) noexcept nogil
     cdef intp_t _walk_order(
         self, const Column* column, intp_t n, Scan scan
     ) noexcept nogil
@@ -85,7 +131,3 @@ cdef class TableSource(RowSource):
         self, const uint8_t* codes, intp_t place, Children* children
     ) noexcept nogil
     cdef intp_t _missing_code(self, const Column* column) noexcept nogil
-    cdef void _labelled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil
-    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil

@@ -6,17 +6,13 @@ from libc.string cimport memset
 from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._node_rows cimport KeptOrder
 from skconftree.tree.batch._packed_rows cimport (
     SORT_LIMIT, code_neighbours, count_codes, counts_codes, sort_codes,
 )
-from skconftree.tree.batch._sparse_rows cimport Segment
-from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._scan cimport (
-    BLOCK, REPEATS, ValueCounts, add_up, drawn_between, labelled_neighbours, lacks,
-    weight_of,
+    REPEATS, drawn_between, labelled_neighbours, lacks, weight_of,
 )
-from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
@@ -29,6 +25,10 @@ cdef class RowSource(Source):
         super().check()
         if <void*> self.divide == <void*> RowSource.divide:
             lacks(self, "divide")
+        if <void*> self.draw == <void*> RowSource.draw and (
+            <void*> self.place_of == <void*> RowSource.place_of
+        ):
+            lacks(self, "draw")
 
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
@@ -47,6 +47,24 @@ cdef class RowSource(Source):
     cdef void put_back(self) noexcept nogil:
         pass
 
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil:
+        cdef float32_t low, high
+        self.labelled_range(feature, &low, &high)
+        if not low < high:
+            return -1
+        threshold[0] = drawn_between(low, high, u)
+        return self.place_of(feature, threshold[0])
+
+    cdef void labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
+    ) noexcept nogil:
+        low[0] = high[0] = 0.0
+
+    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        return 0
+
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
@@ -57,9 +75,7 @@ cdef class RowSource(Source):
 cdef class TableSource(RowSource):
     """The rows of a node of a table."""
 
-    def __init__(
-        self, NodeRows rows not None, GrowthSettings settings, RootFacts root
-    ):
+    def __init__(self, NodeRows rows not None, GrowthSettings settings, RootFacts root):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t K = root.n_classes
         cdef intp_t n_levels = MAX_LEVELS
@@ -97,9 +113,7 @@ cdef class TableSource(RowSource):
         cdef intp_t i
         if count != NULL:
             self.node.n_repeated = self.node.n
-        self.n_walked = fmin(
-            self.node.n_repeated, <float64_t> REPEATS * (end - start)
-        )
+        self.n_walked = fmin(self.node.n_repeated, <float64_t> REPEATS * (end - start))
         if weight == NULL and not self.node.has_pool:
             self.packed.begin(self.node.n)
         if self.rows.sparse is None:
@@ -128,9 +142,7 @@ cdef class TableSource(RowSource):
     cdef inline Column* _column(self, intp_t feature) noexcept nogil:
         if self.rows.sparse_columns == NULL:
             return &self.rows.columns[feature]
-        if self.rows.is_sparse(feature) and (
-            self.rows.sparse.dense_feature != feature
-        ):
+        if self.rows.is_sparse(feature) and (self.rows.sparse.dense_feature != feature):
             self.rows.densify(
                 feature, self.node.record.start, self.node.record.end,
                 self.node.has_pool,
@@ -155,7 +167,7 @@ cdef class TableSource(RowSource):
                 else self.node.record.end - self.node.record.start, scan,
             )
         if column.has_missing:      # count_values() has filled the histogram
-            return self._walk_histogram(column, scan)
+            return self.walk_levels(column, self.histogram, scan)
         return self._walk_codes(column, scan)
 
     cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil:
@@ -164,7 +176,7 @@ cdef class TableSource(RowSource):
         cdef const int32_t* count = self.rows.node_count
         cdef const float64_t* weight = self.rows.node_weight
         cdef bint counts = counts_codes(self.node, self.n_walked, column.n_levels)
-        if self.packed.bits > 0 and (counts or self._is_exact(scan)):
+        if self.packed.bits > 0 and (counts or self.is_exact(scan)):
             self.packed.add(
                 column.codes + start, self.rows.node_y + start,
                 count + start if count != NULL else NULL, n,
@@ -174,7 +186,7 @@ cdef class TableSource(RowSource):
             self._count_codes(
                 column, self.node.n_classes + self.node.has_pool, self.histogram
             )
-            return self._walk_histogram(column, scan)
+            return self.walk_levels(column, self.histogram, scan)
         sort_codes(
             column.codes + start, n, column.n_levels, self.sorted_codes,
             self.sorted_rows,
@@ -185,14 +197,6 @@ cdef class TableSource(RowSource):
             count + start if count != NULL else NULL,
             weight + start if weight != NULL else NULL, self.node.counts,
         )
-
-    cdef intp_t _walk_histogram(self, const Column* column, Scan scan) noexcept nogil:
-        cdef intp_t n_levels = column.n_levels - column.has_missing
-        if self.node.has_pool:
-            return scan.walk_histogram_with_pool(
-                self.histogram, n_levels, column.levels
-            )
-        return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
     cdef intp_t _walk_order(
         self, const Column* column, intp_t n, Scan scan
@@ -207,12 +211,6 @@ cdef class TableSource(RowSource):
         return scan.walk_sorted(
             entries, n, self.rows.y, self.rows.count, self.rows.weight,
             self.node.counts,
-        )
-
-    cdef inline bint _is_exact(self, Scan scan) noexcept nogil:
-        # Whether tests are the same, and their block, in whatever order rows are summed.
-        return (scan.squares or not scan.additive) and (
-            self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )
 
     cdef void _count_codes(
@@ -331,38 +329,27 @@ cdef class TableSource(RowSource):
 
     # -- missing values -----------------------------------------------------------
 
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil:
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         # Fills the histogram of a coded feature.
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
-        cdef intp_t width = K + self.node.has_pool
-        cdef const float64_t* level
         cdef float64_t* counts
         cdef Column* column
-        cdef intp_t i, b, c, row
+        cdef intp_t i, row
         if self.rows.is_sparse(feature) or not self.rows.columns[feature].has_missing:
             return False    # a missing value is no zero
         column = &self.rows.columns[feature]
-        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
-        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
         if column.order == NULL:
-            self._count_codes(column, width, self.histogram)
-            for b in range(column.n_levels):
-                level = self.histogram + b * width
-                counts = values.seen if b < column.n_levels - 1 else values.missing
-                for c in range(width):
-                    counts[c] += level[c]
-        else:
-            self.n_seen = self.rows.n_present(feature, start, end)
-            for i in range(start, end):
-                row = column.order[i] >> 1
-                counts = values.seen if i < start + self.n_seen else values.missing
-                counts[self.rows.y[row]] += weight_of(
-                    self.rows.count, self.rows.weight, row
-                )
+            self._count_codes(column, K + self.node.has_pool, self.histogram)
+            self.sum_levels(column, self.histogram, values)
+            return True
+        clear_values(values, K)
+        self.n_seen = self.rows.n_present(feature, start, end)
+        for i in range(start, end):
+            row = column.order[i] >> 1
+            counts = values.seen if i < start + self.n_seen else values.missing
+            counts[self.rows.y[row]] += weight_of(self.rows.count, self.rows.weight, row)
         add_up(values, K)
         return True
 
@@ -383,29 +370,20 @@ cdef class TableSource(RowSource):
 
     # -- random cuts --------------------------------------------------------------
 
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
-    ) noexcept nogil:
-        # Between the extreme values that labelled rows have.
-        cdef float32_t low, high
-        if self.rows.is_sparse(feature) and self.rows.sparse.n_stored(feature) == 0:
-            return -1
-        self._labelled_range(feature, &low, &high)
-        if not low < high:
-            return -1
-        threshold[0] = drawn_between(low, high, u)
-        return self._place_of(feature, threshold[0])
-
-    cdef void _labelled_range(
+    cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
-        cdef Column* column = self._column(feature)
+        cdef Column* column
         cdef intp_t first = self.node.record.start
         cdef intp_t last = self.node.record.end - 1
-        cdef intp_t missing = self._missing_code(column)
         cdef intp_t K = self.node.n_classes
-        cdef intp_t i
+        cdef intp_t i, missing
         cdef uint8_t smallest, largest
+        low[0] = high[0] = 0.0
+        if self.rows.is_sparse(feature) and self.rows.sparse.n_stored(feature) == 0:
+            return
+        column = self._column(feature)
+        missing = self._missing_code(column)
         if column.order != NULL:
             last = first + self.rows.n_present(feature, first, last + 1) - 1
             while self.rows.y[column.order[first] >> 1] == K:
@@ -424,17 +402,13 @@ cdef class TableSource(RowSource):
         low[0] = column.levels[smallest]
         high[0] = column.levels[largest]
 
-    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        # The cut of the rows with value <= threshold.
+    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         cdef Column* column = self._column(feature)
         cdef intp_t start = self.node.record.start
         cdef intp_t low = 0
         cdef intp_t high, middle
         if column.order == NULL:
-            # no level is missing and at most the threshold: NaN is not
-            while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
-                low += 1
-            return low
+            return place_of_level(column, threshold)
         high = self.rows.n_present(feature, start, self.node.record.end)
         while low < high:
             middle = (low + high) // 2

@@ -4,7 +4,7 @@ from skconftree.utils._typedefs cimport (
     float64_t, int32_t, intp_t, uint32_t, uint64_t, uint8_t,
 )
 
-# Walks over sorted keys (_rank_sort.pxd) that are tagged with classes and counts.
+# Walks over sorted keys (RankSort) that are tagged with classes and counts.
 #
 # They emit what Scan.walk_sorted does, in the same blocks; the place of a test is the
 # rank of the last key that goes left.
@@ -18,7 +18,7 @@ cdef intp_t walk_square_keys(
 ) noexcept nogil
 
 
-# Walks over tallies of codes (_tagged_rows.pxd), whose whole counts are exact in any
+# Walks over tallies of codes (_packed_rows.pxd), whose whole counts are exact in any
 # order. They emit what Scan.walk_histogram does: there are at most BLOCK codes, so tests
 # come in one block. Bits of `present` say which codes have rows. Both are all zeros
 # afterwards.
@@ -45,7 +45,7 @@ cdef intp_t walk_plain_tally(
 # Rows of a node in the order of their ranks.
 #
 # A sorted key is (rank - least) << 32 | tag. A tag is the number of the row in the node,
-# or all that a walk asks of it (_tagged_rows.pxd).
+# or all that a walk asks of it (_packed_rows.pxd).
 
 cdef class RankSort:
     cdef readonly intp_t n_most

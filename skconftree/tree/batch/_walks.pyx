@@ -9,7 +9,7 @@ from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._selection cimport tie_of
 from skconftree.utils._bits cimport highest_bit, lowest_bit
 from skconftree.utils._sorting cimport counts_to_places, insert_keys
-from skconftree.utils._typedefs cimport int64_t, uint32_t
+from skconftree.utils._typedefs cimport int64_t
 
 cdef inline int32_t _weight(uint64_t key) noexcept nogil:
     return <int32_t> ((key >> 16) & 0xFFFF)

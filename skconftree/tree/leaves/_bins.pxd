@@ -10,9 +10,7 @@
 # feature holds category b; there is room for some that have not been seen.
 
 from skconftree.utils._memory cimport Blocks
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
 
 cdef enum:
     FEW_STEPS = 5       # of a search among 32 bins

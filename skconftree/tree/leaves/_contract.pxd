@@ -105,7 +105,7 @@ cdef struct Policy:
     uint64_t seed           # of what it draws
 
 
-cdef struct Drawn:          # see _drawn.pxd
+cdef struct Drawn:          # see _rows.pxd
     Policy policy
     int32_t* features       # [policy.n_features] ascending
 

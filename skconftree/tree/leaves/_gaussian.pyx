@@ -12,18 +12,16 @@ from skconftree.tree.leaves._histogram cimport (
     read_bins, shares_of_bins, write_bins,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, half_of_moments, has_one_cut, normal_shares,
-    open_for_row, part_of_moments, range_of_moments, read_moments, rough_shares,
-    weight_known, write_moments,
+    Moments, add_to_moments, allocate_moments, half_of_moments, has_one_cut,
+    normal_shares, open_for_row, part_of_moments, range_of_moments, read_moments,
+    rough_shares, weight_known, write_moments,
 )
 from skconftree.tree.leaves._state cimport (
     StateReader, StateWriter, require, require_finite,
 )
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._memory cimport take_array
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
     MOST_BINS = 11      # of a feature

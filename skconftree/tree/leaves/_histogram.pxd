@@ -1,5 +1,5 @@
 from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafHeader, LeafMemory, Parting, Policy,
+    Leaf, LeafHeader, LeafMemory, Parting, Policy,
 )
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
@@ -15,24 +15,11 @@ cdef LeafMemory HISTOGRAM
 # predictions rest on are the counts, which cost no more than those of a histogram.
 
 cdef LeafMemory COUNTED_ROWS
-
-# Count the rows that a leaf keeps; its moments go.
-cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil
-
-
-# Counts: the class counts of a leaf's bins, whichever memory keeps them.
-
-cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil
 cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil
-cdef void forget_bins(Leaf* leaf) noexcept nogil
 cdef void count_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
-) noexcept nogil
-cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil
-cdef void tabulate_bins(
-    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil
 cdef void count_categories_of_bins(
     const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,

@@ -7,27 +7,22 @@ from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bin_of, bins_of_codes, bins_of_half,
     bins_of_rows, bins_with_code, fill_half, n_equal, n_value_bins, room_for,
 )
-from skconftree.tree.leaves._contract cimport (
-    Leaf, LeafHeader, Parting, Policy, only_fresh, outcome_of_bin,
-)
+from skconftree.tree.leaves._contract cimport BinTable, only_fresh, outcome_of_bin
 from skconftree.tree.leaves._moments cimport (
     read_no_moments, release_moments, write_no_moments,
 )
 from skconftree.tree.leaves._rows cimport (
     append_row, keep_latest, part_rows, read_rows, write_rows,
 )
-from skconftree.tree.leaves._state cimport (
-    StateReader, StateWriter, require, require_finite,
-)
+from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._memory cimport (
     Blocks, give_all_back, give_back, take_array, take_zeros,
 )
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t,
-)
+from skconftree.utils._typedefs cimport uint8_t
 
 # -- The class counts of a leaf's bins ---------------------------------------------
 cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
+    # Counts: the class counts of a leaf's bins, whichever memory keeps them.
     # Nothing counted yet, in the bins that are set.
     cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
     cdef Blocks* blocks = &leaf.remembered
@@ -404,6 +399,7 @@ cdef int _open_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Count the rows that a leaf keeps; its moments go.
     # The first rows set the bins, as many as set them where no rows were handed over.
     cdef intp_t n_first = 0
     cdef intp_t begin = 0

@@ -1,9 +1,7 @@
 from skconftree.tree.leaves._contract cimport Leaf, LeafMemory, Parting, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 # What is done to a growing leaf, whatever its memory is.
 
@@ -48,12 +46,9 @@ cdef int part_box(
 # The memories there are. One row each; `_leaf` calls them, and nothing else names them.
 
 cdef const LeafMemory* memory_named(str name) except NULL
-cdef const LeafMemory* memory_of_code(int64_t code) except NULL
 
 
 # Leaves as bytes: for pickles. What is read is checked before it is believed.
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy)
-cdef Leaf* read_leaf(
-    StateReader reader, const Policy* policy, intp_t node
-) except NULL
+cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL

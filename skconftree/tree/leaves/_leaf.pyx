@@ -4,9 +4,7 @@ from libc.math cimport fabs
 from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport Bins
-from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafHeader, Parting, Policy,
-)
+from skconftree.tree.leaves._contract cimport BinTable, LeafHeader
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport COUNTED_ROWS, HISTOGRAM
 from skconftree.tree.leaves._moments cimport (
@@ -15,18 +13,14 @@ from skconftree.tree.leaves._moments cimport (
 from skconftree.tree.leaves._rows cimport (
     ROWS, bytes_of_drawn, draw_features, place_of, policy_of,
 )
-from skconftree.tree.leaves._state cimport (
-    StateReader, StateWriter, require, require_finite,
-)
+from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._codec import damaged
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport (
     bytes_taken, give_all_back, give_back, hand_over, take_array, take_zeros,
 )
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport int64_t, uint64_t
 
 # -- A leaf that remembers nothing -------------------------------------------------
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -265,9 +259,7 @@ cdef int part_box(
     # The child's box, if leaves have any.
     cdef intp_t d = policy.n_features
     if parent.box != NULL:
-        child.box = <float64_t*> take_array(
-            policy.blocks, 2 * d + 1, sizeof(float64_t)
-        )
+        child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
         cut_box(child.box, parting.feature, parting.threshold, outcome)
         child.box[2 * d] = parting.pool[outcome]
@@ -378,9 +370,7 @@ cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
     return header
 
 
-cdef Leaf* read_leaf(
-    StateReader reader, const Policy* policy, intp_t node
-) except NULL:
+cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL:
     cdef Leaf* leaf = new_leaf(policy, node)
     cdef int64_t has_past
     try:

@@ -1,9 +1,7 @@
 from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Blocks
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, uint32_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, uint64_t
 
 # LeafStore: the memories of the leaves of a growing tree, by node.
 #
@@ -39,23 +37,6 @@ cdef class LeafStore:
     cdef void trade(self, LeafStore other) noexcept nogil
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, bint with_boxes)
-
-
-# The rows without label (of X_pool) in each leaf.
-#
-# One permutation of all of them, in which a leaf owns a range, in ascending order; and,
-# once a leaf has been examined, the same range in the order of each numeric feature's
-# values, rows of equal value in ascending order and missing values last. A split
-# parts the ranges of its leaf and touches no other; what is in order stays so.
-#
-# Where the cuts between labelled rows lie in these orders is kept as a guess for the next
-# examination, which finds most of them where they were: it looks at two values instead of
-# a dozen.
-#
-# A row whose category is not known at a node goes on with one child. A row that has got
-# its label leaves the lists.
-
-cdef int open_lists(Policy* policy, intp_t n_rows) except -1
 cdef intp_t pool_bytes(const Policy* policy) noexcept nogil
 # Put the rows of a leaf in the order of each feature; column, keys and order are scratch
 # for as many rows, [2 * n] in the case of keys.

@@ -48,9 +48,6 @@ cdef int allocate_moments(
 cdef void release_moments(
     Blocks* blocks, Moments* moments, intp_t n_classes
 ) noexcept nogil
-cdef float64_t* open_block(
-    Blocks* blocks, Moments* moments, intp_t n_features, intp_t c
-) except NULL nogil
 cdef int open_for_row(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,

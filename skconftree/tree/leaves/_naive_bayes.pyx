@@ -88,9 +88,7 @@ cdef class NaiveBayes:
         if histogram != NULL:
             self._score_bins(&leaf.bins, d, histogram, n, scratch)
         if moments.blocks != NULL:
-            self._score_moments(
-                moments, d, n_codes, n, histogram == NULL, x, scratch
-            )
+            self._score_moments(moments, d, n_codes, n, histogram == NULL, x, scratch)
         return True
 
     cdef void _score_bins(

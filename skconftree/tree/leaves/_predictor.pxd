@@ -16,13 +16,11 @@
 
 cimport cython
 
-from skconftree.tree.leaves._naive_bayes cimport NaiveBayes, Scratch
 from skconftree.tree.leaves._contract cimport Leaf, Policy
+from skconftree.tree.leaves._naive_bayes cimport NaiveBayes, Scratch
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, intp_t, label_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 cdef enum Prediction:
     BY_MAJORITY

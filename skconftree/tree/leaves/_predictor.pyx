@@ -5,8 +5,8 @@ from skconftree.utils._codec import damaged
 from libc.math cimport INFINITY, exp, log
 from libc.string cimport memset
 
-from skconftree.tree.leaves._naive_bayes cimport make_scratch
 from skconftree.tree.leaves._bins cimport find_bins
+from skconftree.tree.leaves._naive_bayes cimport make_scratch
 from skconftree.tree.leaves._rows cimport policy_of, seen_by
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._rounding cimport ROUNDING

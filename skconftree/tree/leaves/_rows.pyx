@@ -6,9 +6,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
-from skconftree.tree.leaves._contract cimport (
-    BinTable, Drawn, Leaf, LeafHeader, Parting, Policy, only_fresh, outcome_of,
-)
+from skconftree.tree.leaves._contract cimport BinTable, Drawn, only_fresh, outcome_of
 from skconftree.tree.leaves._histogram cimport (
     count_row, open_categories, read_bins, write_bins,
 )
@@ -16,16 +14,12 @@ from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, open_for_row, read_moments,
     write_moments,
 )
-from skconftree.tree.leaves._state cimport (
-    StateReader, StateWriter, require, require_finite,
-)
+from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport (
     bytes_of_array, give_back, resize_array, take_array, take_zeros,
 )
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport int32_t, uint64_t
 
 cdef enum:
     FIRST_ROOM = 8

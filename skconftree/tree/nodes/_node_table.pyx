@@ -5,7 +5,6 @@ from copy import copy
 from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
-from libc.math cimport NAN
 from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport clear_evidence
@@ -22,7 +21,6 @@ from skconftree.tree.nodes._derived import (
     shrunk,
     weights,
 )
-from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.tree.nodes._state import (
     COSTS,
@@ -43,9 +41,8 @@ from skconftree.tree.nodes._state import (
 from skconftree.utils._codec import damaged
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory import read_only
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
-# -- The shape of a tree, as arrays with an element a node -------------------------
+
 def structure_of(int32_t[::1] parent not None):
     """Arrays `depth`, `first_child` (-1 at a leaf) and `n_children`, from the parents.
 
@@ -99,9 +96,7 @@ def survivors(
         if node > 0 and above[node] < 0:
             continue
         if not is_leaf[node]:
-            for child in range(
-                first_child[node], first_child[node] + n_children[node]
-            ):
+            for child in range(first_child[node], first_child[node] + n_children[node]):
                 above[child] = <int32_t> n_left
         above[n_left] = above[node]
         left[n_left] = node

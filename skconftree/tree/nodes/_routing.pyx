@@ -5,7 +5,7 @@ from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._prefetch cimport prefetch
 from skconftree.utils._sorting cimport ordered_bits
-from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t, uint64_t
+from skconftree.utils._typedefs cimport int64_t, uint64_t
 
 cdef void route(
     const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out

@@ -8,7 +8,6 @@ from skconftree.bounds._contract cimport NodeFacts
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.utils._box cimport share_below
 from skconftree.utils._draws cimport mix, unit
-from skconftree.utils._typedefs cimport uint64_t
 
 # -- Tests of nominal features: sets of categories, or a branch for every one ------
 cdef enum:
@@ -328,9 +327,7 @@ cdef class NodeTests(Scan):
         self.reader = reader
         self.sets = CategorySets(self.node)
         self.random_cuts = self.node.settings.random_cuts
-        self.values.seen = <float64_t*> self.arrays.take_zeros(
-            K + 1, sizeof(float64_t)
-        )
+        self.values.seen = <float64_t*> self.arrays.take_zeros(K + 1, sizeof(float64_t))
         self.values.missing = <float64_t*> self.arrays.take_zeros(
             K + 1, sizeof(float64_t)
         )

@@ -87,12 +87,8 @@ cdef class ExaminedNode:
     cdef float64_t to_seen(
         self, const float64_t* counts, float64_t* seen
     ) noexcept nogil
-    cdef void to_bound(
-        self, const float64_t* counts, float64_t* scaled
-    ) noexcept nogil
-    cdef void pair_to_bound(
-        self, const float64_t* left, float64_t* pair
-    ) noexcept nogil
+    cdef void to_bound(self, const float64_t* counts, float64_t* scaled) noexcept nogil
+    cdef void pair_to_bound(self, const float64_t* left, float64_t* pair) noexcept nogil
     cdef void children_to_seen(self, const Children* children) noexcept nogil
     cdef void children_to_bound(self, const Children* children) noexcept nogil
     cdef float64_t seen_weight(

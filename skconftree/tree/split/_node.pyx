@@ -132,9 +132,7 @@ cdef class ExaminedNode:
             n += seen[c]
         return n
 
-    cdef void to_bound(
-        self, const float64_t* counts, float64_t* scaled
-    ) noexcept nogil:
+    cdef void to_bound(self, const float64_t* counts, float64_t* scaled) noexcept nogil:
         # What the bound sees: the same proportions, the weight as it is or its share.
         cdef float64_t n = 0.0
         cdef float64_t seen, factor

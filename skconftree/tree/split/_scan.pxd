@@ -1,3 +1,5 @@
+from libc.string cimport memset
+
 from skconftree.bounds._contract cimport TestBlock
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._split cimport Children
@@ -152,7 +154,7 @@ cdef class Scan:
 
 # Source: the rows of a node, asked about one attribute at a time. A table's columns and
 # a growing leaf's memory are sources; all else about a split is the same for both
-# (_tests.pxd). Another way to keep rows is another subclass.
+# (_candidates.pxd). Another way to keep rows is another subclass.
 #
 # A place is a number that says which values go left of a cut. It is the source's own;
 # what others know is that places ascend with values.
@@ -173,6 +175,11 @@ cdef struct ValueCounts:
     float64_t pool_seen     # with and without label
     intp_t rows_missing     # how many, and how many with a label; set by count_sides()
     intp_t labelled_missing     # of tables only
+
+
+cdef inline void clear_values(ValueCounts* values, intp_t n_classes) noexcept nogil:
+    memset(values.seen, 0, (n_classes + 1) * sizeof(float64_t))
+    memset(values.missing, 0, (n_classes + 1) * sizeof(float64_t))
 
 
 cdef inline void add_up(ValueCounts* values, intp_t n_classes) noexcept nogil:
@@ -207,9 +214,7 @@ cdef class Source:
 
     # -- a numeric attribute ------------------------------------------------------
     # Whether rows miss a value. If not, `values` may stay as it is.
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil
     # Emit the tests of the rows that have a value; 0 = they all have the same.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # Of every class the share of the node's rows that are of it and go left, of each cut
@@ -234,9 +239,7 @@ cdef class Source:
     # -- a nominal attribute ------------------------------------------------------
     # Class weights of each category, [n_codes, n_classes + 1], the last column without
     # label. Returns n_codes; the last code stands for other categories.
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil
     # Count the rows of the children, whose ordinals are known. Of tables only.
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil
 

@@ -1,10 +1,9 @@
 """Walks over one attribute that emit candidate tests in blocks."""
 
 from libc.math cimport NAN
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from skconftree.utils._midpoint cimport midpoint
-from skconftree.utils._typedefs cimport int32_t, int64_t
 
 cdef class TestReader:
     """Base class of what is shown the tests of a node, block by block."""
@@ -490,9 +489,7 @@ cdef class Source:
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         return self.node.n
 
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil:
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         return False
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:

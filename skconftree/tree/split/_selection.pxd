@@ -6,7 +6,7 @@ from skconftree.tree._settings cimport MOST_RIVALS
 from skconftree.tree.split._candidates cimport NodeTests
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, TestReader
-from skconftree.tree.split._split cimport Children, Cut, RivalTest, Split
+from skconftree.tree.split._split cimport Cut, RivalTest, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -114,9 +114,7 @@ cdef class BestTests(Selection):
     cdef bint _wins(
         self, Contender* later, Contender* earlier, NodeTests tests
     ) noexcept nogil
-    cdef bint _knows_by_gain(
-        self, const Contender* one, NodeTests tests
-    ) noexcept nogil
+    cdef bint _knows_by_gain(self, const Contender* one, NodeTests tests) noexcept nogil
     cdef void _tell_tests(self, Contender* one) noexcept nogil
     cdef void _ask_rank(
         self, Contender* one, float64_t most, NodeTests tests

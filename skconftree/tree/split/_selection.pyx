@@ -4,13 +4,9 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
 from libc.string cimport memmove
 
-from skconftree.bounds._contract cimport Bound, EvidenceBound, IntervalBound, TestBlock
-from skconftree.criteria._criterion cimport Criterion, outcome_entropy
-from skconftree.tree.split._candidates cimport NodeTests
-from skconftree.tree.split._node cimport ExaminedNode
+from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.tree.split._scan cimport BLOCK
-from skconftree.tree.split._split cimport Children, RivalTest, Split, precedes
-from skconftree.utils._typedefs cimport int32_t, intp_t
+from skconftree.tree.split._split cimport Children, precedes
 
 cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi
@@ -70,10 +66,7 @@ cdef class Selection(TestReader):
             )
         self._tables = []
         self.phi_size = min(largest_count + 1, PHI_LIMIT)
-        if (
-            not node.root.weighted and node.class_weight == NULL
-            and not node.has_pool
-        ):
+        if not node.root.weighted and node.class_weight == NULL and not node.has_pool:
             self.criterion_phi = self._additive_phi(criterion)
             if not node.rescales:
                 self.bound_phi = self._additive_phi(self.bound_score)
@@ -618,9 +611,7 @@ cdef class Challengers(Selection):
             if self.out[i] <= self.incumbent + self.tie:
                 cut.place = scan.place[i]
                 pool_left = scan.tests.pool_left[i] * self.node.share
-                self.node.pair_to_bound(
-                    scan.left + i * self.node.n_classes, self.pair
-                )
+                self.node.pair_to_bound(scan.left + i * self.node.n_classes, self.pair)
                 self._offer(
                     self.feature, cut, self.pair, pool_left,
                     self.node.facts.pool - pool_left,
@@ -755,9 +746,7 @@ cdef class SummedEvidence(BestTests):
             if self.out[i] - peak < self.reach:
                 total += exp(peak - self.out[i])
         if total > 0.0:
-            self.best.log_evidence = _log_add(
-                self.best.log_evidence, log(total) - peak
-            )
+            self.best.log_evidence = _log_add(self.best.log_evidence, log(total) - peak)
 
     cdef void _add_feature(self) noexcept nogil:
         # Average over the tests of the feature examined last, if it has any.

@@ -5,7 +5,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 # Cut: where a test of one attribute lies.
 #
 # A test is an attribute and a cut. What the place means is the business of the source
-# (_source.pxd) or, for sets of categories, of _category_sets.pxd.
+# (_scan.pxd) or, for sets of categories, of CategorySets.
 
 cdef struct Cut:
     intp_t place            # -1 = no test

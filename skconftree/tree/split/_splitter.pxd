@@ -34,8 +34,8 @@ cdef class Foresight:
 
 # Splitter: finds the best test of a node and asks the bound about it.
 #
-# It has four parts. The source knows the rows of the node (_source.pxd); what is asked
-# about tests, whatever the source, is in _tests.pxd. The criterion scores them, the bound
+# It has four parts. The source knows the rows of the node (_scan.pxd); what is asked
+# about tests, whatever the source, is in _candidates.pxd. The criterion scores them, the bound
 # decides, and the selection keeps what the bound wants to know (_selection.pxd).
 
 cdef class Splitter:
@@ -60,9 +60,7 @@ cdef class Splitter:
     cdef int reserve_categories(self, intp_t room) except -1
     cdef int _reserve_outcomes(self) except -1
     # The split of a node. Drops features found to be constant from record.features.
-    cdef Split find(
-        self, NodeRecord* record, const float64_t* counts
-    ) noexcept nogil
+    cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     # Other tests of the node that find() has just answered for, each the best one of
     # its attribute, which the bound accepts on their own: of these the `most` that gain
     # most, the largest gain first. Their children are not counted. Of a splitter that

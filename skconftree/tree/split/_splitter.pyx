@@ -10,7 +10,6 @@ from skconftree.tree.split._selection cimport BestTests, Challengers, SummedEvid
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
-from skconftree.utils._typedefs cimport uint64_t
 
 # -- Whether a bound would refuse any test of a node -------------------------------
 cdef enum:
@@ -167,9 +166,7 @@ cdef class Splitter:
             self.bound.reserve(self.node.n_classes, self.tests.child_room)
         return 0
 
-    cdef Split find(
-        self, NodeRecord* record, const float64_t* counts
-    ) noexcept nogil:
+    cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         cdef Split split
         self._enter(record, counts)
         self.selection.begin()
@@ -290,9 +287,7 @@ cdef class Splitter:
             self.selection.keep(feature, self.tests)
         record.n_features = kept
         if sampling:
-            insert_keys(
-                self.visited, self.n_visited, self.n_visited * self.n_visited
-            )
+            insert_keys(self.visited, self.n_visited, self.n_visited * self.n_visited)
             n_tests = 0.0
             for j in range(self.n_visited):
                 n_tests += self.selection.best_of[self.visited[j]].n_tests

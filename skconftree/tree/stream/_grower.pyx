@@ -8,25 +8,22 @@ from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._contract cimport Leaf, only_fresh
+from skconftree.tree.leaves._contract cimport only_fresh
 from skconftree.tree.leaves._histogram cimport make_room
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, new_leaf, part_box, release_leaf, start_child, start_drawn,
 )
 from skconftree.tree.leaves._leaf_store cimport (
-    LeafStore, leave_pool, part_pool, place_in_pool, pool_bytes,
+    leave_pool, part_pool, place_in_pool, pool_bytes,
 )
-from skconftree.tree.leaves._naive_bayes cimport Scratch, make_scratch
-from skconftree.tree.leaves._predictor cimport LeafPredictor
+from skconftree.tree.leaves._naive_bayes cimport make_scratch
 from skconftree.tree.leaves._rows cimport policy_of, tell
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
-from skconftree.tree.nodes._tree cimport Tree, room_for_code
+from skconftree.tree.nodes._tree cimport room_for_code
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.split._split cimport Children
-from skconftree.tree.split._splitter cimport Splitter
-from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.stream._state import (
     STATE_VERSION,
     GrowerState,
@@ -35,22 +32,17 @@ from skconftree.tree.stream._state import (
     read_state,
 )
 from skconftree.utils._codec import damaged
-from skconftree.utils._lock cimport Lockable, ModelLock
+from skconftree.utils._lock cimport Lockable
 from skconftree.utils._memory cimport (
-    SPARE_BYTES, Arena, give_all_back, give_way, let_go_of_much, resize_array,
-    set_aside,
+    SPARE_BYTES, give_all_back, give_way, let_go_of_much, resize_array, set_aside,
 )
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, int64_t, label_t,
-)
+from skconftree.utils._typedefs cimport int16_t
 
 # -- Installation of splits in a growing tree --------------------------------------
 cdef class Installer:
     """Installs splits."""
 
-    def __init__(
-        self, LeafStore leaves, LeafSource source, LeafPredictor predictor
-    ):
+    def __init__(self, LeafStore leaves, LeafSource source, LeafPredictor predictor):
         self.leaves = leaves
         self.source = source
         self.predictor = predictor
@@ -610,9 +602,7 @@ cdef class Grower(GrowingTree):
         self.predictor.policy = self.policy
         self.predictor.bayes.n_codes = self.policy.n_codes
         self.installer = Installer(self.leaves, self.source, self.predictor)
-        self.limit = MemoryLimit(
-            settings, tree, self.leaves, settings.by_volume
-        )
+        self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
         self.grace = settings.grace_period
         self.grace_limit = settings.grace_limit
         self.row_weight = settings.row_weight
@@ -640,13 +630,9 @@ cdef class Grower(GrowingTree):
         leaves = self.tree.leaf_mask()
         self.leaves.open(self.tree)
         self.total_weight = float(
-            (self.tree.counts_of_leaves() @ self.tree.class_weight)[
-                leaves
-            ].sum()
+            (self.tree.counts_of_leaves() @ self.tree.class_weight)[leaves].sum()
         )
-        self.weight_seen = float(
-            self.tree.counts_of_leaves()[leaves].sum()
-        )
+        self.weight_seen = float(self.tree.counts_of_leaves()[leaves].sum())
         self.open_pool()
         if self.source.node.by_volume:
             self.leaves.open_boxes(self.tree, self.source.root_box)

@@ -5,11 +5,11 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable, only_fresh
-from skconftree.tree.leaves._rows cimport place_of, policy_of
 from skconftree.tree.leaves._leaf_store cimport (
     first_above, first_beyond, is_beyond, line_of, n_with_value, next_beyond,
     reserve_places, sort_pool,
 )
+from skconftree.tree.leaves._rows cimport place_of, policy_of
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children
@@ -72,9 +72,7 @@ cdef class LeafSource(Source):
             self._gather_rows()
         if leaf.n_pool > 0 and not leaf.pool_sorted:
             self._reserve(leaf.n_pool)
-            sort_pool(
-                leaf, self.policy, self.pool, self.column, self.keys, self.order
-            )
+            sort_pool(leaf, self.policy, self.pool, self.column, self.keys, self.order)
         self.places = NULL
         if leaf.n_pool > 0 and self.keeps_places and not self.tabulated:
             reserve_places(leaf, self.policy)
@@ -172,9 +170,7 @@ cdef class LeafSource(Source):
                 self.missing_counts[self.y[i]] += w
                 self.n_missing += w
         self.n_seen = self.n_labelled_seen + self.n_pool_seen
-        presort(
-            self.column, self.n_rows, self.keys, self.keys + self.room, self.order
-        )
+        presort(self.column, self.n_rows, self.keys, self.keys + self.room, self.order)
 
     cdef void _tabulate(self, intp_t feature) noexcept nogil:
         cdef BinTable table
@@ -209,9 +205,7 @@ cdef class LeafSource(Source):
 
     # -- walks --------------------------------------------------------------------
 
-    cdef bint count_values(
-        self, intp_t feature, ValueCounts* values
-    ) noexcept nogil:
+    cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t c
         self._prepare(feature)
