@@ -1,10 +1,10 @@
 """A process forks: a model in use is refused in the child, every other one works."""
 
-import subprocess
 import sys
 import textwrap
 
 import pytest
+from reference.programs import run_program
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="there is no fork on Windows"
@@ -50,7 +50,7 @@ BEGINNING = """
 
 def run(code):
     code = textwrap.dedent(BEGINNING) + textwrap.dedent(code)
-    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=PATIENCE)
+    run_program(code, timeout=PATIENCE)
 
 
 def test_a_fork_while_other_threads_use_models():

@@ -1,10 +1,10 @@
 """Exceptions of signal handlers and forks while a team of threads is at work."""
 
-import subprocess
 import sys
 import textwrap
 
 import pytest
+from reference.programs import run_program
 from reference.threads import PATIENCE, needs_signals, no_thread_is_left
 from skconftree.utils._team import Team
 
@@ -48,7 +48,7 @@ BEGINNING = """
 
 def run(code):
     code = textwrap.dedent(BEGINNING) + textwrap.dedent(code)
-    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=PATIENCE)
+    run_program(code, timeout=PATIENCE)
 
 
 def work(running, thread, part):

@@ -5,7 +5,6 @@ columns that are shared, subtrees that are set aside, trials of look-ahead.
 """
 
 import pickle
-import subprocess
 import sys
 import textwrap
 import threading
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed, parallel_config
 from reference.effort import cases, examples
+from reference.programs import run_program
 from reference.registries import BOUNDS
 from reference.threads import no_thread_is_left
 from scipy.sparse import csr_array
@@ -369,7 +369,7 @@ BEGINNING = """
 
 def run(code):
     code = textwrap.dedent(BEGINNING) + textwrap.dedent(code)
-    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=300)
+    run_program(code, timeout=300.0)
 
 
 @posix
