@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 import skconftree.bounds
 import skconftree.tree
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import export_text
 
 from ._options import BOUNDS, CRITERIA, PRUNINGS, meant
 from ._text import UserError
@@ -236,3 +237,50 @@ def as_json(value):
         return list(map(as_json, value))
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def with_columns(tree, names):
+    """A tree like this one whose columns have such names; None: it takes arrays."""
+    state = tree.__getstate__()
+    return _with_schema(tree, state, {**state["_model"]["schema"], "names": names})
+
+
+def with_dates(tree, kinds):
+    """The tree, told which columns are days since 1970-01-01; see `date_kinds`."""
+    if kinds is None:
+        return tree
+    state = tree.__getstate__()
+    return _with_schema(tree, state, {**state["_model"]["schema"], "dates": kinds})
+
+
+def with_feature_names(tree, names):
+    """Write the tree's parameters, its nominal columns by name."""
+    given = tree.categorical_features
+    if given is None or isinstance(given, str):  # a rule instead of places
+        return repr(tree)
+    try:
+        tree.categorical_features = [names[place] for place in given]
+        return repr(tree)
+    finally:
+        tree.categorical_features = given
+
+
+def _with_schema(tree, state, schema):
+    made = type(tree)()
+    made.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
+    return made
+
+
+MOST_LEAVES = 40  # of a tree that is printed whole
+TOP = 4
+
+
+def tree_lines(tree, names):
+    """The tree, or its upper levels."""
+    n_leaves = tree.get_n_leaves()
+    if n_leaves == 1:
+        return tree.summary()
+    if n_leaves <= MOST_LEAVES:
+        return export_text(tree, **names).rstrip()
+    upper = export_text(tree, **names, max_depth=TOP).rstrip()
+    return f"{upper}\n\n{n_leaves} leaves; these are the upper {TOP} levels"

@@ -16,6 +16,9 @@ from ._common import (
     make_tree,
     tree_settings,
     typed_labels,
+    with_columns,
+    with_dates,
+    with_feature_names,
     with_names,
 )
 from ._cross_validation import (
@@ -35,14 +38,7 @@ from ._report import headline, write_report
 from ._report_figures import check_picture, draw_tree
 from ._stream import FITTED
 from ._table import bundled_table, column_names, known_labels, read_columns, read_table
-from ._text import (
-    Progress,
-    UserError,
-    say,
-    with_columns,
-    with_dates,
-    with_feature_names,
-)
+from ._text import Progress, UserError, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
 MOST_LEAVES = 200  # of a tree that is printed whole

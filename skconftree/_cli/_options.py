@@ -169,9 +169,7 @@ def _add_fit(commands):
 
 
 def _run_fit(options):
-    if options.in_parts:
-        return later("_in_parts", "run_in_parts")(options)
-    return later("_fit", "run_fit")(options)
+    return later("_fit", "run_in_parts" if options.in_parts else "run_fit")(options)
 
 
 def _add_predict(commands):

@@ -8,11 +8,12 @@ import warnings
 import numpy as np
 
 from ._columns import DECIMALS, READINGS, unknown_notes
+from ._common import with_columns
 from ._files import check_files, replacing
 from ._model_file import load
 from ._readers import Dialect
 from ._table import kept_texts, read_columns
-from ._text import Progress, UserError, standard_output, with_columns
+from ._text import Progress, UserError, standard_output
 
 
 def run_predict(options):

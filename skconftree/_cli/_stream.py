@@ -20,9 +20,13 @@ from ._common import (
     is_missing,
     json_settings,
     make_tree,
+    tree_lines,
     tree_settings,
     typed_labels,
     whole_number,
+    with_columns,
+    with_dates,
+    with_feature_names,
 )
 from ._files import STANDARD, check_files, write_json
 from ._model_file import ModelFile
@@ -37,17 +41,7 @@ from ._readers import (
 )
 from ._report import write_stream_report
 from ._report_figures import check_picture, draw_accuracy
-from ._text import (
-    Progress,
-    UserError,
-    is_terminal,
-    say,
-    tree_lines,
-    warn,
-    with_columns,
-    with_dates,
-    with_feature_names,
-)
+from ._text import Progress, UserError, is_terminal, say, warn
 
 
 class Chosen:

@@ -6,8 +6,6 @@ import sys
 import threading
 import time
 
-from ..tree import export_text
-
 WAITS = 2.0  # seconds after which a step says how long it has taken
 PAUSES = 0.5, 10.0  # between two lines of it: on a terminal, and elsewhere
 
@@ -135,50 +133,3 @@ class Progress:
                 taken = time.monotonic() - self._since
                 if self._message and taken >= WAITS:
                     self._write(f"{self._message} ({taken:.0f} s)")
-
-
-def with_columns(tree, names):
-    """A tree like this one whose columns have such names; None: it takes arrays."""
-    state = tree.__getstate__()
-    return _with_schema(tree, state, {**state["_model"]["schema"], "names": names})
-
-
-def with_dates(tree, kinds):
-    """The tree, told which columns are days since 1970-01-01; see `date_kinds`."""
-    if kinds is None:
-        return tree
-    state = tree.__getstate__()
-    return _with_schema(tree, state, {**state["_model"]["schema"], "dates": kinds})
-
-
-def with_feature_names(tree, names):
-    """Write the tree's parameters, its nominal columns by name."""
-    given = tree.categorical_features
-    if given is None or isinstance(given, str):  # a rule instead of places
-        return repr(tree)
-    try:
-        tree.categorical_features = [names[place] for place in given]
-        return repr(tree)
-    finally:
-        tree.categorical_features = given
-
-
-def _with_schema(tree, state, schema):
-    made = type(tree)()
-    made.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
-    return made
-
-
-MOST_LEAVES = 40  # of a tree that is printed whole
-TOP = 4
-
-
-def tree_lines(tree, names):
-    """The tree, or its upper levels."""
-    n_leaves = tree.get_n_leaves()
-    if n_leaves == 1:
-        return tree.summary()
-    if n_leaves <= MOST_LEAVES:
-        return export_text(tree, **names).rstrip()
-    upper = export_text(tree, **names, max_depth=TOP).rstrip()
-    return f"{upper}\n\n{n_leaves} leaves; these are the upper {TOP} levels"

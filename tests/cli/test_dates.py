@@ -9,7 +9,7 @@ import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _model_file, main
-from skconftree._cli._text import with_dates
+from skconftree._cli._common import with_dates
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import (
     export_html,

@@ -20,9 +20,8 @@ import numpy as np
 import pytest
 
 from skconftree._cli import _model_file, main
-from skconftree._cli._common import UserError
+from skconftree._cli._common import UserError, with_columns
 from skconftree._cli._model_file import ModelFile
-from skconftree._cli._text import with_columns
 from skconftree.bounds._registry import BOUNDS
 from skconftree.tree import export_text
 
