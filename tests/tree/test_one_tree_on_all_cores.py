@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed, parallel_config
-from reference.effort import cases, examples
+from reference.effort import cases, crossed, examples
 from reference.programs import run_program
 from reference.registries import BOUNDS
 from reference.threads import no_thread_is_left
@@ -118,8 +118,7 @@ def test_every_criterion(criterion):
     assert assert_same_for_all(tree, X, y).tree_.node_count > 3
 
 
-@pytest.mark.parametrize("bound", ["gtest", "chi2"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("bound", "seed"), crossed(["gtest", "chi2"], range(3)))
 def test_look_ahead(bound, seed):
     """Trials are shared, and what they found goes to who grows the subtree."""
     X, y = table(seed, 500, 2, nominal=seed == 1, missing=seed == 2)

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -53,8 +54,7 @@ def taught(learner, n, k=1, y=Y):
     return learner
 
 
-@pytest.mark.parametrize("refit", [False, True])
-@pytest.mark.parametrize("strategy", LEAF_STRATEGIES)
+@pytest.mark.parametrize(("refit", "strategy"), crossed([False, True], LEAF_STRATEGIES))
 def test_the_leaves_are_those_of_a_search(strategy, refit, monkeypatch):
     learner = grower(strategy, refit)
     taught(learner, 0)

@@ -32,6 +32,8 @@ def taught(n=6, **settings):
 
 def private_names(text, owners):
     """Private attributes of what is called by one of these names, and their lines."""
+    if not any(f"{owner}._" in text for owner in owners):
+        return  # most files, which need not be parsed
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             value = node.value

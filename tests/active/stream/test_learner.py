@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.effort import cases, examples
+from reference.effort import cases, crossed, examples
 from scipy.special import ndtri
 from skconftree.active.stream._decisions import draws
 from sklearn.linear_model import SGDClassifier
@@ -42,7 +42,7 @@ def tree():
 
 def learner(estimator=None, **parameters):
     if estimator is None and parameters.get("strategy") in SCORES:
-        estimator = OASISClassifier(n_particles=50, buffer_size=20)
+        estimator = OASISClassifier(n_particles=20, buffer_size=20)
     given = {"classes": [0, 1], "random_state": 3, **parameters}
     if given.get("strategy") in ONE_ACCOUNT:
         given["strategy"] = ONE_ACCOUNT[given["strategy"]](n_accounts=1)
@@ -177,8 +177,10 @@ def reference(name, certainty, chances, share, n_classes=2, first=0, seed=0):
     return asked
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in SCORES])
-@pytest.mark.parametrize("share", [0.1, 0.4])
+@pytest.mark.parametrize(
+    ("name", "share"),
+    crossed([name for name in NAMES if name not in SCORES], [0.1, 0.4]),
+)
 def test_decisions_are_those_of_the_published_rules(name, share):
     one = learner(strategy=name, budget=share)
     one.fit(X[:300], Y[:300])
@@ -256,9 +258,10 @@ def watched_errors(strategy, **parameters):
     return len(Watching.seen), one.n_asked_
 
 
-@pytest.mark.parametrize("strategy", [Split, SplitConfTree])
-@pytest.mark.parametrize("share", [0.05, 0.2])
-@pytest.mark.parametrize("estimate", ["exact", "windowed"])
+@pytest.mark.parametrize(
+    ("strategy", "share", "estimate"),
+    crossed([Split, SplitConfTree], [0.05, 0.2], ["exact", "windowed"]),
+)
 def test_a_share_of_all_labels_reaches_the_detector(strategy, share, estimate):
     """That of the rows in the random branch."""
     given = {"budget": share, "budget_estimate": estimate}
