@@ -106,11 +106,7 @@ def check_number_of_classes(n_classes, n_rows, target, remedy=""):
 
 
 def tree_settings(options):
-    """Parameters of the tree that were given, and the seed.
-
-    Those of its bound and its pruning have names with two underscores, as in
-    scikit-learn. Names are checked here, values by the tree.
-    """
+    """Parameters given for the tree, its bound and its pruning, and the seed."""
     settings = {"delta": options.delta, "criterion": options.criterion}
     settings = {name: value for name, value in settings.items() if value is not None}
     if options.bound is not None:

@@ -29,11 +29,7 @@ def lock_path(model):
 
 
 class Lock:
-    """Lock of a model, a context manager.
-
-    The path of the model is without links; `scratch` names the file that the process
-    may leave in the same folder.
-    """
+    """Lock of a model, as a context manager; `scratch` is a file it may leave."""
 
     def __init__(self, path, scratch):
         self.model = path

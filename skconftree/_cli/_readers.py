@@ -557,10 +557,7 @@ class CsvStream:
         return found
 
     def pieces(self, size):
-        """Read the rows that remain, at most `size` a piece.
-
-        When a row is at fault, the rows before it are given first.
-        """
+        """Read the remaining rows, `size` a piece; valid ones before an error."""
         problem = None
         while problem is None:
             rows, fingerprints = [], []

@@ -148,11 +148,7 @@ class ModelColumns(NamedTuple):
 
 
 def read_columns(options, path, features, readings, progress, target=None, like=None):
-    """Read the columns of a model, and perhaps a target, from another table, by names.
-
-    Numbers are read as in the table that the model was fitted to, unless the options
-    have a decimal sign. `like` is what is known of that table, see `open_stream`.
-    """
+    """Read a model's columns, and perhaps a target, from another table."""
     with open_stream(path, target, options, like) as stream:
         missing = [name for name in features if name not in stream.features]
         if missing:

@@ -119,11 +119,7 @@ class Waiting:
 
 
 def timed(time, delay, n, first, before):
-    """When rows come and their labels do, both as float64.
-
-    `time` is that of the rows, None for their numbers, the first of which is `first`;
-    `before` is the last time so far. `delay` is one for all rows or one a row.
-    """
+    """Arrival times of rows and of their labels, as float64."""
     if time is None:
         time = np.arange(first, first + n, dtype=np.float64)
     else:

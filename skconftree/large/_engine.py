@@ -32,11 +32,7 @@ class LocalEngine:
         return in_order(_steps.whole(self.parts), self.places)
 
     def begin(self, counts, repeated, weights):
-        """Begin a tree whose sample has each row so often; None: each once.
-
-        Gives what the parts know of the sample, the rows of the root, its counts, and
-        what it weighs.
-        """
+        """Begin a tree; return its sample, the root's rows, counts and weight."""
         sampled = sample_of_parts(self.places, counts, repeated, weights)
         found = _steps.begin(self.parts, sampled, self._each)
         weight = None if found.weights is None else found.weights[0]

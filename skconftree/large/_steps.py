@@ -29,11 +29,7 @@ class Found(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Rows of a part in a sample: how often they are there, and weigh for a bound.
-
-    None: each that is `present` is there once, or weighs as much as a row. All rows are
-    present that have a count, all of them if there are none.
-    """
+    """Counts and weights of a part's `present` rows in a sample; None: 1 each."""
 
     counts: np.ndarray | None = None
     weights: np.ndarray | None = None

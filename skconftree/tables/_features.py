@@ -151,11 +151,7 @@ class Dictionary:
         return np.array(table, dtype=np.float32)[found], dictionary
 
     def of_rows(self, found, known, *, in_order):
-        """What some rows alone would have taught, given what was `known` before.
-
-        Gives the codes of their categories by the former ones, unknown if none of these
-        rows has it, and the dictionary.
-        """
+        """Codes and dictionary that some rows alone would give, beyond `known`."""
         used, first = np.unique(found, return_index=True)
         new = used >= len(known.codes)
         used = used[new]
@@ -209,11 +205,7 @@ class Features:
         return cls([Dictionary() if one else None for one in is_nominal])
 
     def as_text(self):
-        """The columns as text, so that equal features are equal in files.
-
-        That is, whatever objects their categories once were; other than text, numbers,
-        truth values and tuples of them cannot be written, and stay what they are.
-        """
+        """Columns, their categories as text if possible, so that equal ones match."""
         try:
             columns = [
                 None

@@ -339,12 +339,7 @@ FEW_SCANNED = 16  # labels
 
 
 def split_labels(y, missing_label=None, name="y"):
-    """Labels that are known, and a mask of the rows that have them.
-
-    None, NaN, pandas' NA and `missing_label` stand for a label that is not known;
-    errors call the labels `name`. ValueError if there is no `y`, or if it holds
-    something else than labels.
-    """
+    """Known labels, and a mask of the rows that have one; errors name `name`."""
     if y is None:
         raise ValueError(
             f"This estimator requires y to be passed, but the target {name} is None. A "

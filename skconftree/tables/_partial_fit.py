@@ -16,12 +16,7 @@ from ._schema import Schema
 
 
 class Call(NamedTuple):
-    """What one call is to teach, read and checked.
-
-    `labels` are codes of `classes`; a `weight` of 0 is that of a row that is not
-    learnt. `class_weight` and `X_pool`, float32 unlabelled rows, are those of a
-    stream that starts; else None.
-    """
+    """What a call is to teach: codes of `classes`, weights (0: not learned), pool."""
 
     rows: Rows
     labels: np.ndarray

@@ -419,12 +419,7 @@ class TreeModel(Lockable):
 
     @classmethod
     def of_state(cls, state, owner, shared=None):
-        """Make a model from what came out of a file, or raise ValueError.
-
-        The `owner` is named in errors; the model takes its lock unless it is one of
-        many, which share the schema and classes of `shared`. Without owner it is by
-        itself.
-        """
+        """Make a model from a state, or raise ValueError that names the `owner`."""
         owner = cls.__new__(cls) if owner is None else owner
         parts = read_parts(state, owner, shared)
         check_parts(parts, owner)

@@ -388,11 +388,7 @@ def with_version(state):
 
 
 def without_version(state, defaults, what):
-    """Attributes of a state, and the defaults of those that came later.
-
-    Another version may have written parameters that this one does not know, which is a
-    StateError. What the same version has written beside parameters are attributes.
-    """
+    """Attributes of a state and later defaults; StateError if one is unknown."""
     if not isinstance(state, dict):
         raise StateError(
             f"The state of this {what} is damaged: it must be a dict. Got {state!r}."

@@ -143,12 +143,7 @@ FOLDS = 5
 
 
 def fit_sampler(sampler, X, codes, proba, seed):
-    """Fit a regression of the error ``1 - p`` of the true class, classes balanced.
-
-    `proba` is out of fold where there are enough rows. Small boosted trees stand for
-    None; the result is None if all errors are the same, so that nothing can be told
-    from them.
-    """
+    """Fit a balanced regression of the error ``1 - p``; None if all are the same."""
     error = 1.0 - proba[np.arange(len(codes)), codes]
     if error.max() - error.min() < 1e-12:
         return None

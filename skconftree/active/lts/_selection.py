@@ -19,12 +19,7 @@ from ._boosting import ENOUGH, FOLDS, assign_folds, fit_sampler, predict_errors
 
 
 def cell_groups(X, n_cells, max_dimensions=8):
-    """Group rows by the cell of a grid that they lie in; no group is empty.
-
-    Columns are standardised, and reduced to principal components if they are more than
-    `max_dimensions`; each of d axes is cut into ``ceil(n_cells ** (1 / d))`` bins of
-    equal width.
-    """
+    """Group rows by cells of a grid over standardized or principal components."""
     axes, mean = _axes(X, max_dimensions)
     d = axes.shape[1]
     bins = 1

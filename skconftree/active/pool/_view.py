@@ -6,11 +6,7 @@ from ...utils import to_json
 
 
 class LearnerView:
-    """What others may see of an active learner, and make it learn.
-
-    A learner that an interrupt has left in the midst of a step is settled first. Arrays
-    are read-only or copies.
-    """
+    """Public view of an active learner, whose arrays are read-only."""
 
     def __init__(self, learner):
         self._learner = learner
@@ -83,10 +79,7 @@ class LearnerView:
         return self._learner._plain_label(label)
 
     def learn(self, rows, labels, n_wrong):
-        """Learn the answers to a question; a label is None if the row was skipped.
-
-        `n_wrong` predictions among them were wrong, None if it was no audit.
-        """
+        """Learn labels (None: skipped); `n_wrong` of them were mispredicted."""
         self._learner._learn_told(rows, labels, n_wrong)
 
     def replace_answers(self, told, seed):

@@ -43,11 +43,7 @@ class Refused(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one desk on this machine, to those who know the token.
-
-    `desk` has `state()`, `picture(row, place)` and `act(said)`, which raise Refused,
-    and `sent(said)`, which is called when the reply to an act is on its way.
-    """
+    """Serves a desk (`state`, `picture`, `act`, `sent`) to those who know its token."""
 
     allow_reuse_address = False  # on Windows others could take the port over
 

@@ -15,12 +15,7 @@ VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
 
 
 class Steps:
-    """Lets the trees of a forest learn, in threads if more than one is asked for.
-
-    Row by row as far as anybody can tell; each tree goes step by step. `rate` is the
-    mean of the Poisson numbers that say how often a tree learns a row, None: every row
-    once. With `weighs_votes` the trees' votes count by how they have fared.
-    """
+    """Lets trees learn, in threads; `rate` is a Poisson mean, None: each row once."""
 
     def __init__(self, model, *, rate, weighs_votes, n_jobs):
         self.model, self.weighs_votes = model, weighs_votes
