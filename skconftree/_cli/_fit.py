@@ -388,7 +388,7 @@ def _fit(tree, options):
     """Fit the tree; give what it warns of."""
     with ParquetStream(options.data, options.target) as stream:
         ours = left_out(stream, options.drop)
-        out = set(places_of([*options.drop, *ours], stream, "--drop"))
+        out = set(places_of([*options.drop, *ours], stream.features, "--drop"))
         columns = [name for j, name in enumerate(stream.features) if j not in out]
         guesses = dict(zip(stream.features, stream.look_ahead(), strict=True))
         notes = [

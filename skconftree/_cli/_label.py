@@ -37,8 +37,8 @@ from ._columns import (
 )
 from ._common import check_number_of_classes, is_missing, typed_labels
 from ._files import STANDARD, check_files, write_text
-from ._options import TABLES, meant
-from ._readers import as_matrix, as_numeric, header_notes, listed, open_stream
+from ._options import TABLES
+from ._readers import as_matrix, as_numeric, header_notes, open_stream, places_of
 from ._text import Progress, UserError, say
 
 ROWS_AT_A_TIME = 10_000
@@ -67,18 +67,8 @@ def read_pool(options):
     told = columns.pop(target, None)
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
-    for option, names in (
-        ("--text", options.text),
-        ("--ignore", options.ignore),
-        ("--nominal", options.nominal),
-        ("--numeric", options.numeric),
-    ):
-        for name in names:
-            if name not in columns:
-                raise UserError(
-                    f"{option} {name!r} is not one of the columns besides the target: "
-                    f"{listed(list(columns))}.{meant(name, list(columns))}"
-                )
+    for option in ("text", "ignore", "nominal", "numeric"):
+        places_of(getattr(options, option), list(columns), f"--{option}")
     y, labels = _labels(told, options, len(next(iter(columns.values()))))
     notes += own_notes(ours)
     left = {

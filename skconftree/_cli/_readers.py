@@ -104,14 +104,14 @@ def listed(names):
     return f"{shown} and {left} more" if left > 0 else shown
 
 
-def places_of(names, stream, option="--nominal"):
+def places_of(names, features, option):
     """Find the columns that an option names among the features."""
-    places = {name: place for place, name in enumerate(stream.features)}
+    places = {name: place for place, name in enumerate(features)}
     unknown = [name for name in names if name not in places]
     if unknown:
         raise UserError(
             f"{option} {unknown[0]!r} is not one of the columns besides the target: "
-            f"{listed(stream.features)}.{meant(unknown[0], stream.features)}"
+            f"{listed(features)}.{meant(unknown[0], features)}"
         )
     return [places[name] for name in names]
 
@@ -146,9 +146,9 @@ def settle_columns(stream, named, numeric=(), *, whole=False):
     """Settle columns by their guesses and what the user says; return notes on them."""
     found = dict(enumerate(stream.look_ahead()))
     notes = list(filter(None, [headless(stream, list(found.values()))]))
-    for place in places_of(named, stream):
+    for place in places_of(named, stream.features, "--nominal"):
         found[place] = Guess(None, [])
-    for place in places_of(numeric, stream, "--numeric"):
+    for place in places_of(numeric, stream.features, "--numeric"):
         found[place] = as_numeric(found[place], stream.features[place], named)
     stream.readings = [one.reading for one in found.values()]
     for name, one in zip(stream.features, found.values(), strict=True):

@@ -52,7 +52,7 @@ class Chosen:
         self._skip = skip_missing
         self.own = left_out(stream, drop)
         drop = [*drop, *self.own]
-        out = set(places_of(drop, stream, "--drop"))
+        out = set(places_of(drop, stream.features, "--drop"))
         self._kept = [j for j in range(len(stream.features)) if j not in out]
         if not self._kept:
             raise UserError("--drop leaves no column to learn from")

@@ -85,7 +85,7 @@ def read_table(options, progress):
             notes = header_notes(stream)
             notes += settle_columns(stream, named, options.numeric, whole=True)
             ours = left_out(stream, options.drop)
-            dropped = places_of([*options.drop, *ours], stream, "--drop")
+            dropped = places_of([*options.drop, *ours], stream.features, "--drop")
             pieces, strays = _pieces(stream, progress)
         if not pieces:
             raise UserError(f"{stream.path} has no rows below its header")
@@ -201,7 +201,7 @@ def kept_texts(options, path, names, like):
     with open_stream(path, None, options, like) as stream:
         if names == ["all"]:
             names = stream.features
-        places = places_of(names, stream, "--keep")
+        places = places_of(names, stream.features, "--keep")
         stream.look_ahead()
         stream.readings = [None] * len(stream.features)
         yield names
