@@ -10,6 +10,7 @@ import csv
 import importlib
 import re
 
+import mutation
 import pytest
 from scripts import RESULTS, ROOT, SCRIPTS, benchmarks_on_path
 
@@ -131,3 +132,15 @@ def test_a_script_without_arguments_makes_the_tables_that_are_stored(
         if facts["script"] == path.stem and name not in OTHER_NOTES:
             stored = facts["note"].partition("; last ")[0]  # what was computed anew
             assert stored in notes, name
+
+
+def test_the_mutation_score_is_that_of_the_table():
+    with (RESULTS / "mutation.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = mutation.figures(rows)
+    (text,) = re.findall(
+        r"Tests found (\d+) of (\d+) mutants",
+        (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
+    )
+    assert tuple(map(int, text)) == (found["killed"], found["judged"])
+    assert all(row["reason"] for row in rows if row["result"] == "equivalent")
