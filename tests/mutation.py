@@ -242,6 +242,8 @@ def in_a_fork(function, *arguments, timeout=None):
         os.killpg(process.pid, signal.SIGKILL)
         process.join()
         return None
+    if process.exitcode == -signal.SIGTERM:
+        sys.exit("A process of this run was terminated by another one.")
     return process.exitcode
 
 
