@@ -103,7 +103,7 @@ def large_tree():
     X = rng.uniform(size=(4000, 2))
     y = (X[:, 0] * 10).astype(int) * 10 + (X[:, 1] * 10).astype(int)
     y = np.where(rng.random(4000) < 0.1, rng.integers(0, 100, 4000), y)
-    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=500)
+    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=250)
     return tree.fit(X, y)
 
 
@@ -126,7 +126,7 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
 
 
 def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
-    assert large.get_n_leaves() == 500
+    assert large.get_n_leaves() == 250
     display = ConfidenceTreeDisplay.from_estimator(large)
     assert sum(text.endswith("split further") for text in texts(display)) <= 12
     assert display.figure_.get_size_inches()[0] < 27
@@ -255,7 +255,7 @@ def asked_at(display, x, y, kind="motion_notify_event"):
 )
 def test_a_box_that_is_asked_answers(compact, kind):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    tree = ConfidenceTreeClassifier().fit(X, y)
+    tree = ConfidenceTreeClassifier(max_depth=2).fit(X, y)
     display = ConfidenceTreeDisplay.from_estimator(tree, compact=compact)
     gc.collect()  # the picture outlives what has drawn it
     display.figure_.canvas.draw()
