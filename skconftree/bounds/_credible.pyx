@@ -1,7 +1,10 @@
-"""Posterior moments and quantiles of the heterogeneity of a node."""
+# cython: overflowcheck=False
+# Hashing wraps around on purpose; nothing else here comes near an overflow.
+"""Credible limits of a node's heterogeneity, and the bound of BOCT."""
+
+from functools import lru_cache
 
 import numpy as np
-from functools import lru_cache
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy import special
@@ -820,9 +823,6 @@ cdef class CredibleFloor(Score):
         variance[0] = (squares + excess) / (a * (a + 1.0))
 
 
-# cython: overflowcheck=False
-# Hashing wraps around on purpose; nothing else here comes near an overflow.
-"""Credible limits of a node's heterogeneity, and the bound of BOCT."""
 CRITERIA = ("entropy", "gini", "kearns_mansour")
 PRIORS = ("uniform", "perks")
 

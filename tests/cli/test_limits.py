@@ -79,7 +79,7 @@ def test_many_long_rows_are_not_in_hand_at_once(table, monkeypatch):
             return guesses, list(stream.pieces(100))
 
     guesses, whole = read()
-    monkeypatch.setattr(_readers, "MOST_AT_ONCE", 60)
+    monkeypatch.setattr(_readers, "MAX_CHARACTERS", 60)
     assert read()[0] == guesses
     pieces = read()[1]
     assert [len(piece.X) for piece in whole] == [100, 20]
@@ -134,7 +134,7 @@ def test_wide_rows_of_parquet_are_decoded_a_few_at_a_time(tmp_path, monkeypatch)
     path = tmp_path / "wide.parquet"
     rows = {"size": [f"{i:01000}" for i in range(50)], "kind": ["cat", "dog"] * 25}
     pq.write_table(pa.table(rows), path, row_group_size=25)
-    monkeypatch.setattr(_readers, "MOST_AT_ONCE", 5000)
+    monkeypatch.setattr(_readers, "MAX_BYTES", 5000)
     with _readers.ParquetStream(path, "kind") as stream:
         sizes = [len(batch) for batch in stream._batches_of(None)]
         assert sum(sizes) == 50

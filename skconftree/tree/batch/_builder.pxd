@@ -94,10 +94,3 @@ cdef class Builder:
     cdef int _add(self, Candidate* candidate) except -1 nogil
     cdef void _sift_up(self) noexcept nogil
     cdef void _sift_down(self) noexcept nogil
-
-
-# The tree that one builder would have grown, depth-first, if trees are below these leaves.
-cdef Tree joined(Tree top, dict below)
-
-# Let a leaf be the root of another tree, whose nodes keep their order.
-cdef int append(Tree whole, intp_t place, Tree tree) except -1

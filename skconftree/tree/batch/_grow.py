@@ -11,12 +11,13 @@ from ..nodes._tree import Tree
 from ..split._kernels import make_kernels
 from ..split._node import RootFacts
 from ..split._splitter import Splitter
-from ._builder import Builder, SharedSource, SharedSplitter, Subtrees, Workers
+from ._builder import Builder
 from ._lookahead import LookaheadBuilder
 from ._near_ties import RunnerUp
 from ._node_rows import NodeRows
 from ._parts import PartedBuilder, PartedRunnerUp, PartedSource, PartedSubtrees
 from ._sampled_source import DrawnSource
+from ._subtrees import SharedSource, SharedSplitter, Subtrees, Workers
 from ._table_source import TableSource
 
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, append, joined
+from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.batch._subtrees cimport append, joined
 from skconftree.tree.batch._table_source cimport RowSource, place_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts

@@ -168,7 +168,7 @@ cdef inline void _add(Scan scan, intp_t c, int64_t w, Sums* sums) noexcept nogil
     sums.right += l - w * scan.counted[scan.n_classes + c]
 
 
-cdef inline void _write(
+cdef inline void _write_sums(
     Scan scan, intp_t size, intp_t last, const Sums* sums
 ) noexcept nogil:
     # The test behind a level, of those before it.
@@ -319,7 +319,7 @@ cdef intp_t walk_plain_tally(
             b = 64 * k + lowest_bit(left_over)
             left_over &= left_over - 1
             if last >= 0:
-                _write(scan, size, last, &sums)
+                _write_sums(scan, size, last, &sums)
                 size += 1
             last = b
             for c in range(K):

@@ -119,7 +119,10 @@ cdef void pack_rows(
     cdef intp_t i, f, row
     for i in range(padded(n)):
         row = min(i, n - 1)     # the last group is filled with the last row
-        group = out + i // PACKED_LANES * PACKED_LANES * packed_columns(d, finite) + i % PACKED_LANES
+        group = (
+            out + i // PACKED_LANES * PACKED_LANES * packed_columns(d, finite)
+            + i % PACKED_LANES
+        )
         if finite:
             for f in range(d):
                 group[f * PACKED_LANES] = ordered_bits(x[row * d + f])

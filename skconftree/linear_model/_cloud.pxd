@@ -1,10 +1,11 @@
+# Planes with weights, and what is drawn for them.
+
 from libc.math cimport M_PI, cos, log, sin, sqrt
 
 from skconftree.linear_model._likelihood cimport Likelihood
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
-# CloudSettings: every parameter of a cloud of planes, typed and checked, once.
 
 cdef class CloudSettings:
     cdef readonly intp_t n_problems
@@ -17,9 +18,6 @@ cdef class CloudSettings:
     cdef readonly float64_t scale       # of the prior
     cdef readonly bint resample         # particles are resampled and moved
     cdef readonly uint64_t seed
-
-
-# Planes with weights, and what is drawn for them.
 
 cdef enum:
     LANES = 8           # partial sums: a loop over them becomes vector instructions

@@ -1,0 +1,422 @@
+"""Growth of one tree by several threads."""
+
+from libc.string cimport memcpy
+
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
+from skconftree.tree.batch._lookahead cimport LookaheadBuilder
+from skconftree.tree.batch._node_rows cimport NodeRows
+from skconftree.tree.batch._table_source cimport TableSource
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._node cimport NodeRecord, RootFacts
+from skconftree.tree.split._selection cimport Best, BestTests
+from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
+
+# Workers: the threads of one growth. Each has a splitter, with kernels and scratch of its
+# own, whose source looks at the arrays of the rows that all share.
+#
+# In a large node they share out the columns: SharedSplitter lets them scan the features,
+# SharedSource divide them. What a scan finds of a feature depends on nothing that was
+# scanned before it, and features are compared in their order, so that the tree is the
+# one that a thread alone would grow. Where it does depend on that, scans are not shared:
+# features that are drawn are as many as vary; evidence is summed up in an order; the
+# floors of interval bounds leave out tests that are worse than one met before.
+#
+# Subtrees lets them grow what lies below smaller nodes.
+
+cdef struct FoundTest:
+    intp_t n_tests          # emitted; 0 = the feature is constant in the node
+    Best best
+
+
+cdef enum:
+    FEATURE_PARTS_PER_WORKER = 16
+    FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
+
+
+cdef class Workers:
+    """The threads of one growth, a `team`; see the .pxd.
+
+    They share the columns of nodes of `worth_sharing` values and more.
+    """
+
+    cdef readonly object team
+    cdef readonly intp_t n_workers
+    cdef intp_t worth_sharing       # values of a node
+    cdef list splitters             # [n_workers]
+    cdef Arena arena
+    cdef bint failed                # what they last did is not done
+    cdef object failure             # why
+
+    # The node whose columns are shared out.
+    cdef NodeRecord* record
+    cdef const float64_t* counts
+    cdef FoundTest* found           # [n_features] by place in record.features
+    cdef intp_t split_feature
+    cdef intp_t n_others            # parts that are no columns
+    cdef intp_t n_parts             # of the columns
+    cdef intp_t n_nodes             # that have been scanned,
+    cdef intp_t* entered            # [n_workers] and the number of the last one entered
+
+    def __init__(self, team, intp_t n_features, intp_t worth_sharing):
+        self.team = team
+        self.worth_sharing = worth_sharing
+        self.n_workers = team.n_threads
+        self.splitters = []
+        self.arena = Arena()
+        self.found = <FoundTest*> self.arena.take(n_features, sizeof(FoundTest))
+        self.entered = <intp_t*> self.arena.take_zeros(self.n_workers, sizeof(intp_t))
+
+    def add(self, Splitter splitter not None):
+        """Let the next worker have a splitter, whose source is a TableSource."""
+        self.splitters.append(splitter)
+
+    cdef int check(self) except -1 nogil:
+        if self.failed:
+            with gil:
+                raise self.failure
+        return 0
+
+    cdef bint are_worth_it(self, const NodeRecord* record) noexcept nogil:
+        return (record.end - record.start) * record.n_features >= self.worth_sharing
+
+    cdef bint scan(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
+        # Fill `found`, or divide the columns, whose sides are known, and perhaps the rows;
+        # False if something has failed.
+        self.record = record
+        self.counts = counts
+        self.n_nodes += 1
+        return self._run("_scan_part", 0)
+
+    cdef bint divide(
+        self, const NodeRecord* record, intp_t feature, bint by_rows
+    ) noexcept nogil:
+        self.record = <NodeRecord*> record      # which is read only
+        self.split_feature = feature
+        return self._run("_divide_part", by_rows)
+
+    cdef bint _run(self, str part, intp_t n_others) noexcept with gil:
+        self.n_others = n_others
+        self.n_parts = min(self.record.n_features, FEATURE_PARTS_PER_WORKER * self.n_workers)
+        if not self.failed:
+            try:
+                self.team.run(getattr(self, part), n_others + self.n_parts)
+            except BaseException as error:
+                self.failure = error
+                self.failed = True
+        return not self.failed
+
+    def _scan_part(self, intp_t worker, intp_t part):
+        cdef Splitter splitter = self.splitters[worker]
+        cdef FoundTest* found
+        cdef intp_t j
+        with nogil:
+            if self.entered[worker] != self.n_nodes:
+                self.entered[worker] = self.n_nodes
+                splitter._enter(self.record, self.counts)
+                splitter.selection.begin()
+            for j in range(self._first(part), self._first(part + 1)):
+                found = &self.found[j]
+                found.n_tests = splitter.selection.examine(
+                    self.record.features[j], splitter.tests
+                )
+                found.best = splitter.selection.best[0]
+
+    def _divide_part(self, intp_t worker, intp_t part):
+        cdef Splitter splitter = self.splitters[worker]
+        cdef NodeRows rows = (<TableSource> splitter.source).rows
+        cdef intp_t j
+        with nogil:
+            if part < self.n_others:
+                rows.partition_rows(self.record.start, self.record.end)
+            else:
+                part -= self.n_others
+                for j in range(self._first(part), self._first(part + 1)):
+                    rows.partition_column(
+                        self.record.features[j], self.split_feature,
+                        self.record.start, self.record.end,
+                    )
+
+    cdef intp_t _first(self, intp_t part) noexcept nogil:
+        return part * self.record.n_features // self.n_parts
+
+
+cdef class SharedSplitter(Splitter):
+    """A splitter that lets `workers` scan the features of large nodes."""
+
+    cdef Workers workers
+    cdef bint shares
+
+    def __init__(
+        self, source, criterion, bound, bint keeps_all, Workers workers not None
+    ):
+        super().__init__(source, criterion, bound, keeps_all)
+        self.workers = workers
+        self.shares = not self.sampling and type(self.selection) is BestTests
+
+    cdef void _visit_features(self) noexcept nogil:
+        # As Splitter's, of features that are all visited.
+        cdef NodeRecord* record = self.node.record
+        cdef int32_t* features = record.features
+        cdef FoundTest* found = self.workers.found
+        cdef intp_t n_tested = 0
+        cdef float64_t n_tests = 0.0
+        cdef intp_t kept = 0
+        cdef intp_t j
+        cdef int32_t feature
+        if not self.shares or not self.workers.are_worth_it(record):
+            Splitter._visit_features(self)
+            return
+        self.visited = features
+        if self.workers.scan(record, self.node.counts):
+            for j in range(record.n_features):
+                if found[j].n_tests == 0:
+                    continue
+                feature = features[j]
+                n_tests += found[j].best.n_tests
+                n_tested += found[j].best.n_tests > 0.0
+                features[kept] = feature
+                kept += 1
+                self.selection.feature = feature
+                self.selection.best = (
+                    self.selection.best_of + feature * self.selection.step
+                )
+                self.selection.best[0] = found[j].best
+                self.selection.keep(feature, self.tests)
+            record.n_features = kept
+        self.n_visited = kept
+        self.node.facts.n_tests = n_tests
+        self.node.facts.n_varying = n_tested
+
+
+cdef class SharedSource(TableSource):
+    """The rows of a table, which lets `workers` divide those of large nodes."""
+
+    cdef Workers workers
+
+    def __init__(
+        self, NodeRows rows not None, GrowthSettings settings, RootFacts root,
+        Workers workers not None,
+    ):
+        super().__init__(rows, settings, root)
+        self.workers = workers
+
+    cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil:
+        cdef bint by_rows
+        if not self.workers.are_worth_it(record):
+            TableSource.partition(self, record, feature)
+            return
+        by_rows = self.rows.find_sides(
+            record.features, record.n_features, record.start, record.end
+        )
+        self.workers.divide(record, feature, by_rows)
+
+    def beside(self, GrowthSettings settings, RootFacts root):
+        """Make a source of the same rows for another worker."""
+        return TableSource(self.rows.beside(), settings, root)
+
+
+cdef enum:
+    # Of the rows of a root; a node of more than one is large. They are larger where
+    # columns are not worth sharing.
+    PARTS_PER_WORKER = 8
+    LARGER_PARTS_A_WORKER = 2
+
+
+# Subtrees: what lies below the smaller nodes of a tree, grown by many threads.
+#
+# Depth-first growth below a node depends on its rows alone, unless something is drawn: a
+# draw depends on the number of the node. The rows of two nodes lie in ranges of their own.
+# So a builder sets aside the nodes that are small beside its root, and goes on with the
+# large ones. When none is left, workers grow what lies below those set aside, each into a
+# tree of its own, and the nodes get the numbers that one builder would have given them.
+cdef class Subtrees(Helpers):
+    """Lets workers grow what lies below the smaller nodes, each with its builder.
+
+    Nodes of fewer values than are `worth_setting_aside` are grown at once. Without
+    builders workers only scan and divide the columns of large nodes. Look-ahead needs two
+    of these: another one for the trials.
+    """
+
+    cdef Workers workers
+    cdef list builders          # of each worker, if
+    cdef bint sets_aside        # nodes are set aside,
+    cdef intp_t worth_setting_aside     # values of one that is
+    cdef Arena arena
+    cdef Candidate* leaves      # [n_leaves] set aside; what they own is the builder's
+    cdef intp_t n_leaves
+    cdef intp_t room
+    cdef Tree top               # grown so far
+    cdef list order             # of the leaves, in which they are grown
+    cdef list trees             # [n_leaves] grown below them
+
+    def __init__(
+        self, Workers workers not None, list builders not None,
+        intp_t worth_setting_aside,
+    ):
+        self.workers = workers
+        self.worth_setting_aside = worth_setting_aside
+        self.builders = builders
+        self.sets_aside = len(builders) > 0
+        self.arena = Arena()
+
+    cdef int check(self) except -1 nogil:
+        return self.workers.check()
+
+    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+        cdef intp_t n = candidate.record.end - candidate.record.start
+        cdef intp_t n_parts = LARGER_PARTS_A_WORKER
+        if self.workers.are_worth_it(&candidate.record):
+            n_parts = PARTS_PER_WORKER
+        if (
+            not self.sets_aside
+            or n * n_parts * self.workers.n_workers > builder.n_root
+            or n * candidate.record.n_features < self.worth_setting_aside
+        ):
+            return False
+        if self.n_leaves == self.room:
+            self.room = 2 * self.room + 16
+            self.leaves = <Candidate*> self.arena.resize(
+                self.leaves, self.room, sizeof(Candidate)
+            )
+        self.leaves[self.n_leaves] = candidate[0]
+        self.n_leaves += 1
+        return True
+
+    cdef int finish(self, Builder builder) except -1 nogil:
+        if self.n_leaves > 0:
+            with gil:
+                self._grow_all(builder)
+        return 0
+
+    cdef int _grow_all(self, Builder builder) except -1:
+        cdef LookaheadBuilder one, other
+        cdef intp_t i
+        if isinstance(builder, LookaheadBuilder):
+            one = builder
+            for other in self.builders:     # it may have been told that it is enough
+                other.first = one.first
+                other.end = one.end
+        self.top = builder.tree
+        self.trees = [None] * self.n_leaves
+        # the largest first, so that all end at about the same time
+        self.order = sorted(range(self.n_leaves), key=self._rows_of, reverse=True)
+        self.workers.team.run(self._grow, self.n_leaves)
+        builder.tree = joined(
+            self.top,
+            {self.leaves[i].record.id: self.trees[i] for i in range(self.n_leaves)},
+        )
+        for i in range(self.n_leaves):
+            builder._release(&self.leaves[i])
+        self.n_leaves = 0
+        self.top = None
+        self.trees = None
+        return 0
+
+    def _rows_of(self, intp_t leaf):
+        return self.leaves[leaf].record.end - self.leaves[leaf].record.start
+
+    def _grow(self, intp_t worker, intp_t part):
+        cdef intp_t leaf = self.order[part]
+        cdef Builder builder = self.builders[worker]
+        cdef Tree before = builder.tree     # that trials are grown in
+        cdef Tree tree = like(self.top, min(self._rows_of(leaf) // 4, FIRST_ROOM))
+        cdef const Candidate* root = &self.leaves[leaf]
+        builder.tree = tree
+        with nogil:
+            builder.grow_below(root, self.top)
+        builder.tree = before
+        self.trees[leaf] = tree
+
+
+cdef Tree like(Tree tree, intp_t capacity):
+    # One without nodes that keeps the same of each.
+    cdef Tree made = type(tree)(*tree._arguments())
+    made.reserve(capacity)
+    return made
+
+
+cdef Tree joined(Tree top, dict below):
+    # Nodes get their numbers as their parents split, parents before their children and
+    # the first child first.
+    cdef Arena arena = Arena()
+    cdef int32_t* places = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
+    cdef int32_t* splits = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
+    cdef intp_t n_nodes = top.node_count
+    cdef intp_t node, i, child
+    cdef Tree tree, whole
+    for tree in below.values():
+        n_nodes += tree.node_count
+    whole = like(top, n_nodes)
+    _number_splits(top, splits)
+    add_node(whole, -1, top, 0)
+    places[0] = 0
+    node = 0
+    while node >= 0:
+        if top.n_children[node] > 0:
+            copy_test(whole, places[node], top, node, splits[node])
+            for i in range(top.n_children[node]):
+                child = top.first_child[node] + i
+                places[child] = <int32_t> add_node(whole, places[node], top, child)
+        elif node in below:
+            append(whole, places[node], below[node])
+        node = top.next_below(0, node)
+    return whole
+
+
+cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
+    # In the order of their first children.
+    cdef int32_t n = 0
+    cdef intp_t node, parent
+    for node in range(1, tree.node_count):
+        parent = tree.parent[node]
+        if tree.first_child[parent] == node:
+            splits[parent] = n
+            n += 1
+
+
+cdef int append(Tree whole, intp_t place, Tree tree) except -1:
+    cdef intp_t moved = whole.node_count - 1
+    cdef intp_t split = 0
+    cdef intp_t node, parent, above
+    for node in range(1, tree.node_count):
+        parent = tree.parent[node]
+        above = place if parent == 0 else parent + moved
+        if tree.first_child[parent] == node:
+            copy_test(whole, above, tree, parent, split)
+            split += 1
+        add_node(whole, above, tree, node)
+    return 0
+
+
+cdef intp_t add_node(Tree whole, intp_t parent, Tree tree, intp_t node) noexcept:
+    cdef intp_t added = whole.add_leaf(
+        parent, tree.counts + node * tree.n_classes, tree.n_node_samples[node],
+        tree.impurity[node],
+    )
+    if parent < 0:
+        whole.depth[added] = tree.depth[node]
+    return added
+
+
+cdef int copy_test(
+    Tree whole, intp_t place, Tree tree, intp_t node, intp_t split
+) except -1:
+    # The children are added next.
+    cdef intp_t first = tree.branching[node].first
+    cdef intp_t n_codes = tree.branching[node].n_codes
+    tree._copy_split(whole, split)
+    whole.nodes[place] = tree.nodes[node]
+    whole.nodes[place].left = <int32_t> whole.node_count
+    whole.branching[place] = tree.branching[node]
+    if first >= 0:
+        whole.reserve_ordinals(whole.n_ordinals + n_codes)
+        whole.branching[place].first = <int32_t> whole.n_ordinals
+        memcpy(
+            whole.ordinals + whole.n_ordinals, tree.ordinals + first,
+            n_codes * sizeof(int16_t),
+        )
+        whole.n_ordinals += n_codes
+    return 0
