@@ -37,10 +37,10 @@ def test_each_word_of_theirs_is_known_or_explained(ours, theirs):
 
 
 def test_the_counterpart_is_named():
-    with pytest.raises(TypeError, match="pruning='cost_complexity'"):
+    with pytest.raises(TypeError, match="CostComplexityPruning"):
         ConfidenceTreeClassifier(ccp_alpha=0.01)
     bagging = BaggingClassifier(ConfidenceTreeClassifier())
-    with pytest.raises(ValueError, match="pruning='cost_complexity'"):
+    with pytest.raises(ValueError, match="CostComplexityPruning"):
         bagging.set_params(estimator__ccp_alpha=0.01)
 
 

@@ -44,13 +44,6 @@ cdef inline uint32_t row_of(uint64_t word) noexcept nogil:
     return <uint32_t> word
 
 
-cdef inline intp_t class_of(uint64_t word) noexcept nogil:
-    return <intp_t> ((word >> 32) & 0xFFFF)
-
-
-cdef inline int32_t count_of(uint64_t word) noexcept nogil:
-    return <int32_t> (word >> 48)
-
 # Add rows to the packed tally of their codes, all below 256, and note in `present` which
 # codes have rows; both are zeros. The codes are those of a `column` by row, `stride` apart,
 # or lie in the order of the rows.

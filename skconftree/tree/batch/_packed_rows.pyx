@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tree.batch._walks cimport (
-    walk_packed_tally, walk_phi_tally, walk_two_class_tally,
+    class_of, count_of, walk_packed_tally, walk_phi_tally, walk_two_class_tally,
 )
 
 cdef enum:

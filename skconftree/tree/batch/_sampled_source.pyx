@@ -9,13 +9,13 @@ from skconftree.tables._encoded_table cimport (
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._node_rows cimport partition_values, scatter_values
 from skconftree.tree.batch._packed_rows cimport (
-    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
-    part_rows, row_of, tagged, take_parted, tally_packed, tally_plain,
+    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, counts_codes, part_rows, row_of,
+    tagged, take_parted, tally_packed, tally_plain,
 )
 from skconftree.tree.batch._table_source cimport RowSource, place_of_level
 from skconftree.tree.batch._walks cimport (
-    LEAST_PRUNED, PrunedWalk, RankSort, walk_plain_tally, walk_square_keys,
-    walk_two_class_keys,
+    LEAST_PRUNED, PrunedWalk, RankSort, class_of, count_of, walk_plain_tally,
+    walk_square_keys, walk_two_class_keys,
 )
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport (

@@ -4,6 +4,17 @@ from skconftree.utils._typedefs cimport (
     float64_t, int32_t, intp_t, uint32_t, uint64_t, uint8_t,
 )
 
+
+# What the tag of a row says (_packed_rows.pxd).
+
+cdef inline intp_t class_of(uint64_t word) noexcept nogil:
+    return <intp_t> ((word >> 32) & 0xFFFF)
+
+
+cdef inline int32_t count_of(uint64_t word) noexcept nogil:
+    return <int32_t> (word >> 48)
+
+
 # Walks over sorted keys (RankSort) that are tagged with classes and counts.
 #
 # They emit what Scan.walk_sorted does, in the same blocks; the place of a test is the

@@ -4,7 +4,6 @@ from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from skconftree.tables._encoded_table cimport MAX_LEVELS
-from skconftree.tree.batch._packed_rows cimport class_of, count_of
 from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._selection cimport tie_of
 from skconftree.utils._bits cimport highest_bit, lowest_bit

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._routing import apply_sparse
+from ._sparse_apply import apply_sparse
 
 
 def find_leaves(tree, X, finite):

@@ -4,7 +4,7 @@ import numpy as np
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._routing cimport LANES, Node, child_of
-from skconftree.tree.nodes._routing import apply_sparse
+from skconftree.tree.nodes._sparse_apply import apply_sparse
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._memory cimport Arena
