@@ -1,3 +1,4 @@
+from skconftree.tables._encoding cimport MAX_LEVELS, encode
 from skconftree.tables._sparse_columns cimport FULL, SparseColumns
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
@@ -92,17 +93,6 @@ cdef class EncodedTable:
 
 # Values as ranks: codes for a column of few distinct values. NaN is the largest value,
 # and -0.0 equals 0.0.
-
-cdef enum:
-    MAX_LEVELS = 256
-
-
-# Rank codes, and the values they stand for in ascending order; returns how many
-# there are, or 0 if more than MAX_LEVELS.
-cdef intp_t encode(
-    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
-) noexcept nogil
-
 
 # Bins of about as many rows each. What bins there are depends on sums of weights alone, in
 # whatever order rows come.

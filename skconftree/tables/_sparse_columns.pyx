@@ -3,7 +3,7 @@
 import numpy as np
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS, encode
+from skconftree.tables._encoding cimport MAX_LEVELS, encode
 from skconftree.utils._sorting cimport presort
 
 # -- Columns of a sparse table, whichever way it is stored -------------------------

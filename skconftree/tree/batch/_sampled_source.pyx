@@ -7,11 +7,11 @@ from skconftree.tables._encoded_table cimport (
     MAX_LEVELS, CodeColumn, Column, EncodedTable, RowCodes, floor_of,
 )
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._node_rows cimport partition_values, scatter_values
 from skconftree.tree.batch._packed_rows cimport (
     MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, counts_codes, part_rows, row_of,
     tagged, take_parted, tally_packed, tally_plain,
 )
+from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, place_of_level
 from skconftree.tree.batch._walks cimport (
     LEAST_PRUNED, PrunedWalk, RankSort, class_of, count_of, walk_plain_tally,

@@ -4,7 +4,7 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, PAIR, SORTED
-from skconftree.tree.batch._node_rows cimport (
+from skconftree.tree.batch._partition cimport (
     copy_entries, partition_codes, partition_entries, partition_rows,
 )
 from skconftree.utils._typedefs cimport uint16_t

@@ -7,7 +7,7 @@ from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._contract cimport (
     BinTable, Leaf, LeafHeader, Parting, Policy,
 )
-from skconftree.tree.leaves._histogram cimport (
+from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
     read_bins, shares_of_bins, write_bins,
 )

@@ -15,28 +15,3 @@ cdef LeafMemory HISTOGRAM
 # predictions rest on are the counts, which cost no more than those of a histogram.
 
 cdef LeafMemory COUNTED_ROWS
-cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil
-cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil
-cdef void count_row(
-    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
-    const int32_t* bins,
-) noexcept nogil
-cdef void count_categories_of_bins(
-    const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
-    float64_t* counts, intp_t width,
-) noexcept nogil
-cdef void shares_of_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share,
-) noexcept nogil
-cdef float64_t hold_shares(
-    const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
-) noexcept nogil
-cdef int part_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float64_t* scale, bint all_features, Leaf* child,
-) except -1 nogil
-cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy)
-cdef read_bins(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-)

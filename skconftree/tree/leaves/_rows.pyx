@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
 from skconftree.tree.leaves._contract cimport BinTable, Drawn, only_fresh, outcome_of
-from skconftree.tree.leaves._histogram cimport (
+from skconftree.tree.leaves._counts cimport (
     count_row, open_categories, read_bins, write_bins,
 )
 from skconftree.tree.leaves._moments cimport (

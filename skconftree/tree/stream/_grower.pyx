@@ -9,7 +9,7 @@ from libc.string cimport memset
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport only_fresh
-from skconftree.tree.leaves._histogram cimport make_room
+from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, new_leaf, part_box, release_leaf, start_child, start_drawn,
 )

@@ -1,0 +1,181 @@
+"""Stable partition of a range of rows."""
+
+cimport cython
+from libc.string cimport memcpy
+
+
+cdef void partition_values(
+    element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
+) noexcept nogil:
+    # Without branches: every element is written to both sides, the side it belongs to
+    # moves on. values[left] is never ahead of values[i].
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef element_t value
+    for i in range(n):
+        value = values[i]
+        values[left] = value
+        scratch[i - left] = value
+        left += sides[i]
+    memcpy(values + left, scratch, (n - left) * sizeof(element_t))
+
+
+cdef void scatter_values(
+    element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, element_t* scratch,
+) noexcept nogil:
+    cdef intp_t i
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for i in range(n):
+        scratch[at[branches[i]]] = values[i]
+        at[branches[i]] += 1
+    memcpy(values, scratch, n * sizeof(element_t))
+
+
+@cython.overflowcheck(False)     # -side is a mask
+cdef intp_t partition_entries(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t new_left = 0
+    cdef uint32_t new_right = 0
+    cdef uint32_t entry, row, side
+    cdef intp_t i
+    for i in range(n):
+        entry = entries[i]
+        row = entry >> 1
+        side = goes_left[row]
+        new_left |= entry & 1
+        new_right |= entry & 1
+        row <<= 1
+        entries[left] = row | new_left
+        scratch[right] = row | new_right
+        left += side
+        right += 1 - side
+        new_left &= side - 1
+        new_right &= -side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    return left
+
+
+cdef void partition_sorted(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    # A part of distinct values is one of distinct values.
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef uint32_t entry
+    if entries[0] & 1:
+        left = partition_entries(entries, n, goes_left, scratch)
+        note_distinct(entries, left)
+        note_distinct(entries + left, n - left)
+        return
+    entries[0] |= 1
+    for i in range(n):
+        entry = entries[i]
+        entries[left] = entry
+        scratch[i - left] = entry
+        left += goes_left[entry >> 1]
+    memcpy(entries + left, scratch, (n - left) * sizeof(uint32_t))
+    entries[0] ^= 1
+    if 0 < left < n:
+        entries[left] ^= 1
+
+
+cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil:
+    # Ends at the first value that comes twice, which is soon found if many do.
+    cdef intp_t i = 1
+    while i < n and entries[i] & 1:
+        i += 1
+    if n > 0:
+        entries[0] |= 1
+    if 0 < n <= i:
+        entries[0] ^= 1
+
+
+cdef void scatter_entries(
+    uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, uint32_t* scratch,
+) noexcept nogil:
+    cdef intp_t i, z
+    cdef uint32_t row
+    cdef intp_t n_values = 0
+    cdef intp_t* last = at + n_outcomes     # number of the value of the last entry
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for z in range(n_outcomes):
+        last[z] = -1
+    for i in range(n):
+        n_values += entries[i] & 1
+        row = entries[i] >> 1
+        z = branch[row]
+        scratch[at[z]] = (row << 1) | <uint32_t> (last[z] != n_values)
+        last[z] = n_values
+        at[z] += 1
+    memcpy(entries, scratch, n * sizeof(uint32_t))
+
+
+cdef intp_t partition_rows(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t entry
+    cdef uint8_t side
+    cdef intp_t i
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
+        entry = entries[i]
+        side = goes_left[entry >> 1]
+        entries[left] = entry
+        scratch[right] = entry
+        left += side
+        right += 1 - side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    return left
+
+
+cdef intp_t partition_codes(
+    uint32_t* entries, uint8_t* codes, intp_t n, const uint8_t* goes_left,
+    uint32_t* scratch, uint8_t* code_scratch,
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t entry
+    cdef uint8_t code, side
+    cdef intp_t i
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
+        entry = entries[i]
+        code = codes[i]
+        side = goes_left[entry >> 1]
+        entries[left] = entry
+        codes[left] = code
+        scratch[right] = entry
+        code_scratch[right] = code
+        left += side
+        right += 1 - side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    memcpy(codes + left, code_scratch, right)
+    return left
+
+
+@cython.overflowcheck(False)     # as above
+cdef intp_t copy_entries(
+    const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
+) noexcept nogil:
+    # Without branches, as above: what is absent is written over.
+    cdef intp_t kept = 0
+    cdef uint32_t new = 0
+    cdef uint32_t entry, side
+    cdef intp_t i
+    for i in range(n):
+        entry = entries[i]
+        side = present[entry >> 1]
+        new |= entry & 1
+        to[kept] = (entry & ~(<uint32_t> 1)) | new
+        kept += side
+        new &= side - 1
+    return kept

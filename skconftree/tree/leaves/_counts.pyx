@@ -1,0 +1,380 @@
+"""The class counts of a leaf's bins."""
+
+from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
+
+from skconftree.tree.leaves._bins cimport (
+    NOMINAL, Bins, Side, allocate_bins, bins_of_codes, bins_of_half, bins_with_code,
+    fill_half, n_value_bins, room_for,
+)
+from skconftree.tree.leaves._contract cimport only_fresh, outcome_of_bin
+from skconftree.tree.leaves._state cimport require, require_finite
+from skconftree.utils._memory cimport (
+    Blocks, give_all_back, give_back, take_array, take_zeros,
+)
+from skconftree.utils._typedefs cimport uint8_t
+
+
+cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
+    # Nothing counted yet, in the bins that are set.
+    cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
+    cdef Blocks* blocks = &leaf.remembered
+    cdef void* fresh_histogram = NULL
+    if fresh:
+        fresh_histogram = take_zeros(blocks, size, sizeof(float64_t))
+    leaf.histogram = <float64_t*> take_zeros(blocks, size, sizeof(float64_t))
+    leaf.fresh_histogram = <float64_t*> fresh_histogram
+    return 0
+
+
+cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Bins of the categories alone: of what moments say nothing about.
+    bins_of_codes(&leaf.remembered, &leaf.bins, policy.n_features, policy.n_codes)
+    open_counts(leaf, policy, False)
+    return 0
+
+
+cdef void forget_bins(Leaf* leaf) noexcept nogil:
+    give_back(&leaf.remembered, leaf.bins.first)
+    give_back(&leaf.remembered, leaf.histogram)
+    give_back(&leaf.remembered, leaf.fresh_histogram)
+    leaf.bins.first = NULL
+    leaf.histogram = NULL
+    leaf.fresh_histogram = NULL
+
+
+cdef void count_row(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
+    const int32_t* bins,
+) noexcept nogil:
+    # If anything is counted; `bins` are the places of the row's values.
+    cdef intp_t K = policy.n_classes
+    cdef float64_t* histogram = leaf.histogram
+    cdef float64_t* fresh = leaf.fresh_histogram
+    cdef float32_t* low = leaf.bins.low
+    cdef float32_t* high = leaf.bins.high
+    cdef intp_t f, place
+    if histogram == NULL:
+        return
+    for f in range(policy.n_features):
+        if bins[f] >= 0:
+            place = bins[f] * K + y
+            histogram[place] += weight
+            if fresh != NULL:
+                fresh[place] += weight
+            if x[f] < low[f]:
+                low[f] = x[f]
+            if x[f] > high[f]:
+                high[f] = x[f]
+
+
+cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    # The counts that splits rest on.
+    if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
+        return leaf.fresh_histogram
+    return leaf.histogram
+
+
+cdef void tabulate_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* histogram = evidence_of(leaf, policy)
+    cdef intp_t first = leaf.bins.first[feature]
+    cdef intp_t n = n_value_bins(&leaf.bins, feature)
+    cdef intp_t b, c
+    table.n_bins = n
+    memcpy(table.edges, leaf.bins.edges + first, n * sizeof(float32_t))
+    memset(table.counts, 0, n * table.width * sizeof(float64_t))
+    for b in range(n):
+        for c in range(K):
+            table.counts[b * table.width + c] = histogram[(first + b) * K + c]
+    if leaf.bins.missing:
+        for c in range(K):
+            table.missing[c] = histogram[(first + n) * K + c]
+            table.n_missing += table.missing[c]
+
+
+cdef void count_categories_of_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
+    float64_t* counts, intp_t width,
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* histogram = evidence_of(leaf, policy)
+    cdef intp_t first = leaf.bins.first[feature]
+    cdef intp_t code, c
+    for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
+        for c in range(K):
+            counts[code * width + c] = histogram[(first + code) * K + c]
+
+
+# -- new categories ----------------------------------------------------------------
+
+cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
+    # Bins for the categories of a row that the leaf has not seen.
+    cdef intp_t i, f, code
+    if leaf.bins.first == NULL:
+        return 0
+    for i in range(policy.n_nominal):
+        f = policy.nominal[i]
+        code = <intp_t> x[f]
+        if code >= leaf.bins.first[f + 1] - leaf.bins.first[f]:
+            _add_bins(leaf, policy, f, code)
+    return 0
+
+
+cdef int _add_bins(
+    Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
+) except -1 nogil:
+    # All of it is there before anything of it is the leaf's.
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef Blocks* blocks = &leaf.remembered
+    cdef Bins wider
+    cdef float64_t* histogram = NULL
+    cdef float64_t* fresh_histogram = NULL
+    bins_with_code(blocks, &leaf.bins, d, feature, code, &wider)
+    if leaf.histogram != NULL:
+        histogram = _spread_out(
+            blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature
+        )
+    if leaf.fresh_histogram != NULL:
+        fresh_histogram = _spread_out(
+            blocks, leaf.fresh_histogram, &leaf.bins, &wider, d, K, feature
+        )
+    forget_bins(leaf)
+    leaf.bins = wider
+    leaf.histogram = histogram
+    leaf.fresh_histogram = fresh_histogram
+    return 0
+
+
+cdef float64_t* _spread_out(
+    Blocks* blocks, const float64_t* histogram, const Bins* bins, const Bins* wider,
+    intp_t d, intp_t K, intp_t feature,
+) except NULL nogil:
+    # A copy of the counts with empty bins behind those of a feature.
+    cdef intp_t before = bins.first[feature + 1] * K
+    cdef intp_t gap = (wider.first[d] - bins.first[d]) * K
+    cdef intp_t size = bins.first[d] * K
+    cdef float64_t* copy = <float64_t*> take_zeros(
+        blocks, size + gap, sizeof(float64_t)
+    )
+    memcpy(copy, histogram, before * sizeof(float64_t))
+    memcpy(copy + before + gap, histogram + before, (size - before) * sizeof(float64_t))
+    return copy
+
+
+# -- parting -----------------------------------------------------------------------
+
+cdef void shares_of_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share,
+) noexcept nogil:
+    # Part of each class that goes to the outcome; an equal one of a class not seen.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = parent.bins.first[parting.feature]
+    cdef intp_t n_bins = parent.bins.first[parting.feature + 1] - first
+    cdef intp_t b, c
+    cdef float64_t inside, total, n
+    for c in range(K):
+        inside = 0.0
+        total = 0.0
+        for b in range(n_bins):
+            n = parent.histogram[(first + b) * K + c]
+            total += n
+            if outcome_of_bin(parting, &parent.bins, b) == outcome:
+                inside += n
+        share[c] = inside / total if total > 0.0 else 1.0 / parting.n_outcomes
+
+
+cdef float64_t hold_shares(
+    const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
+) noexcept nogil:
+    # What the child holds of each class. `share` is reduced with it to what the child
+    # may take over: returns the factor.
+    cdef intp_t K = policy.n_classes
+    cdef float64_t total = 0.0
+    cdef float64_t scale = 1.0
+    cdef intp_t c
+    for c in range(K):
+        child.held[c] = parent.held[c] * share[c]
+        total += child.held[c]
+    if total > policy.inherited:
+        scale = policy.inherited / total
+    for c in range(K):
+        child.held[c] *= scale
+        share[c] *= scale
+        child.n_held += child.held[c]
+    return scale
+
+
+cdef int part_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, bint all_features, Leaf* child,
+) except -1 nogil:
+    # The child's part of class c is scale[c]. If not of all features, bins are of
+    # categories alone: there are none of numeric values to part.
+    cdef Blocks scratch
+    scratch.last = NULL
+    try:
+        _part_bins(
+            parent, policy, parting, outcome, scale, all_features, &scratch, child
+        )
+    finally:
+        give_all_back(&scratch)
+    return 0
+
+
+cdef int _part_bins(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, bint all_features, Blocks* scratch, Leaf* child,
+) except -1 nogil:
+    # The tested feature's bins go to one side as they are: their counts are those of
+    # the side already, and only the reduction to policy.inherited applies.
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t feature = parting.feature
+    cdef bint missing = policy.missing and all_features
+    cdef bint counted = all_features or parting.ordinals != NULL
+    cdef intp_t n_bins = parent.bins.first[feature + 1] - parent.bins.first[feature]
+    cdef uint8_t* taken = <uint8_t*> take_array(scratch, n_bins, 1)
+    cdef Side side
+    cdef intp_t b
+    side.feature = feature if counted else -1
+    side.taken = taken
+    side.begin = 0 if outcome == 0 else parting.cut + 1
+    side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
+    side.takes_missing = parting.missing_left == (outcome == 0)
+    for b in range(n_bins):
+        taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
+    bins_of_half(
+        &child.remembered, &parent.bins, parent.histogram, scale, d, K, policy.max_bins,
+        &side, missing, &child.bins,
+    )
+    open_counts(child, policy, policy.separate or policy.bayes)
+    fill_half(
+        &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
+    )
+    if counted:
+        _match_held(child, K, feature)
+    return 0
+
+
+cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
+    # Scale the counts of a feature to the weight held of each class.
+    cdef float64_t inside, ratio
+    cdef intp_t b, c
+    for c in range(K):
+        inside = 0.0
+        for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+            inside += leaf.histogram[b * K + c]
+        if inside > 0.0:
+            ratio = leaf.held[c] / inside
+            for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+                leaf.histogram[b * K + c] *= ratio
+
+
+# -- state -------------------------------------------------------------------------
+#
+# Tests are scored by differences of counts, some of them through tables: a class of
+# which more rows go left than there are would be looked up in front of a table.
+
+cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    # If there are any.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n_bins
+    cdef intp_t size
+    if leaf.bins.first == NULL:
+        return
+    n_bins = leaf.bins.first[d]
+    size = n_bins * policy.n_classes * sizeof(float64_t)
+    writer.put(leaf.bins.first, d * sizeof(int32_t))
+    writer.put(leaf.bins.edges, n_bins * sizeof(float32_t))
+    writer.put(leaf.bins.low, d * sizeof(float32_t))
+    writer.put(leaf.bins.high, d * sizeof(float32_t))
+    writer.put(leaf.bins.kind, d)
+    if leaf.histogram != NULL:
+        writer.put(leaf.histogram, size)
+    if leaf.fresh_histogram != NULL:
+        writer.put(leaf.fresh_histogram, size)
+
+
+cdef read_bins(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t size, f
+    cdef Blocks* blocks = &leaf.remembered
+    require(header.n_bins > 0 or not (
+        header.has_histogram or header.has_fresh_histogram
+    ))
+    require(header.has_histogram or not header.has_fresh_histogram)
+    if header.n_bins == 0:
+        return
+    require(0 < header.n_bins <= reader.data.shape[0])
+    _read_edges(reader, header, d, leaf)
+    for f in range(d):
+        _check_bins(&leaf.bins, f, policy)
+    size = header.n_bins * K
+    if header.has_histogram:
+        leaf.histogram = <float64_t*> reader.take_new(blocks, size, sizeof(float64_t))
+        _check_counts(&leaf.bins, leaf.histogram, leaf.held, d, K)
+    if header.has_fresh_histogram:
+        leaf.fresh_histogram = <float64_t*> reader.take_new(
+            blocks, size, sizeof(float64_t)
+        )
+        _check_counts(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
+    elif header.has_histogram and only_fresh(leaf, policy):
+        _check_counts(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
+
+
+cdef _read_edges(StateReader reader, const LeafHeader* header, intp_t d, Leaf* leaf):
+    # Every feature has at least one bin, the last one without end.
+    cdef Bins* bins = &leaf.bins
+    cdef intp_t n_bins = header.n_bins
+    cdef intp_t f, b, last
+    allocate_bins(&leaf.remembered, bins, d, n_bins)
+    reader.take(bins.first, d * sizeof(int32_t))
+    reader.take(bins.edges, n_bins * sizeof(float32_t))
+    reader.take(bins.low, d * sizeof(float32_t))
+    reader.take(bins.high, d * sizeof(float32_t))
+    reader.take(bins.kind, d)
+    bins.missing = header.bins_missing != 0
+    require(bins.first[0] == 0)
+    for f in range(d):
+        require(bins.first[f] < bins.first[f + 1] <= n_bins and bins.kind[f] <= NOMINAL)
+    for f in range(d):
+        last = bins.first[f] + n_value_bins(bins, f) - 1
+        require(last >= bins.first[f])
+        for b in range(bins.first[f] + 1, last + 1):
+            require(bins.edges[b - 1] < bins.edges[b])
+        require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
+        require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
+
+
+cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
+    cdef intp_t n_codes = -1
+    cdef intp_t n = n_value_bins(bins, f)
+    if policy.n_codes != NULL:
+        n_codes = policy.n_codes[f]
+    require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+    require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
+
+
+cdef _check_counts(
+    const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d,
+    intp_t K,
+):
+    # No feature knows more rows than there are.
+    cdef float64_t total
+    cdef intp_t f, b, c
+    require_finite(histogram, bins.first[d] * K)
+    for f in range(d):
+        for c in range(K):
+            total = 0.0
+            for b in range(bins.first[f], bins.first[f + 1]):
+                require(histogram[b * K + c] >= 0.0)
+                total += histogram[b * K + c]
+            require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))
