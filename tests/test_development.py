@@ -193,7 +193,10 @@ def recipe():
         )
         (block,) = [one for one in found if word in one]
         module = types.ModuleType(f"recipe_{len(made)}")
-        vars(module).update(given)
+        # Its own name stays: the module that lends its names is not to be replaced.
+        vars(module).update(
+            {name: one for name, one in given.items() if not name.startswith("__")}
+        )
         sys.modules[module.__name__] = module  # pickles look there
         made.append(module.__name__)
         exec(textwrap.dedent(block), vars(module))
