@@ -1,4 +1,4 @@
-"""What the texts of a column mean: numbers, in one way of writing them, or categories.
+"""Kinds of columns, read from their texts, and notes about them.
 
 Nearly all values of a column of numbers can be read in the same way; the few that
 cannot are its strays, and are missing values.

@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: none is written over another one."""
+"""Input and output files of a command, and the lock of a model."""
 
 import contextlib
 import json

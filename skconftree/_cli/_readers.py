@@ -1,4 +1,4 @@
-"""What the readers of tables share.
+"""Readers of tables: CSV and Parquet, and the dialect of a CSV file.
 
 A reader goes through a table once, from the first row to the last, and never holds all
 of it. It has `header` (names of all columns), `features` (those besides the target),

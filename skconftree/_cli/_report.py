@@ -1,4 +1,4 @@
-"""The report of ``skconftree fit``: a page to send to a colleague."""
+"""Reports of ``fit`` and ``stream`` as one HTML page."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Figures of a report, as HTML and SVG that need neither a script nor a network.
+"""Figures of a report: HTML and SVG, or files made by matplotlib.
 
 Bars are tables, whose letters are as large on a phone as anywhere. What has axes is
 drawn as narrow as a phone and grows with the page up to half as much again.

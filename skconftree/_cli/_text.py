@@ -1,4 +1,4 @@
-"""What is said, and errors of users; imports nothing that takes time."""
+"""Messages and errors for users; imports nothing that takes time."""
 
 import contextlib
 import os

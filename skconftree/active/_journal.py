@@ -1,4 +1,4 @@
-"""A journal: lines that are on the disk before anything else happens."""
+"""Journals on disk, the answers they amount to, fingerprints of their tables."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Labels of a pool, most of which are missing."""
+"""Labels and rows of a pool or a stream."""
 
 import copy
 

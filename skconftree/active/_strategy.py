@@ -1,4 +1,4 @@
-"""What a query strategy is: scores of candidates, and a choice among them."""
+"""Base classes of query strategies, uncertainty sampling and random sampling."""
 
 from __future__ import annotations
 

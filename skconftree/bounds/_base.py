@@ -1,4 +1,4 @@
-"""What every bound's parameter object shares."""
+"""Base class of bounds, their defaults for trees, and checks of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base classes of bounds; the contract is written in the .pxd."""
+"""Base classes of bounds, those of races included; the .pxd has the contract."""
 
 import numpy as np
 from collections import namedtuple

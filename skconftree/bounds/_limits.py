@@ -1,4 +1,4 @@
-"""Quantiles of Beta distributions, also where those of SciPy are wrong."""
+"""Confidence limits of rates, class probabilities and risks."""
 
 from __future__ import annotations
 

@@ -391,7 +391,6 @@ cdef class PossibilisticFloor(Score):
         return self.scale * total
 
 
-# -- Possibilistic cumulative entropy, and the bound of PiTree ---------------------
 cdef class PossibilisticKernel(IntervalBound):
     """Decides by possibilistic entropy; made by `PossibilisticBound.kernel`."""
 

@@ -1,4 +1,4 @@
-"""Names of bounds: one row each."""
+"""Bounds by name, and parameter grids over them."""
 
 from __future__ import annotations
 

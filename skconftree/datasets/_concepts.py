@@ -1,4 +1,4 @@
-"""Which concept each row of a drifting stream follows."""
+"""Concepts of drifting streams, and checks that the generators share."""
 
 from itertools import pairwise
 from numbers import Integral, Real

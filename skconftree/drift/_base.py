@@ -1,4 +1,4 @@
-"""What every detector's public side shares: parameters, checks, names."""
+"""Base class of drift detectors, and the setting of local repair."""
 
 from __future__ import annotations
 

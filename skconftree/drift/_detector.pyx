@@ -62,7 +62,7 @@ def write_detector(Detector detector not None):
 
 
 def read_detector(kind, state):
-    """Make a detector from what `write_detector` has written, which is not believed."""
+    """Make a detector from the result of `write_detector`."""
     if isinstance(state, OnlyPickled) and isinstance(state.detector, Detector):
         return deepcopy(state.detector)
     if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)):

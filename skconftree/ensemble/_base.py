@@ -1,4 +1,4 @@
-"""What forests say of rows by what their trees do."""
+"""What both kinds of forests share: predictions by votes, tasks for threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a run in which labels come late, or rows are learnt one by one."""
+"""Prequential evaluation with labels that come late, or row by row."""
 
 import time
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""One prequential run: an estimator, the stream so far and its figures."""
+"""A prequential evaluation: its steps, its report and its state."""
 
 from __future__ import annotations
 

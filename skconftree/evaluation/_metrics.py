@@ -1,4 +1,4 @@
-"""Figures that need the predictions themselves: of probabilities, scikit-learn's."""
+"""Metrics along a stream: counts, and scikit-learn's scorers of probabilities."""
 
 import math
 import warnings

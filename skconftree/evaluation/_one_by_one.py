@@ -1,4 +1,4 @@
-"""A model that learns dictionaries, one at a time."""
+"""`OneByOne`: a model that learns dictionaries, one row at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which splits of a grown tree new rows confirm."""
+"""`audit_splits`: tests of the splits of a tree on new rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nodes stand in a picture of a tree: subtrees as near as levels allow."""
+"""Positions and texts of the boxes in a picture of a tree."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Codes of the rows of one part of a table, counted and divided node by node.
+"""One part of a table: counts of values, codes, and division node by node.
 
 A node's rows are a `Members`: their numbers in blocks of 65,536 rows, on two bytes,
 ascending in each block. So what is read of a column at a time is 64 kilobytes, however

@@ -1,4 +1,4 @@
-"""Parts of a table that Dask has, where they are: partitions of a DataFrame."""
+"""Tables of Dask: partitions, arrays, and growth on the workers of a cluster."""
 
 import math
 import time

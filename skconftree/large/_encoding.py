@@ -1,4 +1,4 @@
-"""Bins of a column from counts that are sums over parts.
+"""Bins and categories of columns from counts that are summed over parts.
 
 What the encoder of a table in memory makes of all values in order, `_add_bins` of
 `EncodedTable`, is found here from counts of cells: 65,536 by the high halves of the

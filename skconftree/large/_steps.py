@@ -1,4 +1,4 @@
-"""What is done with some parts of a table where they lie: map, reduce, collect.
+"""Map, reduce and collect over parts of a table, where these are stored.
 
 All are functions of what they are given and change none of it, so that who loses a
 result may have it made again.

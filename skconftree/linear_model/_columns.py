@@ -1,4 +1,4 @@
-"""Rows for planes: finite numbers, no columns without a coordinate."""
+"""Finite numeric columns, scaled to mean 0 and standard deviation 1/2."""
 
 import numpy as np
 from sklearn.utils import check_array

@@ -1,4 +1,4 @@
-"""What OASIS has learnt: the model behind the estimator."""
+"""The model behind OASIS, and what it tells about a label to be asked for."""
 
 from __future__ import annotations
 

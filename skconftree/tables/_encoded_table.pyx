@@ -1,4 +1,4 @@
-"""Rank codes and presorted rows of a table's features."""
+"""A table as rank codes and presorted rows, by column and row by row."""
 
 import hashlib
 import numpy as np
@@ -194,7 +194,6 @@ cdef intp_t _close_ranks(
     return n_bins
 
 
-# -- Rank codes and presorted rows of a table's features ---------------------------
 cdef enum:
     MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
     BLOCK_BYTES = 33554432  # and no more than this in all

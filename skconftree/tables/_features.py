@@ -1,4 +1,4 @@
-"""What the columns of a table are: numeric, or nominal with their categories.
+"""Kinds of columns: numeric, or nominal with categories; unknown categories.
 
 A nominal column becomes the codes 0, 1, ... of its categories. A missing value in it
 is one more category; a category without a code is -1. Numbers stay what they are,

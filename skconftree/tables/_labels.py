@@ -1,4 +1,4 @@
-"""Classes of a model: labels to codes, and back."""
+"""Class labels: codes and back, checks of label values, missing labels."""
 
 from itertools import repeat
 from numbers import Real

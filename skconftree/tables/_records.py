@@ -1,4 +1,4 @@
-"""Rows out of dictionaries: what a frame would hold, without the frame.
+"""Dictionaries and small tables as rows, without making a frame.
 
 To make a frame of one dictionary takes a hundred times as long as a tree takes to learn
 the row.

@@ -1,4 +1,4 @@
-"""Hashes of rows: keys by what they hold, rather than by their places."""
+"""Rows by value: hashes, and rows that have been read."""
 
 cimport cython
 import numpy as np

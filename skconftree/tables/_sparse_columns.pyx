@@ -1,4 +1,4 @@
-"""Columns of which only the values other than zero are kept, as they are read."""
+"""Sparse tables by column: only values other than zero are kept."""
 
 import numpy as np
 from libc.string cimport memcpy, memset
@@ -127,7 +127,6 @@ cdef class SparseTable:
         return 0
 
 
-# -- Columns of which only the values other than zero are kept, as they are read ---
 cdef enum:
     PAIR_BYTES = 4      # of an entry
     CODED_BYTES = 5

@@ -1,4 +1,4 @@
-"""What parameter objects of every kind keep."""
+"""What the checks share: parameters, small tables, messages."""
 
 import pickle
 from contextlib import contextmanager

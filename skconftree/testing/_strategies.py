@@ -1,4 +1,4 @@
-"""What a query strategy has to keep."""
+"""Checks of query strategies and stopping rules."""
 
 from __future__ import annotations
 

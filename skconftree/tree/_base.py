@@ -1,4 +1,4 @@
-"""What tree and forest estimators share."""
+"""Methods that tree and forest estimators share: reading, explaining, row indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree that says in a few questions what another classifier says."""
+"""Distillation: a tree fitted to the predictions of another classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a tree estimator is given to its model."""
+"""From the arguments of `fit` and `partial_fit` to a model."""
 
 from functools import wraps
 from typing import NamedTuple

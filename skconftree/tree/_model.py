@@ -1,4 +1,4 @@
-"""What a tree has learnt: the model behind the estimator."""
+"""The model behind a tree estimator: the tree, its state and its predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters of a tree, in a forest too: what each may be, and what it becomes.
+"""Parameters of trees and forests: valid values, and the settings they imply.
 
 What one of them may be beside another is checked where they are resolved (`_resolve`).
 """

@@ -1,4 +1,4 @@
-"""One owner for the arrays of an object."""
+"""Arrays with one owner, memory kept in reserve, read-only views."""
 
 import numpy as np
 from cpython.buffer cimport (

@@ -1,4 +1,4 @@
-"""Strategies that test hypotheses: equivalence class edge cutting, and halving."""
+"""Strategies that test hypotheses: EC2 and generalized binary search."""
 
 from __future__ import annotations
 

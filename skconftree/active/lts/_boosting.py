@@ -1,4 +1,4 @@
-"""Boosting on labels that keep coming: second-order trees, older ones stay.
+"""Second-order boosting on labels that keep coming, and the sampling model.
 
 Neither of scikit-learn's boosters can do this. `HistGradientBoostingClassifier` bins
 its rows anew when a warm start brings others, so that its older trees read the new bins

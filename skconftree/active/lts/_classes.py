@@ -1,4 +1,4 @@
-"""Learning to sample: boosted trees that choose the labels they learn from."""
+"""`LearningToSampleClassifier`, and the checks of its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of a pool's rows, and the choice that weighs scores against diversity."""
+"""Selection of rows by Learning To Sample: groups, scores and diversity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a strategy may ask about a pool: each answer is made once a query."""
+"""The context of a query: what a strategy may ask about a pool."""
 
 from __future__ import annotations
 

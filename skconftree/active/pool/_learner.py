@@ -1,4 +1,4 @@
-"""Active learning from a pool."""
+"""`ActiveLearner`: active learning from a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What query strategies would have been worth, on labels that are known."""
+"""Simulated active learning: learning curves of query strategies."""
 
 from __future__ import annotations
 

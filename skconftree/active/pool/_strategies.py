@@ -1,4 +1,4 @@
-"""Strategies that look at where rows lie, not at what is predicted for them."""
+"""Density, diversity, core-set and committee strategies, and the default one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an active learner learns from its answers."""
+"""Answers to an active learner: what it learns from them, and its state."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""What speaks for a row: its leaf, or rows with a label that are near."""
+"""What a session shows of a row: its values, reasons for a suggestion, a forecast."""
 
 import unicodedata
 from typing import NamedTuple

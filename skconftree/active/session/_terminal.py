@@ -1,4 +1,4 @@
-"""A session at the terminal."""
+"""A labeling session at the terminal."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""A session in a browser."""
+"""A labeling session in a browser: its page, its server and its images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Active learning from a stream."""
+"""`StreamActiveLearner`: active learning from a stream, and the report of a run."""
 
 from __future__ import annotations
 

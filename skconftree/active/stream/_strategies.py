@@ -1,4 +1,4 @@
-"""Which labels of a stream to buy, row by row."""
+"""Query strategies for streams, and their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream active learner learns: a batch as a whole, or nothing of it."""
+"""Updates of a learner of a stream, each whole or not at all; its state."""
 
 import copy
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""From what a forest is given to its model."""
+"""From the arguments of `fit` and `partial_fit` to a forest."""
 
 import threading
 from functools import partial

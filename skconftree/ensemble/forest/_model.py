@@ -1,4 +1,4 @@
-"""What a forest has learnt: the model behind the estimator."""
+"""The model behind a forest: its trees, their samples and votes, and its state."""
 
 from inspect import signature
 from typing import NamedTuple
@@ -478,7 +478,7 @@ class ForestModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed."""
+        """Make a model from a state."""
         owner = cls.__new__(cls) if owner is None else owner
         parts, options = read_forest(state, owner)
         if options["out_of_bag"] is not None:

@@ -1,4 +1,4 @@
-"""What a forest says of rows."""
+"""Predictions of a forest, and limits of its probabilities."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ cdef inline intp_t nearest(
 # bits (_two_nearest.pxd). A vector of d numbers is moved by at most sqrt(d) / 2 steps. By
 # the triangle inequality a rounded distance is wrong by no more than what the row and the
 # mean were moved by: a mean that is nearer than all others by twice that is the nearest.
-# Where none is, distances are taken as they are (_centroid_tree.pxd).
+# Where none is, distances are taken as they are (nearest_exactly).
 #
 # Rows go through a tree level by level: the means of a node are read once for all rows
 # that come to it, and fetched while the nodes before it are at work.

@@ -1,4 +1,4 @@
-"""The nodes of a tree whose tests are nearest class means."""
+"""Trees whose tests are nearest class means, and their growth."""
 
 cimport cython
 import numpy as np

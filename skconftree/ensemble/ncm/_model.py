@@ -1,4 +1,4 @@
-"""What nearest class mean estimators have learnt: models that never change.
+"""The model behind NCM estimators: stored rows, growth and incremental updates.
 
 Each update makes another one, which the estimator takes over in one assignment.
 """

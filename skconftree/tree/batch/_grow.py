@@ -1,4 +1,4 @@
-"""From a table's rows and the settings of a growth to a grown tree."""
+"""Growth of a tree from encoded rows, in memory or in parts."""
 
 import math
 from functools import partial

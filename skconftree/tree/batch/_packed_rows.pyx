@@ -1,4 +1,4 @@
-"""Rows of a node, each in one word with its class and its count."""
+"""Rows of a node, each in one word with class and count; counts of their codes."""
 
 cimport cython
 from libc.string cimport memcpy, memset

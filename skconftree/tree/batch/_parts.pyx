@@ -398,7 +398,6 @@ cdef open_node(Builder builder, const Candidate* candidate):
     )
 
 
-# -- Growth of a tree whose rows lie in parts --------------------------------------
 cdef enum:
     HELD = 1048576          # counts of the nodes that are divided at once
     MOST_AT_ONCE = 1024

@@ -1,4 +1,4 @@
-"""The rows of a node of a table of which few features are asked for."""
+"""The rows of a node of a table of which few features are examined."""
 
 from libc.math cimport fmin, isnan
 from libc.string cimport memset
@@ -133,7 +133,6 @@ cdef bint _misses_some(
     return False
 
 
-# -- The rows of a node of a table of which few features are asked for -------------
 cdef enum:
     FEW_ROWS = 40       # of many classes, which are sorted rather than counted
 

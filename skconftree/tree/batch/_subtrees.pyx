@@ -37,7 +37,7 @@ cdef enum:
 
 
 cdef class Workers:
-    """The threads of one growth, a `team`; see the .pxd.
+    """The threads of one growth, a `team`; see above.
 
     They share the columns of nodes of `worth_sharing` values and more.
     """

@@ -1,4 +1,4 @@
-"""The rows of a node of a table, one feature at a time."""
+"""Sources of the rows of a node: the base class, and that of an encoded table."""
 
 from libc.math cimport fmin
 from libc.string cimport memset
@@ -71,7 +71,6 @@ cdef class RowSource(Source):
         return WHOLE
 
 
-# -- The rows of a node of a table, one feature at a time --------------------------
 cdef class TableSource(RowSource):
     """The rows of a node of a table."""
 

@@ -1,4 +1,4 @@
-"""Walks over the rows of a node as sorted keys."""
+"""Walks over the rows of a node that emit candidate splits."""
 
 from libc.math cimport INFINITY
 from libc.string cimport memset

@@ -62,7 +62,7 @@ cdef inline intp_t outcome_of_bin(
 # is given are then rows and a policy of these features, by their places among them. It
 # takes over no memory, but predicts by that of its parent while its own is young.
 #
-# All arrays are taken from `remembered` by `utils._spare_memory`: they go with
+# All arrays are taken from `remembered` by `utils._memory`: they go with
 # the leaf, or when it forgets, they are counted in the bytes of the tree, and memory
 # that cannot be had is an error here for nobody but the caller of `partial_fit`.
 
@@ -70,7 +70,7 @@ cdef struct LeafMemory
 cdef struct Leaf
 
 
-cdef struct PoolLists:      # see _pool_rows.pxd
+cdef struct PoolLists:      # see _leaf_store.pxd
     intp_t n_rows           # of X_pool; 0 without one
     intp_t n_lines          # one and that of each numeric feature
     int32_t* rows           # [n_lines, n_rows]

@@ -1,4 +1,4 @@
-"""A leaf that counts its rows per class and bin."""
+"""Leaves that count their rows per class and bin, and may keep them."""
 
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins,
@@ -235,7 +235,6 @@ COUNTED_ROWS.write = _write_rows
 COUNTED_ROWS.read = _read_rows
 
 
-# -- A leaf that counts its rows per class and bin ---------------------------------
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Without a past there are no cuts: such a leaf keeps rows first.
     return 0

@@ -1,4 +1,4 @@
-"""A growing leaf."""
+"""A growing leaf: its memories, what its children take over, its bytes."""
 
 from libc.math cimport fabs
 from libc.string cimport memcpy, memset
@@ -92,7 +92,6 @@ NOTHING.write = _write
 NOTHING.read = _read
 
 
-# -- A growing leaf ----------------------------------------------------------------
 cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
 
 

@@ -1,4 +1,4 @@
-"""The memories of the leaves of a growing tree."""
+"""The memories of the leaves of a growing tree, unlabeled rows included."""
 
 import numpy as np
 from libc.string cimport memcpy, memmove, memset
@@ -182,7 +182,6 @@ cdef void _close_up(int32_t* line, intp_t place, intp_t n) noexcept nogil:
     memmove(line + place, line + place + 1, (n - place - 1) * sizeof(int32_t))
 
 
-# -- The memories of the leaves of a growing tree ----------------------------------
 cdef enum:
     MOST_CODES = 32768      # of a feature, in a state
 

@@ -1,4 +1,4 @@
-"""A leaf that keeps its rows."""
+"""A leaf that keeps its rows, and the features that a leaf has drawn."""
 
 import numpy as np
 from libc.math cimport isfinite, isnan

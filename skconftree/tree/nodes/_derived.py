@@ -1,4 +1,4 @@
-"""What follows from the arrays of a tree, for those who look at it."""
+"""Quantities derived from the arrays of a tree, and trees as plain values."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -208,7 +208,7 @@ def write_nodes(tree):
 
 
 def read_nodes(kind, state):
-    """Make a tree from what `write_nodes` has written, which is not believed."""
+    """Make a tree from the result of `write_nodes`."""
     if not (
         isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
     ):

@@ -1,4 +1,4 @@
-"""The nodes of a tree: structure, counts and evidence."""
+"""The nodes of a tree: structure, counts and evidence in arrays."""
 
 import numpy as np
 from copy import copy
@@ -619,7 +619,6 @@ cdef class NodeArrays:
         return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)
 
 
-# -- The nodes of a tree: structure, counts and evidence ---------------------------
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
 
 

@@ -1,4 +1,4 @@
-"""What the state of a node table is made of, and whether it is sound."""
+"""The state of a tree: its arrays, and checks of those that a pickle holds."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The grown tree."""
+"""The fitted tree, and the cost of a node as a leaf."""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN

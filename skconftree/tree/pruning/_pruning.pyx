@@ -1,4 +1,4 @@
-"""Pruning of a grown tree, compiled: what needs more than array arithmetic."""
+"""Pruning of a fitted tree, compiled, and pessimistic errors of leaves."""
 
 import numpy as np
 from libc.math cimport expm1, fmax, isnan, log, sqrt

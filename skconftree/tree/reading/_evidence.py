@@ -1,4 +1,4 @@
-"""How strong a split is, as one number and one word for every bound.
+"""Evidence for a split, as a number and as a word, and how numbers are printed.
 
 Bounds compare different things. A reader who knows none of them is told, for every
 split, how many as strong are expected by luck: by the bound itself if that is what it

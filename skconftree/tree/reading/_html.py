@@ -1,4 +1,4 @@
-"""A tree as HTML that needs no script, no network and no eyes."""
+"""Trees as HTML without scripts or network, and the colors of classes."""
 
 from __future__ import annotations
 

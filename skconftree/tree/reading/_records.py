@@ -1,4 +1,4 @@
-"""A grown tree as plain records, which all that shows a tree is written from."""
+"""A fitted tree as plain records, which text, HTML and rules are written from."""
 
 from __future__ import annotations
 

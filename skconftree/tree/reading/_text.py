@@ -1,4 +1,4 @@
-"""Trees as text, with the evidence behind every split."""
+"""Trees as text: `export_text`, `summary` and `explain_text`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of trees made of scikit-learn's own parts."""
+"""Conversion to scikit-learn's trees, and the cost-complexity pruning path."""
 
 import heapq
 import importlib

@@ -1,4 +1,4 @@
-"""The tests of a node's attributes."""
+"""Candidate splits of a node: thresholds, and sets of categories."""
 
 from libc.math cimport INFINITY, ldexp, log, sqrt
 from libc.stdlib cimport qsort
@@ -312,7 +312,6 @@ cdef class CategorySets:
                 self.ordinals[self.present[self.ranked[i].place]] = 0
 
 
-# -- The tests of a node's attributes ----------------------------------------------
 cdef class NodeTests(Scan):
     """The tests of a node's attributes, of any source, which it shows to a reader."""
 

@@ -1,4 +1,4 @@
-"""Walks over one attribute that emit candidate tests in blocks."""
+"""Scans of a feature that emit candidate splits in blocks; sources of rows."""
 
 from libc.math cimport NAN
 from libc.string cimport memcpy

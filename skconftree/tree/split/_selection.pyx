@@ -1,4 +1,4 @@
-"""What is kept of the tests of a node."""
+"""What is kept of the candidate splits of a node."""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p

@@ -1,4 +1,4 @@
-"""The best test of a node, and whether its bound allows it."""
+"""The best split of a node, and whether its bound allows it."""
 
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN
@@ -112,7 +112,6 @@ cdef class Foresight:
         return lead
 
 
-# -- The best test of a node, and whether its bound allows it ----------------------
 cdef class Splitter:
     """Finds the best test of a node and asks the bound about it.
 

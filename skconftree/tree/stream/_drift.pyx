@@ -1,4 +1,4 @@
-"""Growth of a tree that watches its errors, and grows others beside itself."""
+"""Growth of a tree that monitors its errors, and replaces what has drifted."""
 
 cimport cython
 import numpy as np
@@ -288,7 +288,7 @@ cdef class Watches:
         return at + bytes((n_nodes - n) * sizeof(Watch)), seen + bytes((n_nodes - n) * of_node)
 
     def read(self, state, intp_t n_nodes):
-        """Take what `write` has written, which is not believed."""
+        """Take the result of `write`, with the sizes that are needed."""
         cdef intp_t K = self.n_classes
         if not (
             isinstance(state, tuple) and len(state) == 2

@@ -1,4 +1,4 @@
-"""Growth of a tree row by row."""
+"""Growth of a tree row by row, within a limit of memory."""
 
 import numpy as np
 from copy import copy
@@ -546,7 +546,6 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
     )
 
 
-# -- Growth of a tree row by row ---------------------------------------------------
 cdef enum:
     BOUNDARY = 1024     # rows
     TABLES = 4096       # whole counts up to here come from tables

@@ -1,4 +1,4 @@
-"""What a growing tree is made from, checked before it is believed.
+"""The parts that a growing tree is made from, and the checks of its state.
 
 A recipe comes out of a pickle, and kernels index arrays with what it says. Settings
 check themselves; here the rest is checked, and that all fits together and the tree.
