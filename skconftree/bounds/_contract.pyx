@@ -8,7 +8,7 @@ from libc.string cimport memset
 from skconftree.criteria._criterion import CRITERIA
 from skconftree.criteria._impurity cimport impurity_code
 from skconftree.criteria._score import is_integral, lacks
-from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 BoundEvaluation = namedtuple(

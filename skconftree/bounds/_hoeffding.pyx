@@ -13,11 +13,11 @@ from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_range
+from skconftree.utils._inline cimport ROUNDING
 
 
 cdef class HoeffdingRace(RaceBound):

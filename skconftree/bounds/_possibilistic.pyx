@@ -18,8 +18,8 @@ from skconftree.bounds._contract cimport (
     IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
 )
 from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
 # -- Possibilistic cumulative entropy: upper limits of cumulated frequencies -------

@@ -6,8 +6,8 @@ cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
 from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._lanes cimport LANES, rough_xlog2x
-from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t
 
 cdef float32_t TINY = 1e-30     # a share of no row

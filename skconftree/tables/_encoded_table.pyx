@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from scipy.sparse import issparse
 
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn, SparseTable
-from skconftree.utils._bits cimport highest_bit
+from skconftree.utils._inline cimport highest_bit
 from skconftree.utils._sorting cimport (
     insert_keys, make_nan_canonical, ordered_bits, presort, value_of_bits,
 )

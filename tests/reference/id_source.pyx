@@ -11,7 +11,7 @@ from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children, Split
-from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t, label_t, uint32_t
 

@@ -16,7 +16,7 @@ from ...tables._schema import as_dense
 from ...tables._sparse import blocks
 from ...tree._distill import imitate
 from ...tree._intervals import check_limits
-from ...tree.nodes._apply import find_leaves
+from ...tree.nodes._row_index import find_leaves
 from ...tree.reading._text import as_table
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads

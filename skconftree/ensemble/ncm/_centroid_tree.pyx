@@ -17,11 +17,9 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._node_table cimport NodeTable, address_of
 from skconftree.tree.nodes._node_table import sum_up
 from skconftree.tree.split._kernels import make_kernels
-from skconftree.utils._bits cimport highest_bit
 from skconftree.utils._draws cimport mix
+from skconftree.utils._inline cimport ROUNDING, highest_bit, prefetch
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._prefetch cimport prefetch
-from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,

@@ -8,7 +8,7 @@ from skconftree.tree.batch._builder cimport Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp
 from skconftree.tree.nodes._tree cimport Tree, as_cheap
 from skconftree.tree.split._splitter cimport Splitter
-from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport int32_t
 
 

@@ -17,8 +17,8 @@ from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
 # PartedSource: the nodes of a tree whose rows lie in parts, elsewhere.

@@ -22,9 +22,8 @@ from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, add_up, clear_values,
 )
 from skconftree.tree.split._split cimport Children, Split
+from skconftree.utils._inline cimport midpoint, prefetch
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._midpoint cimport midpoint
-from skconftree.utils._prefetch cimport prefetch
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint64_t, uint8_t,
 )

@@ -13,7 +13,7 @@ from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._scan cimport (
     REPEATS, drawn_between, labelled_neighbours, lacks, weight_of,
 )
-from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
 # -- Base class of sources whose rows are divided; the contract is written in the .pxd

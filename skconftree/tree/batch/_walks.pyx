@@ -6,7 +6,7 @@ from libc.string cimport memset
 from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._selection cimport tie_of
-from skconftree.utils._bits cimport highest_bit, lowest_bit
+from skconftree.utils._inline cimport highest_bit, lowest_bit
 from skconftree.utils._sorting cimport counts_to_places, insert_keys
 from skconftree.utils._typedefs cimport int64_t
 

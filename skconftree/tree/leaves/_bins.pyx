@@ -3,8 +3,8 @@
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
+from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport give_all_back, take_array
-from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport uint32_t, uint64_t
 

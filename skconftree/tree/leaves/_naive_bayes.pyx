@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, fabs, log
 from skconftree.tree.leaves._moments cimport (
     HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
 )
-from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._inline cimport prefetch
 
 cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
     BINS_OF_A_LOG = 20

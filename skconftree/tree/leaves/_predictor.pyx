@@ -9,7 +9,7 @@ from skconftree.tree.leaves._bins cimport find_bins
 from skconftree.tree.leaves._naive_bayes cimport make_scratch
 from skconftree.tree.leaves._rows cimport policy_of, seen_by
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
-from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows

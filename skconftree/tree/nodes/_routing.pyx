@@ -1,6 +1,6 @@
 """Routing of many rows through a tree."""
 
-from skconftree.utils._prefetch cimport prefetch
+from skconftree.utils._inline cimport prefetch
 from skconftree.utils._sorting cimport ordered_bits
 from skconftree.utils._typedefs cimport uint64_t
 

@@ -1,14 +1,15 @@
-"""Which row of a table lies in which node of a tree."""
+"""The node of a tree that each row of a table lies in, while the tree grows or not."""
 
 import numpy as np
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._routing cimport LANES, Node, child_of
-from skconftree.tree.nodes._sparse_apply import apply_sparse
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint64_t, uint8_t
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, int64_t, intp_t, uint64_t, uint8_t,
+)
 
 cdef enum:
     AT_RANDOM = 64      # places tried for a row before those left are listed
@@ -447,3 +448,47 @@ def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] mov
                 node = to
             moved[i] |= node != nodes[i]
             nodes[i] = <int32_t> node
+
+
+def find_leaves(tree, X, finite):
+    """Leaf that each row of a float32 table, dense or sparse, reaches."""
+    if isinstance(X, np.ndarray):   # a quarter of the time of issparse
+        return tree.apply(X, finite)
+    return apply_sparse(tree, X.tocsr())
+
+
+def apply_sparse(Tree tree not None, X):
+    """Leaf reached by each row of a CSR matrix without NaN; no test may be nominal.
+
+    The matrix, of float32, stores every place at most once.
+    """
+    cdef const int64_t[::1] starts = X.indptr.astype(np.int64, copy=False)
+    cdef const int32_t[::1] places = X.indices.astype(np.int32, copy=False)
+    cdef const float32_t[::1] values = X.data
+    cdef intp_t n = X.shape[0]
+    leaves = np.empty(n, dtype=np.intp)
+    cdef intp_t[::1] out = leaves
+    cdef const Node* nodes = tree.nodes
+    cdef Arena arena = Arena()
+    cdef float32_t* row
+    cdef intp_t i
+    cdef int64_t j
+    cdef int32_t node
+    if X.shape[1] != tree.n_features:
+        raise ValueError(f"X has {X.shape[1]} features, the tree has {tree.n_features}.")
+    tree._check_root()
+    # zero but for the values of the row at hand
+    row = <float32_t*> arena.take_zeros(tree.n_features, sizeof(float32_t))
+    with nogil:
+        for i in range(n):
+            for j in range(starts[i], starts[i + 1]):
+                row[places[j]] = values[j]
+            node = 0
+            while nodes[node].feature >= 0:
+                node = nodes[node].left + (
+                    row[nodes[node].feature] > nodes[node].threshold
+                )
+            out[i] = node
+            for j in range(starts[i], starts[i + 1]):
+                row[places[j]] = 0.0
+    return leaves

@@ -1,7 +1,7 @@
 from skconftree.bounds._contract cimport SplitEvidence
 from skconftree.tree.nodes._node_table cimport NodeTable
 from skconftree.tree.nodes._routing cimport Branching, Node
-from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
 # Tree: nodes with tests of single features.

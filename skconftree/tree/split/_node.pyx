@@ -1,7 +1,7 @@
 """The node whose tests are compared."""
 
 from skconftree.utils._draws cimport mix
-from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING
 
 
 cdef class RootFacts:

@@ -3,7 +3,7 @@
 from libc.math cimport NAN
 from libc.string cimport memcpy
 
-from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._inline cimport midpoint
 
 cdef class TestReader:
     """Base class of what is shown the tests of a node, block by block."""

@@ -14,8 +14,8 @@ from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
+from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport give_all_back, take_array
-from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
 
 
