@@ -10,6 +10,12 @@ cdef enum:
     BLOCK = 256         # planes whose margins stay in the first cache
 
 
+cdef inline float64_t bounded(float64_t x) noexcept nogil:
+    # No coordinate is further out: products of two stay finite.
+    x = x if x < 1e100 else 1e100
+    return x if x > -1e100 else -1e100
+
+
 cdef inline void find_margins(
     const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
     intp_t size, float64_t* margin,

@@ -15,9 +15,8 @@ from ..tables._schema import Schema
 from ..utils import NO_DEFAULT, canonical, completed, refuse_damage
 from ..utils._lock import reads
 from ..utils._types import Floats, Indices, TableLike
-from ._cloud import CloudSettings
 from ._columns import measure, scaled
-from ._particle_filter import ParticleFilter, restored
+from ._particle_filter import CloudSettings, ParticleFilter, restored
 
 FIRST_ROWS = 100  # set the scale in partial_fit
 PARTS = {

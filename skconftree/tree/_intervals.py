@@ -13,8 +13,8 @@ from ..tables._growth_data import stream_weights
 from ..tables._labels import read_labels
 from ..utils._lock import reads
 from ..utils._types import Floats, LabelsLike, TableLike
-from .nodes._row_index import find_leaves
 from .nodes._derived import sum_of_leaves
+from .nodes._row_index import find_leaves
 
 METHODS = ("conditional", "honest", "sequence")
 

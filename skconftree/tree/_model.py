@@ -19,8 +19,8 @@ from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
 from ._intervals import count_rows
 from ._parameters import Resolved, read_resolved
-from .nodes._row_index import find_leaves
 from .nodes._derived import read_nodes, retold, write_nodes
+from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
 from .stream._state import learn_rows

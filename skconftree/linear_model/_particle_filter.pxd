@@ -1,11 +1,10 @@
-# Planes with weights, and what is drawn for them.
-
 from libc.math cimport M_PI, cos, log, sin, sqrt
 
 from skconftree.linear_model._likelihood cimport Likelihood
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
+# CloudSettings: every parameter of a cloud of planes, typed and checked, once.
 
 cdef class CloudSettings:
     cdef readonly intp_t n_problems
@@ -19,14 +18,11 @@ cdef class CloudSettings:
     cdef readonly bint resample         # particles are resampled and moved
     cdef readonly uint64_t seed
 
+
+# Planes with weights, and what is drawn for them.
+
 cdef enum:
     LANES = 8           # partial sums: a loop over them becomes vector instructions
-
-
-cdef inline float64_t bounded(float64_t x) noexcept nogil:
-    # No coordinate is further out: products of two stay finite.
-    x = x if x < 1e100 else 1e100
-    return x if x > -1e100 else -1e100
 
 
 cdef inline void draw_normal_pair(
