@@ -1,6 +1,6 @@
 """What every running change detector shares."""
 
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import restore
 
 from copy import deepcopy
 
@@ -65,15 +65,7 @@ def read_detector(kind, state):
     """Make a detector from the result of `write_detector`."""
     if isinstance(state, OnlyPickled) and isinstance(state.detector, Detector):
         return deepcopy(state.detector)
-    if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)):
-        raise damaged("drift detector", "its parts")
-    arguments, parts = state
-    try:
-        detector = kind(*arguments)
-    except TypeError as error:
-        raise damaged("drift detector", "its parameters") from error
-    detector.__setstate__(parts)
-    return detector
+    return restore(kind, state, "drift detector")
 
 
 cdef class Detector:

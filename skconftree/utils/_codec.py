@@ -355,6 +355,21 @@ def damaged(owner, part=None):
     return StateError(f"The state of this {owner} is damaged{named}.")
 
 
+def restore(kind, state, owner):
+    """Make a compiled object from its arguments and what `__setstate__` takes."""
+    if not (
+        isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
+    ):
+        raise damaged(owner, "its parts")
+    arguments, parts = state
+    try:
+        restored = kind(*arguments)
+    except TypeError as error:
+        raise damaged(owner, "its parameters") from error
+    restored.__setstate__(parts)
+    return restored
+
+
 def refuse_damage(estimator, sound_parts):
     """Raise ValueError that names the first attribute of a state that is not sound."""
     for name, is_sound in sound_parts.items():

@@ -17,17 +17,22 @@ def refused(capsys, *argv):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("command", "text", "words"),
     [
-        ("a,y\n1,x\0\n2,z\n", "target column 'y' has a label with a zero byte"),
-        ("a,y\n", "has no rows below its header"),
-        ("y\n1\n2\n", "has no column besides the target 'y'"),
+        ("fit", "a,y\n1,x\0\n2,z\n", "target column 'y' has a label with a zero byte"),
+        ("fit", "a,y\n", "has no rows below its header"),
+        ("fit", "y\n1\n2\n", "has no column besides the target 'y'"),
+        ("label", "a,y\n", "has no rows below its header"),
+        ("label", "y\nu\nv\n", "has no column besides the target 'y'"),
+        ("label", "a,y\n1,u,2\n2,v\n", "line 2"),
     ],
 )
-def test_a_table_that_no_tree_can_be_fitted_to(tmp_path, capsys, text, words):
+def test_a_table_without_rows_or_columns_to_learn(
+    tmp_path, capsys, command, text, words
+):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    assert words in refused(capsys, "fit", path, "--target", "y")
+    assert words in refused(capsys, command, path, "--target", "y")
 
 
 def test_a_target_without_labels(tmp_path, capsys):
@@ -35,20 +40,6 @@ def test_a_target_without_labels(tmp_path, capsys):
     path.write_text("a,y\n1,\n2,\n")
     told = refused(capsys, "fit", path, "--target", "y", "--skip-missing")
     assert "target column 'y' has no value in any row" in told
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a,y\n", "has no rows below its header"),
-        ("y\nu\nv\n", "has no column besides the target 'y'"),
-        ("a,y\n1,u,2\n2,v\n", "line 2"),
-    ],
-)
-def test_a_table_that_cannot_be_labelled(tmp_path, capsys, text, words):
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    assert words in refused(capsys, "label", path, "--target", "y")
 
 
 def test_texts_without_words_cannot_be_learnt_from(tmp_path, capsys):

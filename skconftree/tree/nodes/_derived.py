@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ...utils._codec import damaged
+from ...utils._codec import restore
 from ._state import (
     COSTS,
     COSTS_DTYPE,
@@ -209,17 +209,7 @@ def write_nodes(tree):
 
 def read_nodes(kind, state):
     """Make a tree from the result of `write_nodes`."""
-    if not (
-        isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
-    ):
-        raise damaged("tree", "its parts")
-    arguments, arrays = state
-    try:
-        tree = kind(*arguments)
-    except TypeError as error:
-        raise damaged("tree", "its size") from error
-    tree.__setstate__(arrays)
-    return tree
+    return restore(kind, state, "tree")
 
 
 def retold(tree, counts, n_node_samples, impurity, rivals, z):
