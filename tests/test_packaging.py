@@ -43,6 +43,14 @@ def test_one_list_of_python_versions():
     assert PROJECT["requires-python"] == f">={ordered[0]}"
 
 
+def test_the_number_of_files_that_are_compiled():
+    n = len(list((ROOT / "skconftree").rglob("*.pyx")))
+    for page in ("README.md", "doc/install.rst"):
+        text = (ROOT / page).read_text("utf-8")
+        (stated,) = re.findall(r"compiles some (\d+) files", text)
+        assert abs(int(stated) - n) <= 3, page
+
+
 def test_wheels_are_built_with_the_wheels_of_others():
     """Releases of NumPy and SciPy leave out Pythons that ours are for, such as 3.13t.
 
