@@ -8,18 +8,11 @@ import numpy as np
 
 from libc.string cimport memset
 
-from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
 cdef enum:
     BLOCK = 256         # tests that are looked at side by side
     RUN = 32            # so many without a gap are worth a block of their own
-
-# What rounding may take from a score, in parts of it and of all edges.
-cdef float64_t PART = 1e-9
-cdef float64_t PART_OF_ALL = 1e-12
-# What differences of squares may lose, in parts of the square of all weights.
-cdef float64_t PART_OF_SQUARE = 1e-13
-
 
 cdef struct Counts:
     # Hypotheses that foresee outcome 1, test by test.
@@ -56,8 +49,7 @@ cdef class Edges:
     cdef const intp_t[::1] order
     cdef const intp_t[::1] starts
     cdef const float64_t[::1] weight
-    cdef bint exact
-    cdef bint counts        # exact, of two outcomes: what is left is the other one's
+    cdef bint counts        # whole numbers, and two outcomes: one of them is counted
 
     def __init__(
         self, const int16_t[:, ::1] outcomes, weights, groups, alive, intp_t n_outcomes,
@@ -85,66 +77,34 @@ cdef class Edges:
             self.all += sums[g] * before
             before += sums[g]
         self.total = before
-        self.exact = before < 2**17 and bool((kept == np.rint(kept)).all())
-        self.counts = self.exact and n_outcomes == 2
-
-    cdef int _check(self, const intp_t[::1] tests) except -1:
-        cdef intp_t i
-        for i in range(tests.shape[0]):
-            if not 0 <= tests[i] < self.outcomes.shape[1]:
-                raise ValueError("No such test.")
-        return 0
+        exact = before < 2**17 and bool((kept == np.rint(kept)).all())
+        self.counts = exact and n_outcomes == 2
 
     def scores(self, const intp_t[::1] tests not None):
         """Weight of the edges that tests are expected to cut; 0 if none is alive.
 
         It is the same for a test whatever others are asked about.
         """
-        return self._in_blocks(tests, False)
-
-    def limits(self, const intp_t[::1] tests not None):
-        """Limits that scores are not above, for half of the work.
-
-        They are the scores but for rounding: sums of squares stand for those of edges.
-        """
-        found = self._in_blocks(tests, True)
-        return found if self.exact else self.above(found) + self._lost()
-
-    def above(self, scores):
-        """Scores and what rounding may have taken from them."""
-        if self.exact:
-            return scores
-        return scores * (1.0 + PART) + PART_OF_ALL * self.all / self.unit
-
-    cdef _in_blocks(self, const intp_t[::1] tests, bint limits):
-        # Scores, or limits before rounding; 0 where no edge is left. Where sums are
-        # exact the two are the same.
         cdef intp_t n = tests.shape[0]
+        cdef intp_t i, size
         cdef intp_t start = 0
-        cdef intp_t size
-        self._check(tests)
+        cdef Counts counts
+        for i in range(n):
+            if not 0 <= tests[i] < self.outcomes.shape[1]:
+                raise ValueError("No such test.")
         found = np.zeros(n)
         cdef float64_t[::1] out = found
-        cdef float64_t[::1] scratch = self._scratch(n)
-        cdef Counts counts
+        cdef float64_t[::1] scratch = np.empty(2 * BLOCK * self.n_outcomes)
         if self.all > 0.0:
             with nogil:
                 while start < n:
                     size = min(<intp_t> BLOCK, n - start)
                     if self.counts:
                         size = self._count(&tests[start], size, &counts, &out[start])
-                    elif limits or self.exact:
-                        self._limit(&tests[start], size, &scratch[0], &out[start])
                     else:
                         self._score(&tests[start], size, &scratch[0], &out[start])
                     start += size
         return found
-
-    def _lost(self):
-        return PART_OF_SQUARE * self.total * self.total / self.unit
-
-    def _scratch(self, n):
-        return np.empty(3 * min(max(n, 1), <intp_t> BLOCK) * self.n_outcomes)
 
     cdef void _score(
         self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
@@ -177,49 +137,13 @@ cdef class Edges:
                 out[j] += reached[j * K + z] * (self.all - left[j * K + z])
             out[j] = out[j] / self.total / self.unit
 
-    cdef void _limit(
-        self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
-    ) noexcept nogil:
-        # Of the hypotheses with an outcome, A^2 - sum_g a_g^2 is twice the weight of the
-        # edges left, where a_g is that of group g.
-        cdef intp_t K = self.n_outcomes
-        cdef float64_t* reached = scratch           # A
-        cdef float64_t* squares = scratch + n * K
-        cdef float64_t* own = scratch + 2 * n * K   # a_g
-        cdef const int16_t* foreseen
-        cdef float64_t w, left
-        cdef intp_t g, i, j, p
-        for p in range(3 * n * K):
-            scratch[p] = 0.0
-        for g in range(self.starts.shape[0] - 1):
-            for i in range(self.starts[g], self.starts[g + 1]):
-                foreseen = &self.outcomes[self.order[i], 0]
-                w = self.weight[i]
-                if self.starts[g + 1] - self.starts[g] == 1:
-                    for j in range(n):
-                        p = j * K + foreseen[tests[j]]
-                        reached[p] += w
-                        squares[p] += w * w
-                else:
-                    for j in range(n):
-                        own[j * K + foreseen[tests[j]]] += w
-            if self.starts[g + 1] - self.starts[g] > 1:
-                for p in range(n * K):
-                    reached[p] += own[p]
-                    squares[p] += own[p] * own[p]
-                    own[p] = 0.0
-        for j in range(n):
-            out[j] = 0.0
-            for p in range(j * K, (j + 1) * K):
-                left = 0.5 * (reached[p] * reached[p] - squares[p])
-                out[j] += reached[p] * (self.all - (left if left > 0.0 else 0.0))
-            out[j] = out[j] / self.total / self.unit
-
     cdef intp_t _count(
         self, const intp_t* tests, intp_t n, Counts* of, float64_t* out
     ) noexcept nogil:
-        # What _limit finds, for two outcomes and sums that are exact: only those who
-        # foresee 1 are counted. Says how many tests that is, at most n.
+        # As `_score`, for two outcomes and sums that are exact: only hypotheses with
+        # outcome 1 are counted. Of those with an outcome, A^2 - sum_g a_g^2 is twice the
+        # weight of the edges left, where a_g is that of group g. Returns the number of
+        # tests that are scored, at most n.
         cdef intp_t run = length_of_run(tests, n)
         cdef bint together = run >= RUN
         cdef const int16_t* foreseen
@@ -268,92 +192,3 @@ cdef class Edges:
             out[j] = b * (self.all - left_0) + a * (self.all - left_1)
             out[j] = out[j] / self.total / self.unit
         return n
-
-    def best(
-        self, const intp_t[::1] tests not None, const float64_t[::1] limits not None,
-        const float64_t[::1] prices, const float64_t[::1] ties not None,
-        float64_t[::1] scores not None, uint8_t[::1] known not None, intp_t k,
-        intp_t most,
-    ):
-        """Places of the best `k` tests, best first, scoring as few as it takes.
-
-        Always the one with the highest limit is looked at: if its score is known, no
-        other test can be better. The order is that of all scores, lower `ties` first
-        among equal ones. Scores and limits are divided by `prices`, if there are any;
-        `known` says which `scores` are, and others are filled in. They are fewer than
-        `k` if more than `most` tests would have to be scored.
-        """
-        cdef intp_t n = tests.shape[0]
-        cdef intp_t n_left = n
-        cdef intp_t n_found = 0
-        cdef intp_t n_scored = 0
-        cdef intp_t i, one
-        self._check(tests)
-        if not (
-            0 <= k <= n and limits.shape[0] == ties.shape[0] == n
-            and scores.shape[0] == known.shape[0] == n
-            and (prices is None or prices.shape[0] == n)
-        ):
-            raise ValueError("Limits do not fit the tests.")
-        chosen = np.empty(k, dtype=np.intp)
-        cdef intp_t[::1] out = chosen
-        cdef float64_t[::1] key = np.empty(max(n, 1))
-        cdef intp_t[::1] heap = np.arange(max(n, 1))
-        cdef float64_t[::1] scratch = self._scratch(1)
-        with nogil:
-            for i in range(n):
-                key[i] = scores[i] if known[i] else limits[i]
-                if prices is not None:
-                    key[i] /= prices[i]
-            for i in range(n // 2 - 1, -1, -1):
-                _sift(&heap[0], n, i, &key[0], &ties[0])
-            while n_found < k:
-                one = heap[0]
-                if known[one]:
-                    out[n_found] = one
-                    n_found += 1
-                    n_left -= 1
-                    heap[0] = heap[n_left]
-                else:
-                    n_scored += 1
-                    if n_scored > most:
-                        break
-                    scores[one] = 0.0
-                    if self.all > 0.0:
-                        self._score(&tests[one], 1, &scratch[0], &scores[one])
-                    known[one] = True
-                    key[one] = scores[one]
-                    if prices is not None:
-                        key[one] /= prices[one]
-                _sift(&heap[0], n_left, 0, &key[0], &ties[0])
-        return chosen[:n_found]
-
-
-cdef inline bint _before(
-    intp_t one, intp_t other, const float64_t* key, const float64_t* ties
-) noexcept nogil:
-    return key[one] > key[other] or (
-        key[one] == key[other] and ties[one] < ties[other]
-    )
-
-
-cdef void _sift(
-    intp_t* heap, intp_t n, intp_t place, const float64_t* key, const float64_t* ties
-) noexcept nogil:
-    # Let an entry sink to where nothing below it comes before it.
-    cdef intp_t below
-    cdef intp_t one
-    if place >= n:
-        return
-    one = heap[place]
-    while True:
-        below = 2 * place + 1
-        if below >= n:
-            break
-        if below + 1 < n and _before(heap[below + 1], heap[below], key, ties):
-            below += 1
-        if not _before(heap[below], one, key, ties):
-            break
-        heap[place] = heap[below]
-        place = below
-    heap[place] = one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,6 @@ CELLS = 1 << 25  # hypotheses times rows that are asked about at once
 COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
 MOST_CLASSES = 1 << 15  # places in classes_ have two bytes
 WHOLE = 1 << 17  # sums of weights up to which whole numbers stay exact
-HEAD_START = 16  # rows scored beyond those wanted, to see how good the best are
-ONE_BY_ONE = 64  # a part of the tests that are scored alone before all are
 
 
 class Hypotheses:
@@ -57,6 +55,11 @@ class Hypotheses:
     def total(self):
         """Weight of all hypotheses."""
         return self.weights.sum()
+
+    def edges(self, outcomes, alive):
+        """Edges between those that are alive, given what all predict of some rows."""
+        n_classes, unit = len(self.classes), self.total**2
+        return Edges(outcomes, self.weights, self.groups, alive, n_classes, unit)
 
     def outcomes(self, X, rows):
         """What each hypothesis foresees of rows of a pool, as places in `classes`."""
@@ -179,7 +182,6 @@ class VersionSpace:
         self.hypotheses = hypotheses
         self.outcomes = hypotheses.outcomes(X, np.arange(n))
         self.alive = hypotheses.weights > 0.0
-        self.limits = np.full(n, np.inf)  # scores so far: they never rise
         self._edges = None
 
     def learn(self, rows, labels):
@@ -193,77 +195,13 @@ class VersionSpace:
     def edges(self):
         """Edges between the hypotheses that are alive."""
         if self._edges is None:
-            of = self.hypotheses
-            self._edges = Edges(
-                self.outcomes,
-                of.weights,
-                of.groups,
-                self.alive,
-                len(of.classes),
-                of.total**2,
-            )
+            self._edges = self.hypotheses.edges(self.outcomes, self.alive)
         return self._edges
 
     @property
     def is_exhausted(self):
         """Whether there is nothing to find out any more: no edge is left."""
         return not self.edges.all > 0.0
-
-    def scores(self, rows):
-        """Scores of rows, as parts of the square of all hypotheses' weight."""
-        return self.edges.scores(rows)
-
-    def best(self, rows, k, prices, ties):
-        """Best rows, best first, their scores, and how many rows were scored."""
-        edges, n = self.edges, len(rows)
-        if self.is_exhausted:
-            chosen = np.lexsort((ties,))[:k]
-            return chosen, np.zeros(len(chosen)), 0
-        scores, known = np.zeros(n), np.zeros(n, dtype=np.uint8)
-        limits = self.limits[rows]
-        kept = np.arange(n)
-        if np.isfinite(limits).any():
-            # rows whose old score is below the new ones of some are out of the question
-            n_first = min(k + HEAD_START, n)
-            first = np.argpartition(-_per(limits, prices), n_first - 1)[:n_first]
-            scores[first] = edges.scores(rows[first])
-            known[first] = True
-            least = np.sort(_per(scores[first], _of(prices, first)))[-k]
-            kept = np.flatnonzero(_per(limits, prices) >= least)
-        limits[kept] = np.minimum(limits[kept], edges.limits(rows[kept]))
-        parts = rows[kept], limits[kept], _of(prices, kept), ties[kept]
-        own = scores[kept], known[kept]
-        chosen = edges.best(*parts, *own, k, len(rows) // ONE_BY_ONE + k)
-        if len(chosen) < k:
-            # limits say little: all rows that are left at once are faster
-            ranked = np.where(own[1], own[0], -np.inf)
-            least = np.sort(_per(ranked, parts[2]))[-k]
-            open_ = np.flatnonzero((own[1] == 0) & (_per(parts[1], parts[2]) >= least))
-            own[0][open_] = edges.scores(parts[0][open_])
-            own[1][open_] = True
-            chosen = edges.best(*parts, *own, k, len(rows))
-        scores[kept], known[kept] = own
-        found = np.flatnonzero(known)
-        limits[found] = edges.above(scores[found])
-        self.limits[rows] = limits
-        return kept[chosen], own[0][chosen], len(found)
-
-
-def _per(scores, prices):
-    return scores if prices is None else scores / prices
-
-
-def _of(prices, places):
-    return None if prices is None else np.ascontiguousarray(prices[places])
-
-
-def table_of(hypotheses, outcomes, alive):
-    """Weights of hypotheses by what they foresee of a row and by group."""
-    found = np.zeros((len(hypotheses.classes), hypotheses.groups.max() + 1))
-    np.add.at(
-        found, (outcomes[alive], hypotheses.groups[alive]), hypotheses.weights[alive]
-    )
-    return found
 
 
 FIRST_BLOCK = 16  # rows that are scored at first where old scores are trusted
@@ -289,8 +227,9 @@ class EC2Sampling(SamplingStrategy):
     ----------
     lazy : bool, default=False
         Whether old scores save new ones. If `pure`, scores never rise: the row is the
-        same as without it. Otherwise old scores, times `stale_factor`, are a guess,
-        and the choice depends on earlier queries.
+        same as without it, and so is the time, as each answer leaves fewer hypotheses.
+        Otherwise old scores, times `stale_factor`, are a guess, and the choice depends
+        on earlier queries.
     clustered : bool, default=False
         Whether groups are clusters of hypotheses. Otherwise they are those that the
         classifier gives: each hypothesis by itself, copies of one together.
@@ -392,7 +331,7 @@ class EC2Sampling(SamplingStrategy):
     def score(self, context: Any) -> Floats:
         price = self._prices(context)
         if self.pure:
-            scores = self._space(context).scores(context.candidates)
+            scores = self._space(context).edges.scores(context.candidates)
         else:
             scores = _score_anew(self._hypotheses(context), context)
         self.n_scored_ = len(scores)
@@ -401,15 +340,14 @@ class EC2Sampling(SamplingStrategy):
 
     def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
         price = self._prices(context)
-        if not self.lazy:
+        if self.lazy and not self.pure:
+            chosen, scores = self._choose_likely(context, k, price, _ties(context))
+            if price is not None:
+                scores = scores / price[chosen]
+        else:
             scores = checked_scores(self, self.score(context), context)
             chosen = largest(scores, k, context)
             scores = scores[chosen]
-        else:
-            choose = self._choose_surely if self.pure else self._choose_likely
-            chosen, scores, self.n_scored_ = choose(context, k, price, _ties(context))
-            if price is not None:
-                scores = scores / price[chosen]
         if k and not scores[0] > 0.0:  # no label tells anything
             chance = context.rng(FOR_ROWS)
             chosen = chance.choice(len(context.candidates), k, replace=False)
@@ -453,9 +391,6 @@ class EC2Sampling(SamplingStrategy):
         hypotheses = Hypotheses(model, context.X, self._grouping())
         return VersionSpace(hypotheses, context.X)
 
-    def _choose_surely(self, context, k, price, ties):
-        return self._space(context).best(context.candidates, k, price, ties)
-
     def _choose_likely(self, context, k, price, ties):
         # Rows in the order of their old scores, until none that is left had a higher
         # one than the best new ones have.
@@ -492,7 +427,8 @@ class EC2Sampling(SamplingStrategy):
             hypotheses.classes.tolist(),
             dict(zip(rows.tolist(), foreseen.T, strict=True)),
         )
-        return chosen, scores[chosen], n
+        self.n_scored_ = n
+        return chosen, scores[chosen]
 
     def _stale(self, context):
         last = context.memory.get(self._key())
@@ -527,27 +463,31 @@ class EC2Sampling(SamplingStrategy):
         ndarray of shape (n_outcomes, n_groups)
             Weights of those that are alive.
         """
-        ties = _ties(context)
         if self.pure:
             space = self._space(context)
-            place = space.best(context.candidates, 1, None, ties)[0][0]
-            foreseen = space.outcomes[:, context.candidates[place]]
-            return table_of(space.hypotheses, foreseen, space.alive)
-        hypotheses = self._hypotheses(context)
-        scores = _score_anew(hypotheses, context)
-        place = np.lexsort((ties, -scores))[:1]
-        foreseen = hypotheses.outcomes(context.X, context.candidates[place])[:, 0]
-        return table_of(hypotheses, foreseen, hypotheses.weights > 0.0)
+            hypotheses, alive = space.hypotheses, space.alive
+            scores = space.edges.scores(context.candidates)
+        else:
+            hypotheses = self._hypotheses(context)
+            alive = hypotheses.weights > 0.0
+            scores = _score_anew(hypotheses, context)
+        best = context.candidates[np.lexsort((_ties(context), -scores))[:1]]
+        foreseen = hypotheses.outcomes(context.X, best)[alive, 0]
+        groups = hypotheses.groups
+        table = np.zeros((len(hypotheses.classes), groups.max() + 1))
+        np.add.at(table, (foreseen, groups[alive]), hypotheses.weights[alive])
+        return table
 
 
-class Round:
-    """Scores before and after a round, to bound those of the next one."""
+class Round(NamedTuple):
+    """Scores before and after a round, to estimate those of the next one."""
 
-    def __init__(self, number, before, after, weights, classes, foreseen):
-        self.number = number
-        self.before, self.after = before, after
-        self.weights, self.classes = weights, classes
-        self.foreseen = foreseen
+    number: int  # of batches of answers before it
+    before: np.ndarray
+    after: np.ndarray
+    weights: np.ndarray  # of the hypotheses
+    classes: list
+    foreseen: dict  # outcomes of the rows that were chosen
 
     def consistent_share(self, context):
         """Share of the weight of hypotheses that foresaw the answers since."""
@@ -620,16 +560,9 @@ def _parts(hypotheses, context):
 
 
 def _scores_of(hypotheses, context, part):
-    rows = context.candidates[part]
-    edges = Edges(
-        hypotheses.outcomes(context.X, rows),
-        hypotheses.weights,
-        hypotheses.groups,
-        hypotheses.weights > 0.0,
-        len(hypotheses.classes),
-        hypotheses.total**2,
-    )
-    return edges.scores(np.arange(len(rows)))
+    outcomes = hypotheses.outcomes(context.X, context.candidates[part])
+    edges = hypotheses.edges(outcomes, hypotheses.weights > 0.0)
+    return edges.scores(np.arange(len(part)))
 
 
 def _score_anew(hypotheses, context):
