@@ -52,15 +52,15 @@ print(f"tree and forest agree on          {tree.fidelity_:.3f} of the rows")
 print(audit_splits(tree, X_new, y_new))
 
 # %%
-# One pool may flatter. `simulate` draws it anew in each of eight runs; the curve of the
+# One pool may flatter. `simulate` draws it anew in each of four runs; the curve of the
 # tree stands beside that of its forest.
 
 result = simulate(
-    ConfidenceForestClassifier(50),
+    ConfidenceForestClassifier(25),
     X,
     y,
-    cv=8,
-    budget=60,
+    cv=4,
+    budget=50,
     batch_size=10,
     n_initial=10,
     to_tree=True,

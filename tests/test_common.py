@@ -10,7 +10,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skconftree
-from skconftree import ConfidenceTreeClassifier
+from skconftree import (
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMForestClassifier,
+)
 from skconftree.active import (
     ActiveLearner,
     LearningToSampleClassifier,
@@ -42,19 +46,30 @@ def made(cls):
 
 
 PUBLIC = public_estimators()
-# As it comes it makes many trees in many rounds: among the slow tests.
-QUICK = {LearningToSampleClassifier: {"n_rounds": 2, "trees_per_round": 2}}
+# Those with many trees, with a few; with the defaults they are among the slow tests.
+QUICK = {
+    ConfidenceForestClassifier: {"n_estimators": 5},
+    LearningToSampleClassifier: {"n_rounds": 2, "trees_per_round": 2},
+    NCMForestClassifier: {"n_estimators": 5},
+}
 
 
 def estimators():
+    """Each public estimator, and a plain tree, which shares least with the others."""
     for cls in PUBLIC:
         yield made(cls).set_params(**QUICK.get(cls, {}))
-    yield ActiveLearner(LogisticRegression(), strategy="margin")
-    yield StreamActiveLearner(GaussianNB(), strategy="random")
-    # A tree as it comes is the first of six that grow differently: its bound is a test,
-    # it looks ahead, is pruned and shrunk. Criteria, and bounds of a kind, share code.
     # plain CART: no evidence, no look-ahead
     yield ConfidenceTreeClassifier(bound=None)
+
+
+def other_settings():
+    for cls in QUICK:
+        yield made(cls)
+    yield ActiveLearner(LogisticRegression(), strategy="margin")
+    yield StreamActiveLearner(GaussianNB(), strategy="random")
+    # A tree as it comes, and a plain one, are the first of six that grow differently:
+    # the bound of the first is a test, it looks ahead, is pruned and shrunk. Criteria,
+    # and bounds of a kind, share code.
     # growth by the best leaf, not depth first
     yield ConfidenceTreeClassifier(bound=None, max_leaf_nodes=9)
     # a race: the best test against the best one of another attribute
@@ -73,8 +88,8 @@ def test_estimator_checks(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([LearningToSampleClassifier()])
-def test_slow_estimator_checks(estimator, check):
+@parametrize_with_checks(list(other_settings()))
+def test_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 

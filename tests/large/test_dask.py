@@ -10,7 +10,7 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
-from reference.effort import cases
+from reference.effort import cases, crossed
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
@@ -25,6 +25,7 @@ from skconftree.large import (
 from skconftree.large import (
     _data as large_data,
 )
+from skconftree.tree import _growth
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -54,8 +55,7 @@ def whole_fit(model, frame):
     return clone(model).fit(frame.drop(columns="y"), frame["y"])
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("n_parts", [1, 3, 10])
+@pytest.mark.parametrize(("model", "n_parts"), crossed(MODELS, [1, 3, 10]))
 def test_any_number_of_partitions_gives_the_same_bytes(model, n_parts):
     frame = make_frame()
     with dask.config.set(scheduler="synchronous"):
@@ -113,10 +113,10 @@ def test_types_that_differ_between_partitions():
 
 
 def told_of_codes(lookahead):
-    # 70,000 rows of 4 columns
+    # 40,000 rows of 4 columns
     if not lookahead:
         return nullcontext()
-    return pytest.warns(UserWarning, match="some 2 megabytes. Set lookahead=0")
+    return pytest.warns(UserWarning, match="some 1 megabytes. Set lookahead=0")
 
 
 def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
@@ -138,7 +138,7 @@ def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
 
 @pytest.mark.parametrize("lookahead", cases([0, 1], [0]))
 def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead):
-    frame, threads = make_frame(70_000), set()
+    frame, threads = make_frame(40_000), set()
     side_by_side = _engine._side_by_side
 
     def told(team, function, *lists):
@@ -150,35 +150,21 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
         return side_by_side(team, call, *lists)
 
     monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_engine, "_side_by_side", told)
-    found = []
-    for n_jobs in (None, 2, 3):
-        model = ConfidenceTreeClassifier(
-            max_bins=255, lookahead=lookahead, n_jobs=n_jobs
-        )
+    model = ConfidenceTreeClassifier(max_bins=255, lookahead=lookahead)
+    expected = pickle.dumps(whole_fit(model, frame).tree_)
+    for n_jobs in (None, 3):
+        model.set_params(n_jobs=n_jobs)
         with dask.config.set(scheduler="synchronous"), told_of_codes(lookahead):
             parts = dd.from_pandas(frame, npartitions=7)
             model = large.fit(model, parts, target="y")
-        expected = whole_fit(model, frame)
-        assert pickle.dumps(model) == pickle.dumps(expected)
-        found.append(pickle.dumps(model.tree_))
-    assert len(set(found)) == 1
+        assert pickle.dumps(model.tree_) == expected
     # who looks ahead has the rows here
     assert (len(threads) >= 2) == (lookahead == 0)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        ConfidenceTreeClassifier(max_bins=255, lookahead=0),
-        ConfidenceTreeClassifier(
-            None, max_bins=9, class_weight={"b": 0.0}, lookahead=0
-        ),
-        ConfidenceForestClassifier(3, max_bins=40, random_state=0),
-    ],
-    ids=["tree", "class weight", "forest"],
-)
-def test_workers_that_are_threads_give_the_same_bytes(monkeypatch, model):
+def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
     monkeypatch.setattr(_data, "MOST_GATHERED", 500)
@@ -191,8 +177,16 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch, model):
         distributed.Client(cluster),
     ):
         parts = dd.from_pandas(frame, npartitions=5).persist()
-        found = large.fit(clone(model), parts, target="y")
-    assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+        models = [
+            ConfidenceTreeClassifier(max_bins=255, lookahead=0),
+            ConfidenceTreeClassifier(
+                None, max_bins=9, class_weight={"b": 0.0}, lookahead=0
+            ),
+            ConfidenceForestClassifier(3, max_bins=40, random_state=0),
+        ]
+        found = [large.fit(clone(model), parts, target="y") for model in models]
+    for model, fitted in zip(models, found, strict=True):
+        assert pickle.dumps(fitted) == pickle.dumps(whole_fit(model, frame)), model
 
 
 @pytest.fixture(scope="module")
