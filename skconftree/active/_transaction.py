@@ -2,7 +2,7 @@
 
 from functools import wraps
 
-from ..utils._lock import Lockable, learns
+from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Method
 
 
@@ -19,15 +19,12 @@ class Aside(Lockable):
     def _aside(self):
         """Make another learner with the same attributes; itself not a copy of them."""
         other = type(self)(**self.get_params(deep=False))
-        other._take_attributes(dict(vars(self)))
+        other.__dict__ = dict(vars(self))
         return other
 
     def _take_over(self, other):
         """Become what another learner is, which is given up."""
-        self._take_attributes(vars(other))
-
-    def _take_attributes(self, attributes):
-        self.__dict__ = attributes
+        self.__dict__ = vars(other)
 
     def _is_settled(self):
         """Whether the last step was finished, or never begun."""
@@ -41,13 +38,14 @@ class Aside(Lockable):
         self._settle()
 
 
-def settled(method: Method) -> Method:
+def reads_settled(method: Method) -> Method:
     """Decorate a method that reads: what was interrupted is settled before."""
+    reading = reads(method)
 
     @wraps(method)
     def after_settling(self, *args, **kwargs):
         if not self._is_settled():
             self._settle_first()
-        return method(self, *args, **kwargs)
+        return reading(self, *args, **kwargs)
 
     return after_settling

@@ -303,16 +303,9 @@ class LeafEntropySampling(LeafSampling):
         return entropy(counts / n) * sizes / total
 
     def _ordered(self, inside, context):
-        distance = context.dist_to_labeled[inside]
-        chance = super()._ordered(np.arange(len(inside)), _Inside(context, inside))
-        return inside[np.lexsort((chance, -distance))]
-
-
-class _Inside:
-    # A context in which the members of one leaf are counted from 0.
-    def __init__(self, context, inside):
-        self.leaf_ids = context.leaf_ids[inside]
-        self.rng = context.rng
+        leaf = int(context.leaf_ids[inside[0]])
+        chance = context.rng(FOR_LEAVES + leaf).permutation(len(inside))
+        return inside[np.lexsort((chance, -context.dist_to_labeled[inside]))]
 
 
 class ExpectedErrorSampling(LeafSampling):

@@ -24,7 +24,7 @@ from ..._compat import (
 )
 from ...utils import default_parameters, with_version, without_version
 from ...utils._available import absence
-from ...utils._lock import learns, reads
+from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
@@ -37,9 +37,9 @@ from .._estimators import (
 from .._labels import LabelCodes, n_rows_of, readable
 from .._registry import STRATEGIES, resolve_strategy
 from .._strategy import TIES
-from .._transaction import settled
+from .._transaction import reads_settled
 from ._query import Asking
-from ._teach import Answer, Batch, Learning, Pool, WithoutPool
+from ._teach import Answer, Batch, Learning, Pool
 
 if TYPE_CHECKING:
     from .._strategy import SamplingStrategy
@@ -58,32 +58,28 @@ class Reporting:
     """Mixin of an active learner that tells what it knows and predicts."""
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def classes_(self) -> NDArray[Any]:
         """Labels seen so far."""
         check_is_fitted(self, "_codes")
         return self._coder.classes
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def y_(self) -> NDArray[Any]:
         """Labels of the pool's rows."""
         check_is_fitted(self, "_codes")
         return self._coder.write(self._codes)
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def n_labeled_(self) -> int:
         """Rows with a label."""
         check_is_fitted(self, "_codes")
         return len(self._order)
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def history_(self) -> list[Answer]:
         """What has been taught, in order."""
         check_is_fitted(self, "_codes")
@@ -100,8 +96,7 @@ class Reporting:
         return out
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def audit_(self) -> tuple[int, int]:
         """Wrong predictions among, and number of, the rows drawn for an audit."""
         check_is_fitted(self, "_codes")
@@ -126,8 +121,7 @@ class Reporting:
         return self.estimator_
 
     @available_if(_estimator_has("predict"))
-    @settled
-    @reads
+    @reads_settled
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the classifier fitted so far.
 
@@ -142,8 +136,7 @@ class Reporting:
         return self._fitted(X).predict(X)
 
     @available_if(_estimator_has("predict_proba"))
-    @settled
-    @reads
+    @reads_settled
     def predict_proba(self, X: TableLike) -> Floats:
         """Probabilities of the classifier fitted so far.
 
@@ -169,8 +162,7 @@ class Reporting:
         return out
 
     @available_if(_estimator_has("decision_function"))
-    @settled
-    @reads
+    @reads_settled
     def decision_function(self, X: TableLike) -> Floats:
         """Decision values of the classifier fitted so far.
 
@@ -184,8 +176,7 @@ class Reporting:
         """
         return self._fitted(X).decision_function(X)
 
-    @settled
-    @reads
+    @reads_settled
     def to_tree(
         self,
         *,
@@ -596,19 +587,14 @@ class ActiveLearner(
         self._learn_anew(kept, _asked=None, _memory={}, _in_query=False)
         return self
 
-    @settled
-    @reads
+    @reads_settled
     def __getstate__(self):
         # what was handed out, but not answered, is not part of the state, nor is what
         # can be made again
         state = super().__getstate__() | {"_asked": None}
         # what the next call of teach changes is written later, or lives on in a copy
         state |= {name: copy.copy(state[name]) for name in CHANGING if name in state}
-        if state.get("_weighs_pool") and hasattr(self, "estimator_"):
-            state["estimator_"] = WithoutPool.of(
-                self.estimator_, self._pool.X, np.flatnonzero(self._codes < 0)
-            )
-        elif self.refit is False and hasattr(self, "estimator_"):
+        if self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)
         return with_version({k: v for k, v in state.items() if k not in REMADE})
 
@@ -616,11 +602,6 @@ class ActiveLearner(
         kind = type(self)
         parameters = default_parameters(kind)
         super().__setstate__(without_version(state, parameters, kind.__name__))
-        model = vars(self).get("estimator_")
-        if isinstance(model, WithoutPool):
-            self.estimator_ = model.joined(
-                self._pool.X, np.flatnonzero(self._codes < 0)
-            )
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ...utils._lock import learns, names_class, reads
+from ...utils._lock import learns, names_class
 from ...utils._types import Floats, Indices, Stops
 from ...utils._warnings import warn
 from .._estimators import needs_of
 from .._labels import check_costs, take
 from .._registry import STRATEGIES
 from .._strategy import FOR_AUDIT
-from .._transaction import settled
+from .._transaction import reads_settled
 from ._context import QueryContext
 from ._oracles import QuestionsEnded
 from ._recorded import Recorded
@@ -325,8 +325,7 @@ class Asking:
         self._learn(batch)
         return int(batch.known.sum())
 
-    @settled
-    @reads
+    @reads_settled
     def _audit_rows(self, k, share):
         # Rows at random in a share of the questions, once there is a model to judge.
         if self._model() is None:

@@ -25,13 +25,13 @@ from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils import default_parameters, with_version, without_version
 from ...utils._available import absence
-from ...utils._lock import learns, reads
+from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
 from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
 from .._labels import take
-from .._transaction import settled
+from .._transaction import reads_settled
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
 from ._strategies import (
@@ -544,50 +544,43 @@ class StreamActiveLearner(
         return self
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def classes_(self) -> NDArray[Any]:
         """Labels of the stream."""
         check_is_fitted(self, "estimator_")
         return self._classes
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def n_rows_seen_(self) -> int:
         """Rows decided on."""
         return self._budget.n_rows if hasattr(self, "_budget") else 0
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def n_asked_(self) -> int:
         """Labels asked for."""
         return self._budget.n_asked if hasattr(self, "_budget") else 0
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def asked_share_(self) -> float:
         """Share of the rows whose labels were asked for."""
         return self.n_asked_ / max(self.n_rows_seen_, 1)
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def n_taught_(self) -> int:
         """Labels learnt by `teach` and `run`."""
         return getattr(self, "_n_taught", 0)
 
     @property
-    @settled
-    @reads
+    @reads_settled
     def n_drifts_(self) -> int:
         """Drifts found, each of which replaced the model."""
         return getattr(self, "_n_drifts", 0)
 
-    @settled
-    @reads
+    @reads_settled
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the model so far.
 
@@ -603,8 +596,7 @@ class StreamActiveLearner(
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
-    @settled
-    @reads
+    @reads_settled
     def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities of the model so far.
 
@@ -620,8 +612,7 @@ class StreamActiveLearner(
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
-    @settled
-    @reads
+    @reads_settled
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_begun", None)

@@ -132,7 +132,34 @@ class StreamStrategy(VersionedState, BaseEstimator):
         return np.zeros(context.n_rows, dtype=np.uint8)
 
 
-class RandomStream(StreamStrategy):
+class _ByChance(StreamStrategy):
+    # Strategies that buy the label of each row with a probability of its own.
+
+    def chances(self, context: StreamContext) -> Floats:
+        """Probability that the label of each row is wanted.
+
+        Parameters
+        ----------
+        context : StreamContext
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        raise NotImplementedError
+
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
+        return decide_by_chance(
+            context.budget,
+            self.chances(context),
+            context.draws(FOR_CHANCE),
+            asked,
+            context.stop,
+        )
+
+
+class RandomStream(_ByChance):
     """Buy labels at random, each with the probability of the budget.
 
     Examples
@@ -146,13 +173,11 @@ class RandomStream(StreamStrategy):
     True
     """
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        chance = np.full(context.n_rows, context.budget.share)
-        draw = context.draws(FOR_CHANCE)
-        return decide_by_chance(context.budget, chance, draw, asked, context.stop)
+    def chances(self, context: StreamContext) -> Floats:
+        return np.full(context.n_rows, context.budget.share)
 
 
-class FixedUncertainty(StreamStrategy):
+class FixedUncertainty(_ByChance):
     """Buy labels of rows whose most probable class is less probable than a threshold.
 
     Once the model is sure of everything, rightly or not, it never asks again.
@@ -177,13 +202,11 @@ class FixedUncertainty(StreamStrategy):
     def __init__(self, threshold: float = 0.9) -> None:
         self.threshold = threshold
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        unsure = (context.certainty < self.threshold).astype(np.float64)
-        draw = np.full(context.n_rows, 0.5)
-        return decide_by_chance(context.budget, unsure, draw, asked, context.stop)
+    def chances(self, context: StreamContext) -> Floats:
+        return (context.certainty < self.threshold).astype(np.float64)
 
 
-class QueryScoreSampling(StreamStrategy):
+class QueryScoreSampling(_ByChance):
     """Buy labels of rows whose score, by the classifier itself, is beyond a threshold.
 
     The classifier has `query_score`, as :class:`~skconftree.OASISClassifier` has. The
@@ -234,15 +257,13 @@ class QueryScoreSampling(StreamStrategy):
         self.score = score
         self.threshold = threshold
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        limit = self.threshold
-        limit = THRESHOLDS[self.score] if limit is None else limit
-        wanted = np.ones(context.n_rows)
-        if context.estimator is not None:
-            found = context.estimator.query_score(context.X, score=self.score)
-            wanted[:] = found > limit if self.score == "gbs" else found < limit
-        draw = np.full(context.n_rows, 0.5)
-        return decide_by_chance(context.budget, wanted, draw, asked, context.stop)
+    def chances(self, context: StreamContext) -> Floats:
+        if context.estimator is None:
+            return np.ones(context.n_rows)
+        limit = THRESHOLDS[self.score] if self.threshold is None else self.threshold
+        found = context.estimator.query_score(context.X, score=self.score)
+        wanted = found > limit if self.score == "gbs" else found < limit
+        return wanted.astype(np.float64)
 
 
 class VariableUncertainty(StreamStrategy):
@@ -306,7 +327,7 @@ class VariableUncertainty(StreamStrategy):
         )
 
 
-class SelectiveSampling(StreamStrategy):
+class SelectiveSampling(_ByChance):
     """Buy labels with a probability that grows with the uncertainty.
 
     ``B / (B + |p - 1/K|)`` with the budget B and the largest of K class probabilities;
@@ -328,13 +349,12 @@ class SelectiveSampling(StreamStrategy):
 
     needs = ("predict_proba",)
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        share, chance = context.budget.share, np.ones(context.n_rows)
-        if context.estimator is not None:
-            gap = np.abs(context.certainty - 1.0 / context.n_classes)
-            chance = share / (share + gap)
-        draw = context.draws(FOR_CHANCE)
-        return decide_by_chance(context.budget, chance, draw, asked, context.stop)
+    def chances(self, context: StreamContext) -> Floats:
+        if context.estimator is None:
+            return np.ones(context.n_rows)
+        share = context.budget.share
+        gap = np.abs(context.certainty - 1.0 / context.n_classes)
+        return share / (share + gap)
 
 
 def query_probability(
@@ -373,7 +393,7 @@ def query_probability(
     return np.where(unknown, 1.0, (budget + radius) / (budget + radius + gap))[()]
 
 
-class ConfTreeSampling(StreamStrategy):
+class ConfTreeSampling(_ByChance):
     """Buy labels where the leaf of a tree has not settled its majority (ConfTree).
 
     In a leaf that is consistent, its most frequent class being the most probable one
@@ -423,17 +443,6 @@ class ConfTreeSampling(StreamStrategy):
         self.probability = probability
 
     def chances(self, context: StreamContext) -> Floats:
-        """Probability that the label of each row is wanted.
-
-        Parameters
-        ----------
-        context : StreamContext
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
         if context.estimator is None:
             return np.ones(context.n_rows)
         counts, before = context.leaves.of(context.leaf_ids, context.n_classes)
@@ -458,15 +467,6 @@ class ConfTreeSampling(StreamStrategy):
             context.budget.share, radius[settled], gap[settled]
         )
         return chance
-
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        return decide_by_chance(
-            context.budget,
-            self.chances(context),
-            context.draws(FOR_CHANCE),
-            asked,
-            context.stop,
-        )
 
 
 def _ranks(values):

@@ -283,16 +283,13 @@ def write_parts(state):
 def read_parts(state):
     """A state with the compiled parts of which `write_parts` has written the values."""
     state = dict(state)
-    try:
-        if isinstance(state.get("_budget"), tuple):
-            arguments, values = state["_budget"]
-            state["_budget"] = Account(*arguments)
-            state["_budget"].__setstate__(values)
-        if isinstance(state.get("_detector"), tuple):
-            kind, values = state["_detector"]
-            state["_detector"] = read_detector(_kernel(kind, state), values)
-    except (TypeError, KeyError, OverflowError) as error:
-        raise ValueError(f"The state of this learner is damaged: {error!r}.") from error
+    if isinstance(state.get("_budget"), tuple):
+        arguments, values = state["_budget"]
+        state["_budget"] = Account(*arguments)
+        state["_budget"].__setstate__(values)
+    if isinstance(state.get("_detector"), tuple):
+        kind, values = state["_detector"]
+        state["_detector"] = read_detector(_kernel(kind, state), values)
     return state
 
 
