@@ -17,10 +17,11 @@ from sklearn.utils import gen_batches
 
 from ...utils import canonical
 from .._labels import CHUNK
-from ._trees import add_scores, best_test
 
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
 LEAST_GAIN = 1e-12  # what rounding can make of no gain
+TINY = 1e-300  # so that nothing is divided by 0
+BLOCK = 8192  # rows that trees are applied to at once
 
 
 class BoostedTrees:
@@ -61,16 +62,26 @@ class BoostedTrees:
 
     def scores(self, X, n_classes, first=0):
         """Sum the values of the trees from `first` on, for each row and class."""
-        return add_scores(
-            np.ascontiguousarray(X, dtype=np.float32),
-            self.roots[first:],
-            self.targets[first:],
-            self.features,
-            self.thresholds,
-            self.left,
-            self.values,
-            np.zeros((len(X), n_classes)),
-        )
+        X = np.asarray(X, dtype=np.float32)
+        out = np.zeros((len(X), n_classes))
+        # a row that has come to a leaf stays there
+        is_leaf = self.features < 0
+        left = np.where(is_leaf, np.arange(len(is_leaf)), self.left)
+        threshold = np.where(is_leaf, np.inf, self.thresholds)
+        feature = np.where(is_leaf, 0, self.features).astype(np.intp)
+        for part in gen_batches(len(X), BLOCK):
+            values, rows = X[part].T.ravel(), np.arange(len(X[part]))
+            begin = feature * len(rows)  # of each feature's values
+            for root, target in zip(
+                self.roots[first:], self.targets[first:], strict=True
+            ):
+                node, child = None, np.full(len(rows), root, dtype=np.intp)
+                while not np.array_equal(node, child):
+                    node = child
+                    value = values.take(begin.take(node) + rows)
+                    child = left.take(node) + (value > threshold.take(node))
+                out[part, target] += self.values.take(node)
+        return out
 
     def boost(self, X, codes, n_classes, n_steps):
         """Add trees, one or one per class a step, unless all rows are of one class."""
@@ -127,14 +138,22 @@ class BoostedTrees:
         return nodes
 
     def _best_test(self, columns, order, gradient, curvature):
+        # Of equal gains the test is the lowest feature's, and of these the lowest.
         if order.shape[1] < 2:
             return None
-        gain, feature, place = best_test(
-            columns, order, gradient, curvature, self.l2_regularization
-        )
+        penalty = self.l2_regularization
+        values = np.take_along_axis(columns, order, axis=1)
+        g, h = gradient[order].cumsum(axis=1), curvature[order].cumsum(axis=1)
+        G, H = g[0, -1], h[0, -1]
+        g, h = g[:, :-1], h[:, :-1]
+        score = g * g / (h + penalty)
+        score += (G - g) * (G - g) / (np.maximum(H - h, 0.0) + penalty + TINY)
+        score[values[:, :-1] >= values[:, 1:]] = -np.inf
+        feature, place = np.unravel_index(score.argmax(), score.shape)
+        gain = (score[feature, place] - G * G / (H + penalty)) / 2.0
         if not gain - self.min_gain > LEAST_GAIN:
             return None
-        low, high = (float(columns[feature, order[feature, place + i]]) for i in (0, 1))
+        low, high = map(float, values[feature, place : place + 2])
         return feature, (low + high) / 2.0
 
 

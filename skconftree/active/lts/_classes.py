@@ -1,4 +1,4 @@
-"""`LearningToSampleClassifier`, and the checks of its state."""
+"""`LearningToSampleClassifier`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ from ..._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ...utils import (
-    default_parameters,
-    is_array,
-    refuse_damage,
-    with_version,
-    without_version,
-)
+from ...utils import default_parameters, with_version, without_version
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike
@@ -41,34 +35,6 @@ from ._boosting import (
     predict_errors,
 )
 from ._selection import choose, find_groups
-
-
-def _is_list(value, dtype):
-    return is_array(value, dtype, (None,)) and value.flags.c_contiguous
-
-
-def _fit(parts, n_features, n_classes):
-    # Compiled code follows children, and reads columns, wherever they point: both
-    # children lie behind their parent, so that each walk ends.
-    roots, targets, features, left = (
-        parts.get(name) for name in ("roots", "targets", "features", "left")
-    )
-    thresholds, values = parts.get("thresholds"), parts.get("values")
-    if not (
-        all(_is_list(part, np.int32) for part in (roots, targets, features, left))
-        and all(_is_list(part, np.float64) for part in (thresholds, values))
-        and len(roots) == len(targets)
-        and len(features) == len(left) == len(thresholds) == len(values)
-    ):
-        return False
-    m = len(features)
-    inner = np.flatnonzero(features >= 0)
-    return bool(
-        ((roots >= 0) & (roots < m)).all()
-        and ((targets >= 0) & (targets < n_classes)).all()
-        and (features < n_features).all()
-        and ((left[inner] > inner) & (left[inner] < m - 1)).all()
-    )
 
 
 @suggests_parameters()
@@ -358,10 +324,6 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         kind = type(self)
         parameters = default_parameters(kind)
         super().__setstate__(without_version(state, parameters, kind.__name__))
-        trees = vars(self).get("_trees")
-        if trees is not None:
-            d, n_classes = self.n_features_in_, len(self.classes_)
-            refuse_damage(self, {"_trees": _fit(vars(trees), d, n_classes)})
 
 
 def _oracle(y, X, n_rows):
