@@ -35,77 +35,63 @@ def taken(X, places):
 # learnt right after its row, and one that takes k rows after the k-th row behind it.
 
 NEVER = np.inf
-KINDS = {
-    "row": np.intp,  # number of the row in the stream
-    "due": np.float64,  # time of its label
-    "true": np.intp,  # class of its label
-    "predicted": np.intp,  # -1: not predicted
-    "no_change": np.intp,
-    "majority": np.intp,
-    "weight": np.float64,  # NaN: none given
-}
+ENTRY = (
+    ("row", np.intp),  # number of the row in the stream
+    ("due", np.float64),  # time of its label
+    ("true", np.intp),  # class of its label
+    ("predicted", np.intp),  # -1: not predicted
+    ("no_change", np.intp),
+    ("majority", np.intp),
+    ("weight", np.float64),  # NaN: none given
+)
 
 
 class Waiting:
-    """Arrays of waiting rows in order, with the rows themselves in `pieces`."""
+    """Rows that wait for their labels, in order: `entries`, and X in `pieces`."""
 
-    def __init__(self, n_classes=None):
-        for name, kind in KINDS.items():
-            setattr(self, name, np.empty(0, kind))
-        self.proba = None if n_classes is None else np.empty((0, n_classes))
+    def __init__(self, n_classes):
+        proba = ("proba", np.float64, (n_classes,))
+        self.entries = np.empty(0, dtype=[*ENTRY, proba])
         self.pieces = []
 
     def __getstate__(self):
         return canonical(vars(self))
 
-    def at(self, places):
-        """Entries at some places, in that order."""
+    def __len__(self):
+        return len(self.entries)
+
+    def _with(self, entries, pieces):
         made = object.__new__(type(self))
-        for name in KINDS:
-            setattr(made, name, getattr(self, name)[places])
-        made.proba = None if self.proba is None else self.proba[places]
-        made.pieces = self.pieces
+        made.entries, made.pieces = entries, pieces
         return made
 
     def without(self, places):
         """All entries but some, and no rows that nobody needs."""
-        made = self.at(np.delete(np.arange(len(self)), places))
+        entries = np.delete(self.entries, places)
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
-        used = np.unique(np.searchsorted(starts, made.row, side="right") - 1)
-        made.pieces = [self.pieces[one] for one in used]
-        return made
+        used = np.unique(np.searchsorted(starts, entries["row"], side="right") - 1)
+        return self._with(entries, [self.pieces[one] for one in used])
 
     def joined(self, X, first, row, due, true, weight):
         """These entries, and those of rows of X that have not been predicted yet."""
-        n, made = len(row), object.__new__(type(self))
-        unknown = np.full(n, -1, dtype=np.intp)
-        added = {
-            "row": row,
-            "due": due,
-            "true": true,
-            "predicted": unknown,
-            "no_change": unknown,
-            "majority": unknown,
-            "weight": np.full(n, np.nan) if weight is None else weight,
-        }
-        for name in KINDS:
-            setattr(made, name, np.concatenate([getattr(self, name), added[name]]))
-        made.proba = self.proba
-        if made.proba is not None:
-            made.proba = np.vstack([self.proba, np.zeros((n, self.proba.shape[1]))])
-        made.pieces = [*self.pieces, (first, X)] if n else self.pieces
-        return made
+        added = np.zeros(len(row), dtype=self.entries.dtype)
+        added["row"], added["due"], added["true"] = row, due, true
+        for name in ("predicted", "no_change", "majority"):
+            added[name] = -1
+        added["weight"] = np.nan if weight is None else weight
+        pieces = [*self.pieces, (first, X)] if len(row) else self.pieces
+        return self._with(np.concatenate([self.entries, added]), pieces)
 
     def rows(self, places):
         """Give the rows at some places, in that order: containers, and their places."""
         if len(places) == 1:  # as a rule
-            number = int(self.row[places[0]])
+            number = int(self.entries["row"][places[0]])
             piece = bisect_right(self.pieces, number, key=itemgetter(0)) - 1
             first, X = self.pieces[piece]
             yield part(X, number - first, number - first + 1), places
             return
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
-        numbers = self.row[places]
+        numbers = self.entries["row"][places]
         piece = np.searchsorted(starts, numbers, side="right") - 1
         ends = [*(np.flatnonzero(np.diff(piece)) + 1), len(places)]
         begin = 0
@@ -113,9 +99,6 @@ class Waiting:
             first, X = self.pieces[piece[begin]]
             yield taken(X, numbers[begin:end] - first), places[begin:end]
             begin = end
-
-    def __len__(self):
-        return len(vars(self).get("row", ()))
 
 
 def timed(time, delay, n, first, before):
@@ -168,11 +151,12 @@ def steps(waiting, time, last_is_over):
     `time` is when the rows of a call come. The labels that are due at the last time
     wait, as another row may come at that time, unless it `last_is_over`.
     """
-    order = np.lexsort((waiting.row, waiting.due))
-    after = np.searchsorted(time, waiting.due[order], side="right")
+    due = waiting.entries["due"]
+    order = np.lexsort((waiting.entries["row"], due))
+    after = np.searchsorted(time, due[order], side="right")
     comes = after < len(time)
     if last_is_over and len(time):
-        comes |= waiting.due[order] <= time[-1]
+        comes |= due[order] <= time[-1]
     order, after = order[comes], after[comes]
     ends = [*(np.flatnonzero(np.diff(after)) + 1), len(after)]
     begin = 0
@@ -210,7 +194,7 @@ class DelayedStep:
 
     def go(self, time, last_is_over):
         """Do all of it."""
-        self.unweighted = bool(np.isnan(self.rows.weight).all())
+        self.unweighted = bool(np.isnan(self.rows.entries["weight"]).all())
         plan = steps(self.rows, time, last_is_over)
         if not self.run._per_row:
             places = [found for _, found in plan]
@@ -234,11 +218,11 @@ class DelayedStep:
         self._remember(start, stop)
         given = self._given(places)
         self._now = places, run._n_rows_seen()
-        X, true = part(self.X, start, stop), self.rows.true[places]
+        X, true = part(self.X, start, stop), self.rows.entries["true"][places]
         told, proba = run._meet(X, run.classes_.take(true), given)
-        self.told[start] = self.rows.predicted[entries.start] = told[0]
+        self.told[start] = self.rows.entries["predicted"][entries.start] = told[0]
         if proba is not None:
-            self.rows.proba[entries] = proba
+            self.rows.entries["proba"][entries] = proba
         self._take_over(places)
         return True
 
@@ -253,21 +237,21 @@ class DelayedStep:
         if hasattr(run.estimator, "classes_"):
             told, proba = run._ask(part(self.X, start, stop))
             self.told[some] = told
-            self.rows.predicted[entries] = told[self.comes[some]]
+            self.rows.entries["predicted"][entries] = told[self.comes[some]]
             if proba is not None:
-                self.rows.proba[entries] = proba[self.comes[some]]
+                self.rows.entries["proba"][entries] = proba[self.comes[some]]
         self._remember(start, stop)
 
     def _remember(self, start, stop):
-        entries = self._entries(start, stop)
-        last, majority = self.baselines.guess()
-        self.rows.no_change[entries], self.rows.majority[entries] = last, majority
+        some = self.rows.entries[self._entries(start, stop)]
+        some["no_change"], some["majority"] = self.baselines.guess()
         self.n_asked = stop
 
     def _learn(self, places):
         run = self.run
         for X, found in self.rows.rows(places):
-            labels, given = run.classes_.take(self.rows.true[found]), self._given(found)
+            labels = run.classes_.take(self.rows.entries["true"][found])
+            given = self._given(found)
             self._now = found, run._n_rows_seen()
             run.estimator.partial_fit(X, labels, **given)
             self._take_over(found)
@@ -282,12 +266,12 @@ class DelayedStep:
     def _take_over(self, places):
         self.learnt.append(places)
         self._now = None
-        self.baselines.take(self.rows.true[places], self._weight(places))
+        self.baselines.take(self.rows.entries["true"][places], self._weight(places))
 
     def _weight(self, places):
         if self.unweighted:
             return None
-        weight = self.rows.weight[places]
+        weight = self.rows.entries["weight"][places]
         given = ~np.isnan(weight)
         return np.where(given, weight, 1.0) if given.any() else None
 
@@ -299,17 +283,17 @@ class DelayedStep:
             n = run._n_learnt(seen, self._weight(places), len(places))
             learnt = [*learnt, places[:n]]
         learnt = np.concatenate([np.zeros(0, np.intp), *learnt])
-        done, weight = self.rows.at(learnt), self._weight(learnt)
+        done, weight = self.rows.entries[learnt], self._weight(learnt)
         baselines, window = run._baselines.copy(), run._window.copy()
-        baselines.take(done.true, weight)
-        tested = done.predicted >= 0
-        parts = done.true, done.predicted, done.no_change, done.majority
-        parts = [one[tested] for one in parts]
+        baselines.take(done["true"], weight)
+        tested = done["predicted"] >= 0
+        names = ("true", "predicted", "no_change", "majority")
+        parts = [done[name][tested] for name in names]
         weight = None if weight is None else weight[tested]
         window.add(*parts, weight)
         predictions = run._predictions
         if run._scorers and tested.any():
-            proba = None if done.proba is None else done.proba[tested]
+            proba = done["proba"][tested] if run._asks_proba else None
             predictions = predictions.add(*parts[:2], proba, weight)
         come = self.comes[: self.n_asked]
         unasked = np.arange(self.entries[self.n_asked], len(self.rows))
@@ -323,8 +307,3 @@ class DelayedStep:
             _baselines=baselines,
             _predictions=predictions,
         )
-
-
-def nothing_waits(run):
-    """Make what a run begins with."""
-    return Waiting(len(run.classes_) if run._asks_proba else None)

@@ -19,7 +19,7 @@ from ..utils import NO_DEFAULT, is_count, with_version, without_version
 from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
-from ._delayed_labels import NEVER, DelayedStep, Waiting, nothing_waits, timed
+from ._delayed_labels import NEVER, DelayedStep, Waiting, timed
 from ._metrics import (
     Baselines,
     Predictions,
@@ -276,7 +276,7 @@ class PrequentialEvaluator(Lockable):
                 f"{hint if hasattr(estimator, 'model') else ''}".rstrip()
             ) from absent
         self.estimator = estimator
-        self.classes_ = _resolve_classes(estimator, classes)
+        self.classes_ = resolve_classes(estimator, classes, "estimator")
         if pos_label is None and len(self.classes_) == 2:
             pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
@@ -298,7 +298,7 @@ class PrequentialEvaluator(Lockable):
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
         self._predictions = Predictions()
-        self._waiting = nothing_waits(self)
+        self._waiting = Waiting(len(self.classes_) if self._asks_proba else 0)
         self._by_time = False  # whether rows say when they come
         self._last_time = -NEVER
 
@@ -393,7 +393,7 @@ class PrequentialEvaluator(Lockable):
             self._check_accepts("sample_weight")
             with np.errstate(over="ignore"):
                 total = self._baselines.counts.sum() + weight.sum()
-                total += np.nansum(self._waiting.weight)
+                total += np.nansum(self._waiting.entries["weight"])
             if not total <= MOST_WEIGHT:
                 raise ValueError(
                     f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."
@@ -592,11 +592,7 @@ class PrequentialEvaluator(Lockable):
         return place
 
     def _check_accepts(self, name):
-        method = (
-            "partial_fit_predict"
-            if hasattr(self.estimator, "partial_fit_predict")
-            else "partial_fit"
-        )
+        method = "partial_fit_predict" if self._per_row else "partial_fit"
         parameters = signature(getattr(self.estimator, method)).parameters
         if name not in parameters and all(
             one.kind is not one.VAR_KEYWORD for one in parameters.values()
@@ -622,12 +618,13 @@ def checked_rows(X, y, weight):
     return X, y, weight
 
 
-def _resolve_classes(estimator, classes):
+def resolve_classes(estimator, classes, noun):
+    """Labels of a stream, in ascending order; messages call the model by a noun."""
     known = getattr(estimator, "classes_", None)
     if classes is None:
         if known is None:
             raise ValueError(
-                "classes must list all labels of the stream, as the estimator is not "
+                f"classes must list all labels of the stream, as the {noun} is not "
                 "fitted yet."
             )
         return np.unique(known)
@@ -636,7 +633,7 @@ def _resolve_classes(estimator, classes):
     check_classification_targets(np.tile(classes, 2))
     if known is not None and not np.array_equal(classes, np.unique(known)):
         raise ValueError(
-            f"classes must be those of the fitted estimator, {_shown(known)}. Got "
+            f"classes must be those of the fitted {noun}, {_shown(known)}. Got "
             f"{_shown(classes)} instead."
         )
     return classes

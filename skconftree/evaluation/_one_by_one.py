@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import column_or_1d
 
 from ..tables._labels import exact_labels
 from ..tables._records import Records
@@ -29,6 +28,7 @@ from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ..utils._warnings import warn
+from ._evaluator import resolve_classes
 
 
 class Dictionaries:
@@ -250,7 +250,7 @@ class OneByOne(Lockable):
         columns = None if columns is None else _checked_columns(columns)
         self.model = model
         self._given_columns = columns
-        self._classes = _resolved_classes(model, classes)
+        self._classes = resolve_classes(model, classes, "model")
         self._fitted = hasattr(model, "classes_")
         # pairs, as a pickle does not keep the order of a dict
         self._columns = columns_of_model(model, columns) if self._fitted else columns
@@ -505,24 +505,6 @@ def _refusal(x):
         "x must be a dict of values by the names of their columns. Got "
         f"{type(x).__name__} instead."
     )
-
-
-def _resolved_classes(model, classes):
-    known = getattr(model, "classes_", None)
-    if classes is None:
-        if known is None:
-            raise ValueError(
-                "classes must list all labels of the stream, as the model is not "
-                "fitted yet."
-            )
-        return np.unique(known)
-    classes = np.unique(column_or_1d(exact_labels(classes)))
-    if known is not None and not np.array_equal(classes, np.unique(known)):
-        raise ValueError(
-            f"classes must be those of the fitted model, {known.tolist()}. Got "
-            f"{classes.tolist()} instead."
-        )
-    return classes
 
 
 def _checked_columns(columns):

@@ -335,6 +335,9 @@ def _canonical(value, arrays):
 def _canonical_array(value):
     if value.dtype.kind == "U":
         return value.view(_DTYPES.setdefault(value.dtype.str, value.dtype))
+    if value.dtype.names is not None:
+        fields = [(sys.intern(name), *more) for name, *more in value.dtype.descr]
+        return value.view(_DTYPES.setdefault(str(fields), np.dtype(fields)))
     if value.dtype.kind in "biufc":
         dtype = np.dtype(value.dtype.str)  # one object; a pickle brings others
         return value if value.dtype is dtype else value.view(dtype)
