@@ -141,8 +141,8 @@ def results_table(found, base):
                 duration(np.mean(figures["seconds"])),
             )
         )
-    share, loss, _ = base
-    rows.append(("always the largest class", f"{100 * share:.1f} %", "", "", "", ""))
+    largest, loss, _ = base
+    rows.append(("always the largest class", share(largest), "", "", "", ""))
     rows.append(("shares of the classes", "", "", f"{loss:.3f}", "", ""))
     return aligned(rows)
 
@@ -182,8 +182,8 @@ def classes_table(figures):
         row = [
             names[place],
             f"{figures['rows'][place]:,}",
-            _share(figures["recall"][place]),
-            _share(figures["precision"][place]),
+            share(figures["recall"][place]),
+            share(figures["precision"][place]),
         ]
         if whole:
             row += ["|", *(f"{one:,}" for one in figures["confusion"][place])]
@@ -196,7 +196,8 @@ def classes_table(figures):
     return text
 
 
-def _share(value):
+def share(value):
+    """Write a share as a percentage, nothing for NaN."""
     return "" if np.isnan(value) else f"{100 * value:.1f} %"
 
 

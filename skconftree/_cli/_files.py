@@ -10,17 +10,13 @@ import sys
 from .. import utils
 from ._text import UserError, standard_output
 
-# The lock is the kernel's, on a file beside the model: it ends with the process,
-# however that ends. The file says who has it, and what a killed process has left
-# behind.
-
 try:
     import fcntl
 except ImportError:  # Windows, where a model is not locked
     fcntl = None
 
 PROGRAM = "skconftree stream"
-MOST_BYTES = 10_000  # of the file
+MOST_BYTES = 1000  # of the file that is locked
 
 
 def lock_path(model):
@@ -28,89 +24,66 @@ def lock_path(model):
     return f"{os.path.realpath(model)}.lock"
 
 
-class Lock:
-    """Lock of a model, as a context manager; `scratch` is a file it may leave."""
+@contextlib.contextmanager
+def locked(model):
+    """Keep other processes from writing a model; gives the name of a temporary file.
 
-    def __init__(self, path, scratch):
-        self.model = path
-        self.path = lock_path(path)
-        self.scratch = scratch
-        self._file = None
+    The lock is the kernel's, on a file beside the model, which says who has it: it ends
+    with the process, however that ends. A temporary file that a killed process has left
+    is removed.
+    """
+    folder, name = os.path.split(os.path.realpath(model))
+    scratch = f".{name}.part"
+    if fcntl is None:
+        yield scratch
+        return
+    path = lock_path(model)
+    try:
+        file = _lock(path, model)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    try:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, scratch))
+        yield scratch
+    finally:
+        # as long as it is locked, so that nobody else's file goes
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        os.close(file)
 
-    def __enter__(self):
-        if fcntl is not None:
-            try:
-                while self._file is None:
-                    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-                    file = os.open(self.path, flags, 0o666)
-                    try:
-                        self._lock(file)
-                        # Who had it may have removed the file in the meantime.
-                        with contextlib.suppress(FileNotFoundError):
-                            if os.path.samestat(os.fstat(file), os.stat(self.path)):
-                                self._take_over(file)
-                                self._file, file = file, None
-                    finally:
-                        if file is not None:
-                            os.close(file)
-            except OSError as error:
+
+def _lock(path, model):
+    while True:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(path, flags, 0o666)
+        try:
+            owner = os.pread(file, MOST_BYTES, 0).decode(errors="replace")
+            if owner and not owner.startswith(PROGRAM):
                 raise UserError(
-                    f"cannot write {self.path}: {error.strerror or error}"
-                ) from error
-        return self
-
-    def __exit__(self, *error):
-        if self._file is not None:
-            # as long as it is locked, so that nobody else's file goes
-            with contextlib.suppress(OSError):
-                os.unlink(self.path)
-            os.close(self._file)
-            self._file = None
-
-    def _lock(self, file):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = self._read(file)
-            who = "another process"
-            if owner:
-                who = f"process {owner.get('pid')} on {owner.get('host')}"
-            raise UserError(
-                f"{self.model} is being written by {who} (it has locked {self.path})"
-            ) from None
-        except OSError:
-            pass  # a file system without locks; its files are replaced whole as well
-
-    def _take_over(self, file):
-        before = self._read(file)
-        scratch = str(before.get("scratch", ""))
-        if scratch.startswith(f".{os.path.basename(self.model)}."):
-            folder = os.path.dirname(self.model)
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, os.path.basename(scratch)))
-        owner = {
-            "program": PROGRAM,
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "scratch": self.scratch,
-        }
-        os.ftruncate(file, 0)
-        os.pwrite(file, json.dumps(owner).encode() + b"\n", 0)
-
-    def _read(self, file):
-        """What the process before has written; nothing if it had no time to."""
-        content = os.pread(file, MOST_BYTES, 0)
-        if not content:
-            return {}
-        try:
-            owner = json.loads(content)
-            if owner["program"] == PROGRAM:
-                return owner
-        except (ValueError, TypeError, KeyError):
-            pass
-        raise UserError(
-            f"{self.path} is not a lock of `{PROGRAM}`; if it is not needed, remove it"
-        )
+                    f"{path} is not a lock of `{PROGRAM}`; if it is not needed, remove "
+                    "it"
+                )
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                who = owner.removeprefix(f"{PROGRAM}, ").strip() or "another process"
+                raise UserError(
+                    f"{model} is being written by {who} (it has locked {path})"
+                ) from None
+            except OSError:
+                pass  # a file system without locks; files are replaced whole as well
+            # Who had it may have removed the file in the meantime.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file), os.stat(path)):
+                    who = f"process {os.getpid()} on {socket.gethostname()}"
+                    os.ftruncate(file, 0)
+                    os.pwrite(file, f"{PROGRAM}, {who}".encode(), 0)
+                    return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
 
 
 STANDARD = "-"  # input or output

@@ -33,12 +33,12 @@ from ._cross_validation import (
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
 from ._options import RIVALS
-from ._readers import ParquetStream, listed, places_of
+from ._readers import ParquetStream, headless, listed, open_stream, places_of
 from ._report import headline, write_report
 from ._report_figures import check_picture, draw_tree
 from ._stream import FITTED
-from ._table import bundled_table, column_names, known_labels, read_columns, read_table
-from ._text import Progress, UserError, say
+from ._table import bundled_table, known_labels, read_columns, read_table
+from ._text import Progress, UserError, counted, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
 MOST_LEAVES = 200  # of a tree that is printed whole
@@ -56,12 +56,11 @@ def _run_fit(options, progress):
     check_picture(options.plot, of_tree=True)
     table = asked_table(options, progress)
     notes = list(table.notes)
-    for note in notes:
-        progress.note(f"note: {note}")
+    progress.note(*notes)
     _check_classes(table, options)
     counts = np.unique(table.y, return_counts=True)[1]
     if counts.min() < options.folds:
-        progress.note(f"note: a class has {_counted(counts.min(), 'row')} only")
+        progress.note(f"a class has {counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
     tree = make_tree(settings, categorical_features=table.nominal or None)
     rivals = options.rivals or next(
@@ -170,8 +169,7 @@ def _grow(tree, table, progress):
     except ValueError as error:
         raise UserError(with_names(str(error), table.feature_names)) from error
     notes = [with_names(str(one.message), table.feature_names) for one in caught]
-    for note in notes:
-        progress.note(f"note: {note}")
+    progress.note(*notes)
     return notes
 
 
@@ -185,14 +183,10 @@ def _tested(options, table, tree, progress):
         options.target,
         table.dialect._replace(decimal=options.decimal),
     )
-    for note in notes:
-        progress.note(f"note: {options.test}: {note}")
     known, left_out = known_labels(labels, options.target, options.skip_missing)
-    for note in left_out:
-        progress.note(f"note: {options.test}: {note}")
     X = X[known]
-    for note in unknown_notes(X, table.feature_names, tree.categories_):
-        progress.note(f"note: {options.test}: {note}")
+    notes += [*left_out, *unknown_notes(X, table.feature_names, tree.categories_)]
+    progress.note(*(f"{options.test}: {note}" for note in notes))
     y = typed_labels([labels[row].strip() for row in known], options.target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already
@@ -218,10 +212,11 @@ def asked_table(options, progress):
     """Return the table that the command is about."""
     if options.data is not None:
         if options.target is None:
-            columns, hint = column_names(options)
+            with open_stream(options.data, None, options) as stream:
+                hint = headless(stream, stream.look_ahead())
             raise UserError(
                 f"say which column of {options.data} to predict: --target COLUMN, with "
-                f"one of {listed(columns)}{hint and f'. {hint}'}"
+                f"one of {listed(stream.features)}{hint and f'. {hint}'}"
             )
         return read_table(options, progress)
     for option in ("nominal", "numeric", "drop", "target", "test"):
@@ -236,7 +231,7 @@ def summary(table):
     """Say what the table is."""
     text = (
         f"{table.name}: {len(table.y):,} rows, "
-        f"{_counted(len(table.feature_names), 'column')}, "
+        f"{counted(len(table.feature_names), 'column')}, "
         f"{len(table.class_names)} classes"
     )
     if table.nominal:
@@ -247,10 +242,6 @@ def summary(table):
 def saved_text(path):
     """Say where a model is."""
     return f"\nSaved in {path}; `skconftree predict {path} DATA` predicts."
-
-
-def _counted(n, what):
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def tree_text(tree, names, options):
@@ -291,7 +282,7 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
         loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
         lines += [
             "",
-            f"{options.test}, {_counted(test['n_rows'], 'row')}: accuracy "
+            f"{options.test}, {counted(test['n_rows'], 'row')}: accuracy "
             f"{100 * test['accuracy']:.1f} %{loss}",
             "",
             classes_table(test),
@@ -377,8 +368,7 @@ def run_in_parts(options):
         check_picture(options.plot, of_tree=True)
         tree = make_tree({"max_bins": BINS} | tree_settings(options))
         progress.tell(f"reading {options.data} and growing a tree")
-        for note in _fit(tree, options):
-            progress.note(f"note: {note}")
+        progress.note(*_fit(tree, options))
         progress.clear()
         _finish(tree, options)
     return 0

@@ -243,8 +243,7 @@ def run_label(options):
     with Progress() as progress:
         progress.tell(f"reading {options.data}")
         pool = read_pool(options)
-        for note in pool.notes:
-            progress.note(f"note: {note}")
+        progress.note(*pool.notes)
     show = options.show or options.text or None
     unknown = [name for name in show or () if name not in pool.shown]
     if unknown:

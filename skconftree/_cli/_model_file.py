@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
-from ..utils import from_json, temporary_name, to_json
-from ._files import Lock, replacing
+from ..utils import from_json, to_json
+from ._files import replacing
 from ._text import UserError
 
 FORMAT = 4
@@ -26,51 +26,18 @@ OBJECT = "run"  # the part of the progress that is a state
 CHECKSUM = "sha256"  # the member of this name
 
 
-class ModelFile:
-    """The file that a run saves its model in, locked in a `with` block."""
-
-    def __init__(self, path):
-        self.path = path
-        place = os.path.realpath(path)
-        self._scratch = temporary_name(place)
-        self._lock = Lock(place, self._scratch)
-
-    def __enter__(self):
-        self._lock.__enter__()
-        return self
-
-    def __exit__(self, *error):
-        self._lock.__exit__(*error)
-
-    def exists(self):
-        """Whether there is a model to go on with."""
-        return os.path.exists(self.path)
-
-    def save(self, model, progress):
-        """Write model and progress."""
-        save(self.path, model, progress, self._scratch)
-
-    def load(self, check):
-        """Read model and progress, see `load`."""
-        return load(self.path, check)
-
-
 def save(path, model, progress, scratch=None):
     """Write model and progress atomically; `scratch` names the temporary file."""
-    with replacing(path, temporary=scratch) as file:
-        _write(file, model, {"format": FORMAT, **progress})
-
-
-def _write(file, model, progress):
     arrays = []
-    run = progress.get(OBJECT)
     state = {"model": to_json(model.__getstate__(), arrays)}
-    state[OBJECT] = to_json(run, arrays)
-    facts = {name: value for name, value in progress.items() if name != OBJECT}
+    state[OBJECT] = to_json(progress.get(OBJECT), arrays)
+    facts = {"format": FORMAT, **progress}
+    facts.pop(OBJECT, None)
     members = {"head": _as_json(facts), "state": _as_json(state)}
     members |= {f"array_{place}": array for place, array in enumerate(arrays)}
     members[CHECKSUM] = np.array(_checksum(members))
-    np.savez(file, **members)
+    with replacing(path, temporary=scratch) as file:
+        np.savez(file, **members)
 
 
 def _as_json(value):

@@ -40,11 +40,8 @@ def _run_predict(options, progress):
     X, _, notes, dialect = read_columns(
         options, options.data, features, readings, progress, like=like
     )
-    for note in notes:
-        progress.note(f"note: {note}")
     tree = with_columns(tree, None)  # what was read has been put in order
-    for note in unknown_notes(X, features, tree.categories_):
-        progress.note(f"note: {note}")
+    progress.note(*notes, *unknown_notes(X, features, tree.categories_))
     progress.tell(f"predicting {len(X)} rows")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already
@@ -52,7 +49,7 @@ def _run_predict(options, progress):
     labels = tree.classes_[proba.argmax(axis=1)]
     if not dialect.can_encode([target or "", *map(str, tree.classes_)]):
         progress.note(
-            f"note: {dialect.encoding} lacks letters of the classes, so that the "
+            f"{dialect.encoding} lacks letters of the classes, so that the "
             "predictions are written in UTF-8"
         )
         dialect = dialect._replace(encoding="utf-8")

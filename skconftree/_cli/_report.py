@@ -15,8 +15,9 @@ from ..tree import class_colors, export_html, node_table
 from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
-from ._cross_validation import OWN, classes_table
+from ._cross_validation import OWN, classes_table, share
 from ._files import write_text
+from ._text import counted
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60
@@ -127,6 +128,15 @@ def tree_section(tree, nodes, class_names, as_list):
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
     yield "<h3>Level by level</h3></div>"
     yield as_list
+
+
+def _importances(tree, names):
+    yield "<h2>Which columns decide</h2>"
+    yield "<p>Share of what all splits gain together.</p>"
+    yield (
+        figure.importances(names["feature_names"], tree.feature_importances_)
+        or "<p>None: the tree is a single leaf.</p>"
+    )
 
 
 def rules_section(nodes):
@@ -341,12 +351,7 @@ def write_report(path, table, tree, names, told):
         yield "<h2>What is taken for what</h2>"
         yield _confusion(told["classes"])
         yield from _test_table(told["test"])
-        yield "<h2>Which columns decide</h2>"
-        yield "<p>Share of what all splits gain together.</p>"
-        yield (
-            figure.importances(names["feature_names"], tree.feature_importances_)
-            or "<p>None: the tree is a single leaf.</p>"
-        )
+        yield from _importances(tree, names)
         yield "<h2>Can its probabilities be believed?</h2>"
         yield from _reliability(told["confidence"], told["is_right"])
         yield from tree_section(tree, nodes, names["class_names"], as_list)
@@ -373,8 +378,7 @@ def _test_table(test):
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     yield f"<h3>{escape(str(test['name']))}</h3>"
     right = f"{100 * test['accuracy']:.1f} %"
-    rows = "1 row" if test["n_rows"] == 1 else f"{test['n_rows']:,} rows"
-    yield f"<p>{rows}: accuracy {right}{loss}.</p>"
+    yield f"<p>{counted(test['n_rows'], 'row')}: accuracy {right}{loss}.</p>"
     yield _confusion(test)
 
 
@@ -491,12 +495,7 @@ def write_stream_report(path, tree, names, told):
         if record.n_tested:
             yield "<h2>Classes</h2>"
             yield _classes(classes)
-        yield "<h2>Which columns decide</h2>"
-        yield "<p>Share of what all splits gain together.</p>"
-        yield (
-            figure.importances(names["feature_names"], tree.feature_importances_)
-            or "<p>None: the tree is a single leaf.</p>"
-        )
+        yield from _importances(tree, names)
         yield from tree_section(tree, nodes, names["class_names"], as_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
@@ -532,9 +531,6 @@ def _drifts(drifts):
 
 
 def _classes(classes):
-    def share(value):
-        return "" if np.isnan(value) else f"{100 * value:.1f} %"
-
     found = zip(*(classes[one] for one in ("rows", "recall", "precision")), strict=True)
     rows = [
         (name, f"{n:,.0f}", share(recall), share(precision))

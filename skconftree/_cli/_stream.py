@@ -28,8 +28,8 @@ from ._common import (
     with_dates,
     with_feature_names,
 )
-from ._files import STANDARD, check_files, write_json
-from ._model_file import ModelFile
+from ._files import STANDARD, check_files, locked, write_json
+from ._model_file import load, save
 from ._readers import (
     Strays,
     check_categories,
@@ -41,7 +41,7 @@ from ._readers import (
 )
 from ._report import write_stream_report
 from ._report_figures import check_picture, draw_accuracy
-from ._text import Progress, UserError, is_terminal, say, warn
+from ._text import Progress, UserError, counted, is_terminal, say, warn
 
 
 class Chosen:
@@ -216,10 +216,10 @@ def collect_labels(options):
 class Run:
     """A tree, its figures, its position in the stream, and `notes` on columns."""
 
-    def __init__(self, options, stream, file=None):
+    def __init__(self, options, stream, scratch=None):
         self.options = options
         self.stream = stream
-        self.file = file
+        self.scratch = scratch  # name of a temporary file, if the run is to be saved
         self.settings = tree_settings(options)
         self.fingerprint = stream.fingerprint
         self.notes = []
@@ -227,15 +227,15 @@ class Run:
         self.timed = set()  # columns of dates that tell the time of the day
         self.n_read = 0  # rows of the table, up to the last one of the run
         self.is_saved = False
-        if options.resume and file.exists():
+        if options.resume and os.path.exists(options.output):
             self.is_saved = True
-            tree, progress = self.file.load(self._check)
+            tree, progress = load(options.output, self._check)
             self.tree = with_columns(tree, None)
             self.evaluator = self._make_evaluator()
             try:
                 self.evaluator.__setstate__(progress["run"])
             except Exception as error:  # it may be anything that a file can hold
-                raise UserError(f"{self.file.path} cannot be read: {error}") from error
+                raise UserError(f"{options.output} cannot be read: {error}") from error
             self.evaluator.estimator = self.tree
             if self.options.pos_label is not None:
                 was, now = self.evaluator.pos_label_, self._positive()
@@ -309,7 +309,7 @@ class Run:
 
     def _check(self, facts):
         """Find out whether a run can be resumed, and read the rows it has learnt."""
-        path = self.file.path
+        path = self.options.output
         if facts.get("kind") == FITTED:
             raise UserError(
                 f"{path} was saved by `skconftree fit`, which has seen all rows at "
@@ -360,15 +360,16 @@ class Run:
         told += [f"with {new} besides"] if new else []
         if told:
             raise UserError(
-                f"{self.file.path} cannot be resumed, as the columns differ from those "
-                f"that it has learnt: {self.options.data} is read {' and '.join(told)}"
+                f"{self.options.output} cannot be resumed, as the columns differ from "
+                f"those that it has learnt: {self.options.data} is read "
+                f"{' and '.join(told)}"
             )
 
     def _check_same(self, name, was, now):
         if was != now:
             raise UserError(
-                f"{self.file.path} cannot be resumed, as its {name} differ from this "
-                f"command's: {was!r}, now {now!r}"
+                f"{self.options.output} cannot be resumed, as its {name} differ from "
+                f"this command's: {was!r}, now {now!r}"
             )
 
     def learn(self, piece):
@@ -424,7 +425,7 @@ class Run:
     def save(self):
         """Write the tree, with what a resumption needs, if it is asked for."""
         # as long as all labels are on their way, there is no tree
-        if self.file is None or not self.tree.__sklearn_is_fitted__():
+        if self.scratch is None or not self.tree.__sklearn_is_fitted__():
             return
         self.is_saved = True
         run = self._figures()
@@ -443,7 +444,8 @@ class Run:
         }
         # The tree is given arrays, which have no names; who loads it wants them.
         names = np.array(self.stream.features, dtype=object)
-        self.file.save(with_columns(self.shown(), names), progress)
+        tree = with_columns(self.shown(), names)
+        save(self.options.output, tree, progress, self.scratch)
 
 
 MOST_POINTS = 400  # of the course of a stream
@@ -476,7 +478,7 @@ class Ticker:
     """Says now and then how far a run is: often on a terminal, else rarely."""
 
     def __init__(self, run, progress):
-        self._run, self._progress = run, progress
+        self._run, self.progress = run, progress
         self._pause = 0.2 if is_terminal() else 10.0
         self._start = self._last = time.monotonic()
 
@@ -496,41 +498,32 @@ class Ticker:
         if learnt:
             speed = learnt / max(now - self._start, 1e-9)
             told += f", {speed:,.0f} rows/s"
-        self._progress.tell(told)
-
-    def note(self, notes):
-        """Tell what a user may want to know."""
-        for one in notes:
-            self._progress.note(f"note: {one}")
+        self.progress.tell(told)
 
 
 def run_stream(options):
     """Do the command; return the exit code."""
     check_files(options, saves_model=True)
     check_picture(options.plot)
-    if options.output is None:
-        if options.resume:
-            raise UserError("--resume needs --output, the model to go on with")
-        return _run_stream(options, None)
-    with ModelFile(options.output) as file:
-        if file.exists() and not options.resume:
-            raise UserError(
-                f"{options.output} exists: go on with it by --resume, or remove it"
-            )
-        return _run_stream(options, file)
-
-
-def _run_stream(options, file):
     with Progress(verbose=options.verbose) as progress:
-        return _run_told(options, file, progress)
+        if options.output is None:
+            if options.resume:
+                raise UserError("--resume needs --output, the model to go on with")
+            return _run_stream(options, progress)
+        with locked(options.output) as scratch:
+            if os.path.exists(options.output) and not options.resume:
+                raise UserError(
+                    f"{options.output} exists: go on with it by --resume, or remove it"
+                )
+            return _run_stream(options, progress, scratch)
 
 
-def _run_told(options, file, progress):
+def _run_stream(options, progress, scratch=None):
     progress.tell(f"looking at columns and classes of {options.data}")
     with opened(options) as stream:
-        run = Run(options, stream, file)
+        run = Run(options, stream, scratch)
         ticker = Ticker(run, progress)
-        ticker.note(run.notes)
+        progress.note(*run.notes)
         with Stop() as stop:
             try:
                 course = _learn(run, stop, ticker)
@@ -542,7 +535,7 @@ def _run_told(options, file, progress):
         run.evaluator.finish()  # what is saved goes on where the table is longer
     ticker.tick(last=True)
     progress.clear()
-    ticker.note(_later_notes(run, stream))
+    progress.note(*_later_notes(run, stream))
     record = run.evaluator.report()
     if options.plot is not None:
         rows = [row for row, _ in run.drifts]
@@ -585,7 +578,7 @@ def _learn(run, stop, ticker):
     for piece in run.stream.pieces(run.options.chunk_size):
         before, known = run.n_rows, set(run.strays)
         run.learn(piece)
-        ticker.note(_first_strays(run, piece, known))
+        ticker.progress.note(*_first_strays(run, piece, known))
         if run.n_rows // every > before // every:
             run.save()
         if asked:
@@ -625,11 +618,10 @@ def _saved(run, hint=""):
 
 def _later_notes(run, stream):
     notes = [*stream.late_notes, *run.strays.notes(stream)]
-    n = stream.n_left_out
-    if n:
-        rows = "1 row" if n == 1 else f"{n:,} rows"
+    if stream.n_left_out:
         notes.append(
-            f"{rows} without a value of the target {run.options.target!r} left out"
+            f"{counted(stream.n_left_out, 'row')} without a value of the target "
+            f"{run.options.target!r} left out"
         )
     return notes
 
@@ -653,8 +645,8 @@ def _tree_text(run):
 def _about(run, record, name):
     nominal = nominal_places(run.stream.readings)
     return [
-        f"{name}: {_counted(record.n_rows, 'row')}, "
-        f"{_counted(len(run.stream.features), 'column')}, "
+        f"{name}: {counted(record.n_rows, 'row')}, "
+        f"{counted(len(run.stream.features), 'column')}, "
         f"{len(run.labels.classes)} classes",
         *([f"nominal columns: {len(nominal)}"] if nominal else []),
     ]
@@ -673,12 +665,12 @@ def _remarks(run, record):
             "Repeating the label before does better: the rows depend on each other."
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
-    told, learnt = f"{_counted(record.n_leaves, 'leaf')}{size}", run.n_rows
-    learnt -= run.resumed_at
+    leaves = "1 leaf" if record.n_leaves == 1 else f"{record.n_leaves or 0:,} leaves"
+    told, learnt = f"{leaves}{size}", run.n_rows - run.resumed_at
     if learnt:
         told += (
             f"; {duration(record.cpu_seconds)} of CPU time to predict and learn "
-            f"{_counted(learnt, 'row')}"
+            f"{counted(learnt, 'row')}"
         )
     lines.append(f"{told}.")
     off = run.tree.n_inactive_leaves_ if record.n_rows else 0
@@ -688,12 +680,6 @@ def _remarks(run, record):
             f"max_bytes={run.tree.max_bytes} has no room for what they learn."
         )
     return lines
-
-
-def _counted(n, what):
-    if n == 1:
-        return f"1 {what}"
-    return f"{n or 0:,} {'leaves' if what == 'leaf' else f'{what}s'}"
 
 
 def _summary(run, record):

@@ -34,7 +34,7 @@ from ._readers import (
     places_of,
     settle_columns,
 )
-from ._text import UserError
+from ._text import UserError, counted
 
 ROWS_AT_A_TIME = 10_000
 ROWS_A_NOTE = 100_000
@@ -132,23 +132,11 @@ def read_table(options, progress):
     )
 
 
-def column_names(options):
-    """Names of all columns of the table that `fit` was given, and what is odd."""
-    with open_stream(options.data, None, options) as stream:
-        return stream.features, headless(stream, stream.look_ahead())
-
-
-class ModelColumns(NamedTuple):
-    """The columns of a model in another table, and perhaps a target."""
-
-    X: np.ndarray
-    labels: list[str]  # empty texts without a target
-    notes: list[str]
-    dialect: Dialect  # of the table
-
-
 def read_columns(options, path, features, readings, progress, target=None, like=None):
-    """Read a model's columns, and perhaps a target, from another table."""
+    """Read a model's columns, and perhaps a target, from another table.
+
+    Returns the columns, the labels, notes, and the dialect of the table.
+    """
     with open_stream(path, target, options, like) as stream:
         missing = [name for name in features if name not in stream.features]
         if missing:
@@ -170,7 +158,7 @@ def read_columns(options, path, features, readings, progress, target=None, like=
     labels = [label for piece in pieces for label in piece.labels]
     notes += strays.notes(stream, settled=True)
     notes = [one for one in notes if _is_of(one, features)]
-    return ModelColumns(X, labels, notes, stream.dialect)
+    return X, labels, notes, stream.dialect
 
 
 def _sign_notes(stream, guesses):
@@ -245,7 +233,7 @@ def known_labels(labels, target, skip):
     n_missing = len(labels) - len(known)
     if not n_missing:
         return known, []
-    rows = "1 row" if n_missing == 1 else f"{n_missing:,} rows"
+    rows = counted(n_missing, "row")
     if not skip:
         first = next(row for row, label in enumerate(labels) if is_missing(label))
         raise UserError(

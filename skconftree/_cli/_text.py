@@ -29,6 +29,11 @@ def at_words(text, most):
     return f"{shorter or text[: most - 3]}..."
 
 
+def counted(n, noun):
+    """Say how many of something there are."""
+    return f"1 {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 @contextlib.contextmanager
 def standard_output():
     """Standard output, of which all is written at the end of the `with` block."""
@@ -104,11 +109,12 @@ class Progress:
             self._clock = threading.Thread(target=self._tick, daemon=True)
             self._clock.start()
 
-    def note(self, message):
-        """Say something that stays."""
-        with self._lock:
-            self._message = ""
-            self._write(message, end="\n")
+    def note(self, *notes):
+        """Say what stays."""
+        for note in notes:
+            with self._lock:
+                self._message = ""
+                self._write(f"note: {note}", end="\n")
 
     def clear(self):
         """Nothing is going on: a terminal has an empty line."""

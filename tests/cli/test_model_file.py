@@ -21,7 +21,7 @@ import pytest
 
 from skconftree._cli import _model_file, main
 from skconftree._cli._common import UserError, with_columns
-from skconftree._cli._model_file import ModelFile
+from skconftree._cli._files import locked
 from skconftree.bounds._registry import BOUNDS
 from skconftree.tree import export_text
 
@@ -95,9 +95,11 @@ def test_permissions_stay(table, folder, mode):
 HOLD = """
 import sys, time
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli._model_file import ModelFile
-with ModelFile(sys.argv[1]) as file:
-    file.save(ConfidenceTreeClassifier().fit([[0], [1]], [0, 1]), {"rows": 0})
+from skconftree._cli._files import locked
+from skconftree._cli._model_file import save
+with locked(sys.argv[1]) as scratch:
+    tree = ConfidenceTreeClassifier().fit([[0], [1]], [0, 1])
+    save(sys.argv[1], tree, {"rows": 0}, scratch)
     print("held", flush=True)
     time.sleep(100)
 """
@@ -138,9 +140,8 @@ def test_a_killed_run_blocks_nobody_and_its_scratch_goes(table, folder):
     with holder(model) as run:
         run.send_signal(signal.SIGKILL)
         run.wait()
-    owner = json.loads((folder / "model.lock").read_text())
-    assert owner["pid"] == run.pid
-    (folder / owner["scratch"]).write_text("half a model")
+    assert f"process {run.pid} on " in (folder / "model.lock").read_text()
+    (folder / ".model.part").write_text("half a model")
     model.unlink()
     assert stream(table, model) == 0
     assert names(folder) == ["model"]
@@ -162,12 +163,6 @@ def test_what_is_no_lock_is_left_alone(table, folder, tmp_path, capsys):
         assert lock.is_dir() or lock.is_symlink() or "o" in lock.read_text()
         assert other.read_text() == ""
         (lock.rmdir if lock.is_dir() else lock.unlink)()
-    # nor does a lock say which file of the user is to go
-    (folder / "kept").write_text("")
-    owner = {"program": "skconftree stream", "scratch": "kept"}
-    lock.write_text(json.dumps(owner))
-    assert stream(table, model) == 0
-    assert names(folder) == ["kept", "model"]
 
 
 def test_a_full_disk_leaves_the_model_before(table, folder, capsys):
@@ -409,10 +404,13 @@ def test_what_is_no_file_is_not_written_to(table, folder, capsys):
 
 
 def test_two_runs_in_one_process_exclude_each_other(folder):
-    with ModelFile(folder / "model"):
-        with pytest.raises(UserError, match=f"by process {os.getpid()} on "):
-            ModelFile(folder / "model").__enter__()
-        with ModelFile(folder / "other"):
+    with locked(folder / "model"):
+        with (
+            pytest.raises(UserError, match=f"by process {os.getpid()} on "),
+            locked(folder / "model"),
+        ):
+            pass
+        with locked(folder / "other"):
             assert names(folder) == ["model.lock", "other.lock"]
     assert names(folder) == []
 

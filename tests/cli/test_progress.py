@@ -109,7 +109,7 @@ def test_a_long_step_says_how_long_it_has_taken(monkeypatch, capsys, terminal):
     with Progress(verbose=True) as progress:
         progress.tell("growing")
         wait_for(capsys, r"growing \(\d+ s\)")
-        progress.note("note: a word")
+        progress.note("a word")
         assert "note: a word\n" in wait_for(capsys, "word\n")
         assert capsys.readouterr().err == ""  # nothing goes on
         progress.tell("again")
@@ -125,7 +125,7 @@ def test_silent_progress_has_no_thread_and_still_notes(capsys):
     with Progress() as progress:
         progress.tell("growing")
         assert threading.active_count() == before
-        progress.note("note: a word")
+        progress.note("a word")
     assert capsys.readouterr().err == "note: a word\n"
 
 
