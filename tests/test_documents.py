@@ -22,7 +22,8 @@ GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
 PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
-SLOW = {"active", "imitate", "lookahead"}  # half of the time of all pages
+SLOW = {"active", "imitate", "lookahead"}  # with those below most of the time of all
+SLOW |= {"imbalanced", "lts", "oasis"}
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 

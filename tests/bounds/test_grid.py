@@ -24,7 +24,7 @@ from skconftree.bounds._registry import BOUNDS, resolve_bound
 X, Y = load_iris(return_X_y=True)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("n", [1, 3, 5])
 def test_no_fit_fails(n):
     search = GridSearchCV(
         ConfidenceTreeClassifier(), param_grid(n=n), cv=2, error_score="raise"
@@ -42,7 +42,7 @@ def test_levels_go_from_strict_to_lax(name, n_classes):
     # from noise in few rows to signal in many
     tables = [
         np.array([rng.multinomial(size, shares), rng.multinomial(size, shares[::-1])])
-        for size in np.unique(np.geomspace(4, 3000, 150).astype(int))
+        for size in np.unique(np.geomspace(4, 3000, 75).astype(int))
         for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 7)]
     ]
     splits = []

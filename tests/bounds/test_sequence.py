@@ -41,7 +41,7 @@ def test_the_two_classes_mirror_each_other():
 def test_limits_hold_at_every_look(p):
     rng = np.random.default_rng(1)
     n = np.arange(1, 401)
-    hits = (rng.random((500, 400)) < p).cumsum(axis=1)
+    hits = (rng.random((200, 400)) < p).cumsum(axis=1)
     limits = confidence_sequence(np.stack([hits, n - hits], -1), 0.1)[:, :, 0]
     wrong = (limits[..., 0] > p) | (limits[..., 1] < p)
     assert wrong.any(axis=1).mean() <= 0.1

@@ -421,14 +421,16 @@ def test_growers_of_another_kind():
         make(copy.deepcopy(tree), recipe, state)
 
 
-@pytest.mark.parametrize("name", ["credible-rows-majority", "gtest-rows-majority"])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("credible-rows-majority", np.nan), ("gtest-rows-majority", np.inf)],
+)
 def test_rows_with_values_that_no_row_has(name, value):
     """The state says that none is missing."""
     make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     place, leaves = bytes_of_leaves(state)
     found = 0
-    for row in STREAM.X[:HALF]:
+    for row in STREAM.X[:HALF:2]:
         at = leaves.find(row.tobytes())
         found += at >= 0
         other = struct.pack("<f", value).join([leaves[:at], leaves[at + 4 :]])
@@ -439,7 +441,7 @@ def test_rows_with_values_that_no_row_has(name, value):
                     recipe,
                     (*state[:place], other, *state[place + 1 :]),
                 )
-    assert found > 20
+    assert found > 10
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ one; nothing else has to be told of it.
 """
 
 import json
-import os
-import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
+from reference.programs import run_program
 from reference.replay import CALLS, load, replay
 
 FOLDER = Path(__file__).parent
@@ -22,31 +20,23 @@ KEYS = {
 }
 
 
-@cache
-def replayed_apart(*paths):
-    """Replay cases in a process of their own; return what it says if it fails."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-X", "faulthandler", "-m", "reference.replay", *paths],
-        env={**os.environ, "PYTHONPATH": str(FOLDER.parent)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    return done.stderr if done.returncode else ""
+PROGRAM = """
+import faulthandler, sys
+faulthandler.enable()
+sys.path.insert(0, {tests!r})
+from reference.replay import load, replay
+replay(load({path!r}))
+"""
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_case(path):
     case = load(path)
-    if not case.get("apart"):
+    if not case.get("apart") or sys.platform == "win32":  # which cannot fork
         replay(case)
         return
-    # all of them at once, as a new process takes longer than they do
-    together = [path for path in CASES if load(path).get("apart")]
-    if replayed_apart(*together):
-        said = replayed_apart(path)
-        assert not said, said
+    program = PROGRAM.format(tests=str(FOLDER.parent), path=str(path))
+    run_program(program, timeout=240.0)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

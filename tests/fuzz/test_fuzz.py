@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from fuzz.sequence import THEMES
 from reference.effort import cases
+from reference.programs import run_program
 
 TESTS = Path(__file__).parents[1]
 # Sequences of each theme, and the themes: to start a process takes longer than a
@@ -33,10 +34,19 @@ def fuzz(*arguments):
     )
 
 
+PROGRAM = """
+import sys
+sys.path.insert(0, {tests!r})
+from fuzz.run import main
+sys.exit(main({arguments!r}))
+"""
+
+
 @pytest.mark.parametrize(("n", "themes"), cases([*BY_DAY, *SLOW], BY_DAY))
 def test_sequences(n, themes):
-    done = fuzz(n, "--first", 1_000_000, "--theme", *themes)
-    assert done.returncode == 0, done.stdout + done.stderr
+    arguments = [str(n), "--first", "1000000", "--theme", *themes]
+    program = PROGRAM.format(tests=str(TESTS), arguments=arguments)
+    run_program(program, timeout=600.0)
 
 
 @pytest.mark.slow

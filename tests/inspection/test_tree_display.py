@@ -103,7 +103,7 @@ def large_tree():
     X = rng.uniform(size=(4000, 2))
     y = (X[:, 0] * 10).astype(int) * 10 + (X[:, 1] * 10).astype(int)
     y = np.where(rng.random(4000) < 0.1, rng.integers(0, 100, 4000), y)
-    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=250)
+    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=150)
     return tree.fit(X, y)
 
 
@@ -126,7 +126,7 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
 
 
 def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
-    assert large.get_n_leaves() == 250
+    assert large.get_n_leaves() == 150
     display = ConfidenceTreeDisplay.from_estimator(large)
     assert sum(text.endswith("split further") for text in texts(display)) <= 12
     assert display.figure_.get_size_inches()[0] < 27

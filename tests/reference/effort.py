@@ -10,16 +10,16 @@ NIGHT = PROFILE == "nightly"
 
 
 def examples(n, by_day=None):
-    """Return the number of examples: `n` at night, by default a sixth of them.
+    """Return the number of examples: `n` at night, by default a tenth of them.
 
-    `by_day` replaces the sixth. Emulated processors, which take twenty times as long,
+    `by_day` replaces the tenth. Emulated processors, which take twenty times as long,
     try three.
     """
     if NIGHT:
         return n
     if PROFILE == "emulated":
         return min(n, 3)
-    return max(n // 6, 2) if by_day is None else by_day
+    return max(n // 10, 2) if by_day is None else by_day
 
 
 def cases(everything, by_day):

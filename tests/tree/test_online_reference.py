@@ -104,7 +104,7 @@ def test_same_tree_with_categories(case, data):
 def test_trees_with_categories_grow(case, multiway):
     """With rows without label, and with fewer leaves than a test has branches."""
     sizes = []
-    for seed in range(examples(12, by_day=4)):
+    for seed in range(examples(12, by_day=2)):
         stream = make_stream(
             seed, 60, kinds=["nominal", "nominal"], signal=4.0, n_pool=20
         )

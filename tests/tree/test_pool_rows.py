@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 from scipy import sparse
 
 from skconftree import ConfidenceTreeClassifier
@@ -52,17 +53,19 @@ def test_a_row_with_a_label_counts_once():
     assert ours.n_rows_seen_ == 40
 
 
-@pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"grace_period": 1, "leaf_memory": "rows"},
-        {"leaf_memory": "histogram"},
-        {"splitter": "random"},
-        {"categorical_features": [0]},
-        {"drift": "ddm"},
-    ],
+    ("options", "missing"),
+    crossed(
+        [
+            {},
+            {"grace_period": 1, "leaf_memory": "rows"},
+            {"leaf_memory": "histogram"},
+            {"splitter": "random"},
+            {"categorical_features": [0]},
+            {"drift": "ddm"},
+        ],
+        [False, True],
+    ),
 )
 def test_chunks_and_pickles_do_not_matter(options, missing):
     """Nor does whether the rows of a leaf have been put in order before."""

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.effort import examples
+from reference.effort import crossed, examples
 from reference.forest import stream_counts
 from reference.threads import PATIENCE, alarms, interrupted_after, needs_signals
 from skconftree.tables._row_hashes import Rows
@@ -245,24 +245,25 @@ def learn_again_and_again(forest, X, y):
 
 
 @needs_signals
-@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError, MemoryError])
-def test_an_interrupt_leaves_all_trees_at_the_same_row(error):
-    X, y = make_stream(5, 60_000)
+@pytest.mark.parametrize(
+    ("error", "n_jobs"),
+    crossed([KeyboardInterrupt, TimeoutError, MemoryError], [None, 2]),
+)
+def test_an_interrupt_leaves_all_trees_at_the_same_row(error, n_jobs):
+    X, y = make_stream(5, 20_000)
     # in the middle of a repair a MemoryError is no interrupt: it is tried again
     drift = None if error is MemoryError else "auto"
-
-    for n_jobs in (None, 2):
-        forest = forest_of(n_jobs=n_jobs, drift=drift)
-        forest.partial_fit(X[:100], y[:100], CLASSES)
-        go_on = partial(learn_again_and_again, forest, X[100:], y[100:])
-        interrupted_after(0.08, go_on, error)
-        n = forest.n_rows_seen_
-        assert n % 1024 == 0 or (n - 100) % (len(y) - 100) == 0
-        assert n > 100
-        rows = 100 + np.arange(n - 100) % (len(y) - 100)
-        other = forest_of(drift=drift).partial_fit(X[:100], y[:100], CLASSES)
-        other.partial_fit(X[rows], y[rows])
-        assert pickle.dumps(forest.set_params(n_jobs=None)) == pickle.dumps(other)
+    forest = forest_of(n_jobs=n_jobs, drift=drift)
+    forest.partial_fit(X[:100], y[:100], CLASSES)
+    go_on = partial(learn_again_and_again, forest, X[100:], y[100:])
+    interrupted_after(0.05, go_on, error)
+    n = forest.n_rows_seen_
+    assert n % 1024 == 0 or (n - 100) % (len(y) - 100) == 0
+    assert n > 100
+    rows = 100 + np.arange(n - 100) % (len(y) - 100)
+    other = forest_of(drift=drift).partial_fit(X[:100], y[:100], CLASSES)
+    other.partial_fit(X[rows], y[rows])
+    assert pickle.dumps(forest.set_params(n_jobs=None)) == pickle.dumps(other)
 
 
 class Held:
