@@ -81,7 +81,7 @@ class Journal:
             raise
 
     def _lock(self):
-        if fcntl is None:
+        if fcntl is None:  # pragma: no cover, Windows
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,7 +95,7 @@ class Journal:
 
     def begin(self, head):
         """Write the first line of a journal that has none."""
-        self._write(BARE_HEAD | head)
+        self.append(BARE_HEAD | head)
         folder = os.path.dirname(os.path.abspath(self.path))
         with contextlib.suppress(OSError):  # some systems do not open folders
             place = os.open(folder, os.O_RDONLY)
@@ -107,14 +107,8 @@ class Journal:
 
     def _read(self):
         # The lines of the file, and how many bytes they are; what is torn is cut off.
-        size = os.fstat(self._file).st_size
-        content = os.pread(self._file, size, 0) if hasattr(os, "pread") else b""
-        while len(content) < size:
-            os.lseek(self._file, len(content), os.SEEK_SET)
-            more = os.read(self._file, size - len(content))
-            if not more:
-                break
-            content += more
+        with open(self._file, "rb", closefd=False) as file:
+            content = file.read()
         if content and not content.startswith(START[: len(content)]):
             raise JournalError(f"{self.path} is not a journal of answers.")
         *whole, torn = content.split(b"\n")
@@ -136,7 +130,7 @@ class Journal:
         if found == [BARE_HEAD]:  # an earlier version put it in place of a torn line
             torn, found = whole[0], []
         good = sum(len(line) + 1 for line in whole[: len(found)])
-        if good < size:
+        if good < len(content):
             os.ftruncate(self._file, good)
             shown = torn[:80].decode("utf-8", "replace")
             which, then = ("last", "is dropped") if found else ("first", "is replaced")
@@ -148,11 +142,6 @@ class Journal:
 
     def append(self, record):
         """Write a line; it is on the disk afterwards, or not in the file."""
-        if self.head is None:
-            raise ValueError(f"The journal {self.path} has no first line yet.")
-        self._write(record)
-
-    def _write(self, record):
         if self._file is None:
             raise ValueError(f"The journal {self.path} is closed.")
         if os.getpid() != self._process:

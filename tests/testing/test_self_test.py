@@ -6,7 +6,7 @@ import sys
 import pytest
 from sklearn.datasets import load_iris
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceTreeClassifier, bounds, drift, tree
 from skconftree.testing import _self_test
 from skconftree.testing._self_test import PARTS, described, run
 
@@ -24,6 +24,35 @@ def test_an_installed_package_passes():
     assert last == f"{len(PARTS)} passed, 0 failed"
     assert told[0].startswith("skconftree ")
     assert len(told) == 1 + len(PARTS)
+
+
+@pytest.mark.parametrize("name", ["known_trees", "streams", "threads"])
+def test_a_part_that_costs_little_passes(name):
+    getattr(_self_test, name)()
+
+
+def test_all_plugins_and_estimators_are_checked(monkeypatch):
+    checked = []
+    for name in vars(_self_test).copy():
+        if name.startswith("check_"):
+            monkeypatch.setattr(
+                _self_test, name, lambda one, **_: checked.append(type(one))
+            )
+    _self_test.plugins()
+    _self_test.estimators()
+    names = {kind.__name__ for kind in checked}
+    for module, base in (
+        (bounds, bounds.BaseBound),
+        (tree, tree.BasePruning),
+        (drift, drift.BaseDetector),
+    ):
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if isinstance(kind, type) and issubclass(kind, base) and kind is not base:
+                assert name in names
+    assert {"LeafRiskSampling", "RandomStream", "RiskBelow"} <= names
+    assert {"ConfidenceForestClassifier", "BinaryTests"} <= names
+    assert len(names) == len(checked)
 
 
 def test_another_tree_is_found_and_told(monkeypatch, capsys):

@@ -101,6 +101,27 @@ def test_damage_in_the_midst_is_an_error_with_the_line(path):
         Journal(path)
 
 
+@pytest.mark.parametrize("line", [b'{"row": 9', b"[9]", b"\0\0\0"])
+def test_a_last_line_that_is_no_record_is_dropped(path, line):
+    content = path.read_bytes()
+    path.write_bytes(content + line + b"\n")
+    found, note = lines(path)
+    assert [one["row"] for one in found] == [0, 1]
+    assert note.startswith(f"The last line of {path} was torn")
+    assert path.read_bytes() == content
+    path.write_bytes(content + line + b"\n" + b'{"row": 3}\n')
+    with pytest.raises(ValueError, match="is damaged in line 4"):
+        Journal(path)
+
+
+def test_the_first_line_of_another_file(path):
+    assert read_head(path)["about"] == "rows"
+    for content in (b"a,b\n", path.read_bytes().splitlines()[0]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="not a journal of answers, or has none"):
+            read_head(path)
+
+
 def test_two_writers(path):
     journal = Journal(path)
     with pytest.raises(BlockingIOError, match="is being written by another process"):
@@ -220,6 +241,18 @@ def test_labels_of_two_types_are_two_opinions():
     assert holds(lines, "majority") == [(5, "1")]
     (own, _) = agreement(Ledger(lines))
     assert own["agreed"] == 0
+
+
+def test_a_pair_of_annotators_is_one_whoever_answers_first():
+    lines = [
+        asked(5, "ham", 1, by="a"),
+        asked(5, "ham", again=True, by="b"),
+        asked(6, "ham", 2, by="b"),
+        asked(6, "spam", again=True, by="a"),
+    ]
+    (pair,) = agreement(Ledger(lines))
+    assert pair["annotators"] == ["a", "b"]
+    assert (pair["n_rows"], pair["agreed"]) == (2, 1)
 
 
 def test_a_label_that_is_withdrawn_leaves_the_row_open():

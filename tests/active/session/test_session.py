@@ -2,8 +2,10 @@
 
 import csv
 import errno
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import (
@@ -538,6 +541,51 @@ def test_why_a_row_is_asked_for(path):
         give(one, 30)
         (near,) = one.why()
         assert near.count("row ") == 5
+
+
+def at_terminal(one, keys, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
+    assert one.label() is one
+    return capsys.readouterr().out
+
+
+def test_a_person_at_the_terminal_takes_answers_back(path, monkeypatch, capsys):
+    given = {"classes": ["eggs", "ham", "spam"]}
+    with session(path, learner=given) as one:
+        shown = at_terminal(one, "u1u2", monkeypatch, capsys)  # then closes it
+        assert "There is no answer that could be taken back." in shown
+        assert shown.count("the answer is taken back.") == 1
+        assert [answer["label"] for answer in one.answers()] == ["ham"]
+    path.write_bytes(path.read_bytes() + b'{"row"')
+    given["strategy"] = "random"
+    with pytest.raises(ValueError, match="begun with strategy="):
+        session(path, learner=given)
+    path.write_bytes(path.read_bytes() + b'{"row"')
+    with LabelingSession.resume(path, X) as one:
+        assert "was torn" in at_terminal(one, "q", monkeypatch, capsys)
+
+
+def test_the_terminal_says_what_is_known_of_a_row(path, monkeypatch, capsys):
+    rule = RiskBelow(0.1, method="audit", audit_share=0.5)
+    with session(path, estimator=LinearSVC(), stop=rule, repeat=0.5) as one:
+        while not one.progress().limit or not one.question().again:
+            give(one, 1)
+        shown = at_terminal(one, "q", monkeypatch, capsys)
+        assert re.search(r"the model says (eggs|ham|spam), at most \d+ % wrong", shown)
+        assert ", which has a label already: a second opinion, please\n" in shown
+        assert one.predictions()[1] is None
+        one.export(path.with_suffix(".json"), "label_studio")
+    tasks = json.loads(path.with_suffix(".json").read_text())
+    assert "score" not in tasks[0]["predictions"][0]
+
+
+def test_nobody_is_asked_without_labels_to_choose_from(path):
+    with session(path) as one:
+        with pytest.raises(ValueError, match="no labels to choose from. Give the"):
+            one.label()
+        with pytest.raises(ValueError, match="no answer that could be taken back"):
+            one.undo()
+        assert one.forecast().startswith("It takes 20 labels")
 
 
 def test_labels_of_one_class_predict_nothing(path, tmp_path):
