@@ -441,7 +441,7 @@ def _positive_gap(a, b, r, delta):
     both = betaincinv((a + b)[:, None], r[:, None], NODES)
     a, b = a[:, None], b[:, None]
     scale = betaln(a, b)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(NEWTON_STEPS):  # pragma: no branch, it converges before
         place = np.minimum((1.0 + e[:, None] / both) / 2.0, 1.0)
         excess = betaincc(a, b, place) @ SHARES - delta
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

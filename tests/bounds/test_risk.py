@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 from scipy.integrate import quad
+from scipy.special import betainc
 from scipy.stats import beta
 
 from skconftree.bounds import (
@@ -14,7 +15,12 @@ from skconftree.bounds import (
     excess_risk_upper,
     risk_upper,
 )
-from skconftree.bounds._limits import excess_risk_of_leaves, risk_of_leaves
+from skconftree.bounds._limits import (
+    beta_lower,
+    beta_upper,
+    excess_risk_of_leaves,
+    risk_of_leaves,
+)
 
 BINARY = st.tuples(st.integers(0, 60), st.integers(0, 60))
 DELTA = st.floats(0.01, 0.6)
@@ -126,6 +132,29 @@ def test_limits_of_more_rows_are_as_many_standard_deviations_away(limit, delta):
         away = (found - mean) * np.sqrt(sizes)
         assert (found > 0.0).all() or (delta > 0.1 and mean == 0.0)
         np.testing.assert_allclose(away, away[1], rtol=2e-2, atol=2e-2)
+
+
+def test_beta_points_that_scipy_does_not_find():
+    """Its quantiles of these are NaN in some releases."""
+    a, b, delta = 2.5, 10675859.5, 4.4730037990764e-206
+    (low,) = beta_lower([a], [b], [delta])
+    assert 0.0 < low < 1e-18
+    assert betainc(a, b, low) >= delta
+    a, b, delta = 2.5, 3.5, 2.133525372142784e-162
+    (high,) = beta_upper([a], [b], [delta])
+    assert 1.0 - 1e-15 < high <= 1.0
+
+
+def test_counts_that_are_no_errors_of_rows():
+    with pytest.raises(ValueError, match="n must be positive and finite"):
+        binomial_upper([0, 0], [5, 0])
+    with pytest.raises(ValueError, match=r"errors must lie in \[0, n\]"):
+        binomial_upper(6, 5)
+
+
+def test_counts_above_those_that_floats_hold():
+    with pytest.raises(ValueError, match=r"at most 2\*\*53"):
+        risk_upper([2.0**54, 1.0])
 
 
 @pytest.mark.parametrize("limit", [risk_upper, excess_risk_upper])

@@ -17,7 +17,8 @@ from skconftree.utils._team import Team
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
-from skconftree.large import _fit, _parquet
+from skconftree.bounds import CredibleBound
+from skconftree.large import _data, _fit, _parquet
 from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
@@ -49,6 +50,17 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
+
+
+@pytest.mark.parametrize("gathered", [None, 1])
+def test_volumes_of_nodes_are_those_of_the_table(tmp_path, monkeypatch, gathered):
+    if gathered is not None:  # nodes are counted where their rows are
+        monkeypatch.setattr(_data, "MOST_GATHERED", gathered)
+    table = make_table(3)
+    pq.write_table(table, tmp_path / "rows.parquet")
+    tree = ConfidenceTreeClassifier(CredibleBound(pool_weight="volume"), max_bins=9)
+    found = large.fit(clone(tree), tmp_path, target="label")
+    assert_same_bytes(found, in_memory(tree, table))
 
 
 @pytest.mark.parametrize("class_weight", [None, {"b": 0.0}])

@@ -252,8 +252,7 @@ class Asking:
             The learner itself.
         """
         check_is_fitted(self, "_codes")
-        if not self._is_settled():
-            self._settle_first()
+        self._settle_first()
         if budget is not None and (not isinstance(budget, Real) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if not callable(oracle):

@@ -228,7 +228,7 @@ def log_chi2_tail(df, value):
     b = x + 1.0 - a
     c, d = math.inf, 1.0 / b
     h = d
-    for step in range(1, MOST_STEPS):
+    for step in range(1, MOST_STEPS):  # pragma: no branch, it converges before
         factor = -step * (step - a)
         b += 2.0
         d = 1.0 / (factor * d + b)

@@ -5,19 +5,21 @@ import pickle
 import numpy as np
 import pytest
 from reference.irises import X, Y, bought, learner, some
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
+from skconftree.active import ActiveLearner, ArrayOracle, Budget, NoisyOracle
+from skconftree.active._strategy import MarginSampling
 from skconftree.active.pool import SamplingStrategy
 
 
-def taught(rows, labels, **more):
+def taught(rows, labels, sample_weight=None, **more):
     one = learner(**more).fit(X, some(Y))
     state = pickle.dumps(one)
     try:
-        one.teach(rows, labels)
+        one.teach(rows, labels, sample_weight=sample_weight)
     finally:
         assert pickle.dumps(one) == state
 
@@ -39,6 +41,18 @@ def taught(rows, labels, **more):
 def test_bad_answers_change_nothing(rows, labels, message):
     with pytest.raises(ValueError, match=message):
         taught(rows, labels)
+
+
+@pytest.mark.parametrize("weight", [[0.0], [np.nan], [1.0, 1.0]])
+def test_bad_weights_of_answers_change_nothing(weight):
+    with pytest.raises(ValueError, match="sample_weight must be a finite number above"):
+        taught([3], [1], sample_weight=weight)
+
+
+@pytest.mark.parametrize("call", ["query", "teach"])
+def test_a_learner_without_a_pool(call):
+    with pytest.raises(NotFittedError):
+        getattr(learner(), call)(*{"query": (), "teach": ([3], [1])}[call])
 
 
 def test_a_label_outside_the_classes():
@@ -112,6 +126,8 @@ def test_bad_questions():
         one.query(costs=np.zeros(150))
     with pytest.raises(ValueError, match="n must be an integer from 1 to the 0 calls"):
         one.undo()
+    with pytest.raises(ValueError, match=r"embedding must give .* shape \(150,\)"):
+        learner(embedding=lambda X: X[:, 0]).fit(X).query()
     with pytest.raises(ValueError, match="no label yet"):
         learner().fit(X).predict(X)
     with pytest.raises(ValueError, match="contains NaN only"):
@@ -218,6 +234,26 @@ def test_a_run_that_cannot_begin(parameters, kind, message):
     with pytest.raises(kind, match=message):
         one.run(**{"oracle": ArrayOracle(Y), "budget": 3, **parameters})
     assert one.n_labeled_ == 6
+
+
+@pytest.mark.parametrize("call", ["query", "reached", "teach"])
+def test_what_an_interrupted_query_has_kept_is_forgotten(monkeypatch, call):
+    """Each call leaves the learner as if the query had not been."""
+
+    def interrupted(self, context):
+        context.memory["half"] = "made"
+        raise KeyboardInterrupt
+
+    one, other = (learner(strategy="margin").fit(X, some(Y)) for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(MarginSampling, "score", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one.query()
+    given = {"reached": (Budget(100),), "teach": ([3, 70], Y[[3, 70]])}.get(call, ())
+    getattr(one, call)(*given)
+    getattr(other, call)(*given)
+    assert "half" not in one._memory
+    assert (one.query(9) == other.query(9)).all()
 
 
 def test_a_run_ends_where_all_rows_are_skipped():

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -27,6 +28,8 @@ from skconftree.active import (
     Stable,
 )
 from skconftree.active._journal import Ledger
+from skconftree.active.pool._oracles import QuestionsEnded
+from skconftree.active.session._explanations import Shown
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["ham", "spam", "eggs"])[y]
@@ -399,6 +402,33 @@ def test_a_journal_of_the_first_format_opens(path):
 # -- what must not be mixed up -----------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["learner", "seed", "ruling"])
+def test_a_first_line_that_lacks_a_part_is_damaged(path, name):
+    with session(path) as one:
+        give(one, 1)
+    head, *lines = path.read_text().splitlines(keepends=True)
+    head = json.loads(head)
+    del head[name]
+    path.write_text("".join([json.dumps(head) + "\n", *lines]))
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="is damaged in line 1"):
+        LabelingSession.resume(path, X)
+    with pytest.raises(ValueError, match="damaged in line 1|was begun with ruling"):
+        session(path)
+    assert path.read_bytes() == content
+
+
+def test_a_journal_of_another_version_is_gone_on_with(path):
+    with session(path) as one:
+        give(one, 1)
+    head, *lines = path.read_text().splitlines(keepends=True)
+    head = json.dumps(json.loads(head) | {"version": "0.0.9"}) + "\n"
+    path.write_text("".join([head, *lines]))
+    with session(path) as one:
+        (note,) = one.notes
+        assert note.startswith(f"{path} was begun with version 0.0.9; the next")
+
+
 def test_another_pool_or_other_parameters_are_refused(path):
     with session(path, repeat=0.1) as one:
         give(one, 3)
@@ -522,6 +552,20 @@ def test_what_is_shown(path):
         assert one.question().row == row
     with pytest.raises(ValueError, match="is not the pool"):
         LabelingSession.resume(path, X[:2], shown=shown)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (csr_array([[0.0, 2.5, 0.0, -1.0]]), {"column 1": "2.5", "column 3": "-1"}),
+        (["a\x1b"], {"text": "a\x1b"}),
+        ([None], {"text": ""}),
+        ([[1.25, "b"]], {"column 0": "1.25", "column 1": "b"}),
+    ],
+    ids=["sparse", "texts", "missing", "lists"],
+)
+def test_what_is_shown_of_other_tables(table, expected):
+    assert Shown(table).values(0) == expected
 
 
 def test_why_a_row_is_asked_for(path):
@@ -658,11 +702,24 @@ def test_run_saves_and_goes_on(path, batch_size):
         assert session.progress().n_answers == 25
 
 
+def test_a_saved_run_ends_with_the_pool_or_the_questions(path):
+    def wants_no_more(rows, places):
+        raise QuestionsEnded([])
+
+    one = ActiveLearner(GaussianNB(), random_state=0).fit(X[::25])
+    one.run(wants_no_more, save=path)
+    assert one.n_labeled_ == 0
+    one.run(ArrayOracle(WORDS[::25]), save=path)
+    assert one.n_labeled_ == 6
+
+
 def test_what_was_taught_before_is_saved_too(path):
     one = ActiveLearner(GaussianNB(), random_state=0).fit(X)
     one.run(ArrayOracle(WORDS), budget=10)
     one.run(ArrayOracle(WORDS), budget=15, save=path)
     assert one.n_labeled_ == 15
+    one.run(ArrayOracle(WORDS), budget=16, save=path)
+    assert one.n_labeled_ == 16
     one.teach(one.query(), WORDS[one.query()])
     with pytest.raises(ValueError, match="has been taught answers that"):
         one.run(ArrayOracle(WORDS), budget=20, save=path)

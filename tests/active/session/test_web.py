@@ -143,6 +143,7 @@ def test_nothing_without_the_token(desk):
     ):
         assert browser.ask("GET", path)[0].status == 404
     assert browser.ask("POST", "/guess/act", b"{}")[0].status == 404
+    assert browser.ask("POST", browser.path + "other", b"{}")[0].status == 404
     assert browser.ask("GET", browser.path, Host="evil.example:80")[0].status == 403
     assert browser.ask("OPTIONS", browser.path + "act")[0].status == 501
 

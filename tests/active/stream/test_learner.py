@@ -374,6 +374,18 @@ def test_bad_rows_change_nothing():
     assert pickle.dumps(one) == state
 
 
+def test_tables_of_lists_of_no_rows_and_of_three_dimensions():
+    one, other = (learner(strategy="random", budget=0.9) for _ in range(2))
+    assert one.query(X[:0]).shape == (0,)
+    assert (one.query(X[:9].tolist()) == other.query(X[:9])).all()
+    before = pickle.dumps(one)
+    with pytest.raises(ValueError, match=r"two dimensions. Got shape \(3, 3, 1\)"):
+        one.query(X[:3, :, np.newaxis])
+    assert pickle.dumps(one) == before
+    one.teach(X[:0], Y[:0])  # nobody knew an answer
+    assert not hasattr(one, "estimator_")
+
+
 def test_answers_that_are_missing_are_said():
     one = learner(strategy="random", budget=0.9)
     one.query(X[:20])
