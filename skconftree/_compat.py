@@ -174,8 +174,8 @@ def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, paramete
     """Build a fitted ``DecisionTreeClassifier`` from arrays, for any release."""
     n_nodes, n_classes = values.shape
     records = np.zeros(n_nodes, dtype=NODE_DTYPE)
-    for name, values in nodes.items():
-        records[name] = values
+    for name, field in nodes.items():
+        records[name] = field
     tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
     tree.__setstate__(
         {
