@@ -150,7 +150,7 @@ class BaseDetector(Lockable, BaseEstimator):
         ndarray of shape (n_rows,), int8
             State after each row: values of `DriftState`.
         """
-        outcomes = (check_numbers if self._takes_numbers else check_errors)(errors)
+        outcomes = check_outcomes(errors, self._takes_numbers)
         if not hasattr(self, "_running"):
             self._running = self.kernel()
         return self._running.update_many(outcomes)
@@ -223,43 +223,26 @@ def check_deltas(detector):
     check_order(detector, "drift_delta", "warning_delta")
 
 
-def check_numbers(numbers):
-    """Return numbers as a C-contiguous array, or raise."""
-    given = _one_a_row(numbers)
-    if given.dtype.kind not in "biuf" and given.size:
-        raise ValueError(f"errors must be numbers. Got {numbers!r}.")
-    given = np.ascontiguousarray(given, dtype=np.float64)
-    wrong = given[~(np.abs(given) <= LARGEST_NUMBER)]
-    if wrong.size:
-        raise ValueError(
-            f"errors must be numbers of a size up to {LARGEST_NUMBER:g}. Got "
-            f"{wrong[0]}."
-        )
-    return given
-
-
-def _one_a_row(errors):
+def check_outcomes(errors, takes_numbers):
+    """Return numbers, or errors as 0 and 1, as a C-contiguous array, or raise."""
     given = np.asarray(errors)
     if given.ndim != 1:
         raise ValueError(
             "errors must be one-dimensional, one outcome a row. Got shape "
             f"{given.shape}."
         )
-    return given
-
-
-def check_errors(errors):
-    """Return outcomes as a C-contiguous array of 0 and 1, or raise."""
-    given = _one_a_row(errors)
+    allowed = "numbers" if takes_numbers else "booleans or 0 and 1"
     if given.dtype.kind not in "biuf" and given.size:
-        raise ValueError(f"errors must be booleans or 0 and 1. Got {errors!r}.")
-    wrong = given[(given != 0) & (given != 1)]
-    if wrong.size:
-        raise ValueError(f"errors must be booleans or 0 and 1. Got {wrong[0]}.")
-    return np.ascontiguousarray(given, dtype=np.float64)
-
-
-__all__ = ["LocalRepair"]
+        raise ValueError(f"errors must be {allowed}. Got {errors!r}.")
+    given = np.ascontiguousarray(given, dtype=np.float64)
+    if takes_numbers:
+        allowed += f" of a size up to {LARGEST_NUMBER:g}"
+        sound = np.abs(given) <= LARGEST_NUMBER
+    else:
+        sound = (given == 0.0) | (given == 1.0)
+    if not sound.all():
+        raise ValueError(f"errors must be {allowed}. Got {given[~sound][0]}.")
+    return given
 
 
 class LocalRepair(VersionedState, BaseEstimator):

@@ -1,7 +1,6 @@
 """The drift detection method of Gama et al. (2004)."""
 
 from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
-from skconftree.drift._detector import require_counts
 from skconftree.utils._lock import reads
 
 from libc.math cimport INFINITY, sqrt
@@ -31,7 +30,6 @@ cdef class DDMKernel(Detector):
     def __init__(
         self, min_samples, min_errors, float64_t warning_level, float64_t drift_level
     ):
-        require_counts(min_samples, min_errors)
         self.min_samples = min_samples
         self.min_errors = min_errors
         self.warning_level = warning_level

@@ -15,12 +15,6 @@ cdef enum:
     ATTEMPTS = 10       # of updates in a row that fail: later rows get one each
 
 
-def require_counts(*values):
-    """Raise ``ValueError`` unless all are numbers of rows that a detector can hold."""
-    if not all([0 <= value < 2**63 for value in values]):
-        raise ValueError("Numbers of rows must fit into 64 bits.")
-
-
 class OnlyPickled:
     """A copy of a detector of which nothing but a pickle can be made."""
 

@@ -11,11 +11,11 @@ from libc.math cimport isnan
 from libc.string cimport memset
 from typing import NamedTuple
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS, bin_of, encode
+from skconftree.tables._encoded_table cimport MAX_LEVELS, encode
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._sorting cimport make_nan_canonical, ordered_bits, value_of_bits
+from skconftree.utils._sorting cimport make_nan_canonical, ordered_bits
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t,
+    float32_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t,
     uint8_t,
 )
 
@@ -25,11 +25,6 @@ cdef enum:
 ctypedef fused code_t:
     uint8_t
     label_t
-
-ctypedef fused value_t:
-    uint8_t
-    label_t
-    int32_t
 
 ctypedef fused taken_t:
     uint16_t
@@ -145,9 +140,9 @@ cdef class CodedPart:
             n = ends[b] - begin
             if n == 0:
                 continue
-            self._take_labels(&rows[begin], n, b, &labels[0])
+            take(self.y, b, &rows[begin], n, &labels[0])
             if repeated:
-                take_counts(counts, b * BLOCK, &rows[begin], n, &times[0])
+                take(counts, b, &rows[begin], n, &times[0])
             with nogil:
                 for f in range(self.n_features):
                     if self.codes[f] != NULL:
@@ -162,18 +157,15 @@ cdef class CodedPart:
                         )
         return found
 
-    cdef int _take_labels(
-        self, const uint16_t* rows, intp_t n, intp_t block, uint16_t* labels
-    ) except -1:
-        cdef const uint8_t[::1] narrow
-        cdef const label_t[::1] wide
-        if self.y.dtype == np.uint8:
-            narrow = self.y
-            take(&narrow[block * BLOCK], rows, n, labels)
+    cdef void _take_sides(
+        self, intp_t feature, intp_t block, const uint16_t* rows, intp_t n,
+        const uint16_t* outcomes, uint16_t* sides,
+    ) noexcept nogil:
+        # The outcomes of the codes of some rows of a block.
+        if self.codes[feature] != NULL:
+            take_sides(self.codes[feature] + block * BLOCK, rows, n, outcomes, sides)
         else:
-            wide = self.y
-            take(&wide[block * BLOCK], rows, n, labels)
-        return 0
+            take_sides(self.wide[feature] + block * BLOCK, rows, n, outcomes, sides)
 
     def divide(self, members, intp_t feature, const uint16_t[::1] outcomes not None):
         """Divide the rows of a node by the outcome of each code of a feature.
@@ -196,16 +188,9 @@ cdef class CodedPart:
             if n == 0:
                 continue
             with nogil:
-                if self.codes[feature] != NULL:
-                    take_sides(
-                        self.codes[feature] + b * BLOCK, &rows[begins[b]], n,
-                        &outcomes[0], &sides[at],
-                    )
-                else:
-                    take_sides(
-                        self.wide[feature] + b * BLOCK, &rows[begins[b]], n,
-                        &outcomes[0], &sides[at],
-                    )
+                self._take_sides(
+                    feature, b, &rows[begins[b]], n, &outcomes[0], &sides[at]
+                )
                 for i in range(at, at + n):
                     starts[sides[i], b + 1] += 1
             at += n
@@ -259,22 +244,15 @@ cdef class CodedPart:
             n = ends[b] - begin
             if n == 0:
                 continue
-            self._take_labels(&rows[begin], n, b, &labels[0])
+            take(self.y, b, &rows[begin], n, &labels[0])
             if repeated:
-                take_counts(counts, b * BLOCK, &rows[begin], n, &times[0])
+                take(counts, b, &rows[begin], n, &times[0])
             memset(&cells[0], 0, n * sizeof(int32_t))
             for feature, outcomes, n_outcomes in tests:
                 with nogil:
-                    if self.codes[feature] != NULL:
-                        take_sides(
-                            self.codes[feature] + b * BLOCK, &rows[begin], n,
-                            &outcomes[0], &sides[0],
-                        )
-                    else:
-                        take_sides(
-                            self.wide[feature] + b * BLOCK, &rows[begin], n,
-                            &outcomes[0], &sides[0],
-                        )
+                    self._take_sides(
+                        feature, b, &rows[begin], n, &outcomes[0], &sides[0]
+                    )
                     for i in range(n):
                         cells[i] = cells[i] * n_outcomes + sides[i]
             with nogil:
@@ -283,26 +261,23 @@ cdef class CodedPart:
         return found
 
 
-cdef int take_counts(
-    counts, intp_t start, const uint16_t* rows, intp_t n, int32_t* times
+cdef int take(
+    values, intp_t block, const uint16_t* rows, intp_t n, taken_t* out
 ) except -1:
+    # The values of some rows of a block, which are on one byte or wide.
     cdef const uint8_t[::1] narrow
-    cdef const int32_t[::1] wide
-    if counts.dtype == np.uint8:
-        narrow = counts
-        take(&narrow[start], rows, n, times)
-    else:
-        wide = counts
-        take(&wide[start], rows, n, times)
-    return 0
-
-
-cdef void take(
-    const value_t* values, const uint16_t* rows, intp_t n, taken_t* out
-) noexcept nogil:
+    cdef const taken_t[::1] wide
+    cdef intp_t start = block * BLOCK
     cdef intp_t i
-    for i in range(n):
-        out[i] = values[rows[i]]
+    if values.dtype == np.uint8:
+        narrow = values
+        for i in range(n):
+            out[i] = narrow[start + rows[i]]
+    else:
+        wide = values
+        for i in range(n):
+            out[i] = wide[start + rows[i]]
+    return 0
 
 
 cdef void take_sides(
@@ -329,7 +304,6 @@ cdef void tally(
         out[at + width - 1] += 1
 
 
-# -- Counts of values in cells of their ordered bits, and codes by the bits of floors
 cdef enum:
     HALF = 65536            # high halves of ordered bits
 
@@ -411,30 +385,16 @@ def count_cells(
     return n_missing
 
 
-def bins_of(
-    const int64_t[::1] below not None, const int64_t[::1] here not None, int64_t total,
-    intp_t max_bins,
-):
-    """Bin of values of which there are so many, and so many below."""
-    cdef intp_t n = below.shape[0]
-    found = np.empty(n, dtype=np.intp)
-    cdef intp_t[::1] out = found
-    cdef intp_t i
-    for i in range(n):
-        out[i] = bin_of(
-            <float64_t> below[i], <float64_t> here[i], <float64_t> total, max_bins
-        )
-    return found
+def bins_of(below, here, total, max_bins):
+    """Bin of values of which there are so many, and so many below, as `bin_of`."""
+    found = (below + here / 2.0) / total * max_bins
+    return np.minimum(found.astype(np.intp), max_bins - 1)
 
 
-def values_of(const uint32_t[::1] bits not None):
-    """Values of ordered bits."""
-    cdef intp_t i
-    found = np.empty(bits.shape[0], dtype=np.float32)
-    cdef float32_t[::1] out = found
-    for i in range(bits.shape[0]):
-        out[i] = value_of_bits(bits[i])
-    return found
+def values_of(bits):
+    """Values of ordered bits, as `value_of_bits`."""
+    is_positive = bits >> np.uint32(31) == 1
+    return np.where(is_positive, bits & np.uint32(0x7FFFFFFF), ~bits).view(np.float32)
 
 
 cdef class Coder:

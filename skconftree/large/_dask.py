@@ -4,6 +4,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from threading import Semaphore
 from typing import NamedTuple
@@ -277,8 +278,8 @@ class DaskParts:
         """Add up what a task counts in each part; Dask has threads of its own."""
         import dask
 
-        calls = self._calls(_Counted(task), columns, by_row)
-        joined = dask.delayed(_Joined(task), traverse=False)
+        calls = self._calls(partial(_counted, task), columns, by_row)
+        joined = dask.delayed(partial(_joined, task), traverse=False)
 
         def sum_of(found):
             while len(found) > 1:
@@ -381,41 +382,19 @@ class _Part(NamedTuple):
         return self.function(self.take(part, place), *rows)
 
 
-class _Whole:
-    """A task, and those that make what it needs, one after the other."""
-
-    def __init__(self, graph, key):
-        self.graph, self.key = graph, key
-
-    def __call__(self):
-        import dask
-
-        return dask.get(self.graph, self.key)
+def _counted(task, frame, *rows):
+    # What a task counts in one part.
+    counts = task.start()
+    task.count(counts, frame, *rows)
+    return task.found(counts)
 
 
-class _Counted:
-    """What a task counts in one part."""
-
-    def __init__(self, task):
-        self.task = task
-
-    def __call__(self, frame, *rows):
-        counts = self.task.start()
-        self.task.count(counts, frame, *rows)
-        return self.task.found(counts)
-
-
-class _Joined:
-    """The sum of what a task has counted."""
-
-    def __init__(self, task):
-        self.task = task
-
-    def __call__(self, *found):
-        total = self.task.start()
-        for one in found:
-            self.task.join(total, one)
-        return self.task.found(total)
+def _joined(task, *found):
+    # The sum of what a task has counted.
+    total = task.start()
+    for one in found:
+        task.join(total, one)
+    return task.found(total)
 
 
 def is_of_dask(source):
@@ -442,7 +421,8 @@ def _apart(calls, made):
         if made or others or any(times[one] > 1 for one in needed):
             apart.append(Delayed(key, needed))
         else:
-            apart.append(dask.delayed(_Whole(needed, key), traverse=False)())
+            whole = partial(dask.get, needed, key)
+            apart.append(dask.delayed(whole, traverse=False)())
     return apart
 
 

@@ -90,7 +90,7 @@ class PartedTable(NamedTuple):
             where = self._places(start, start + n)
             first[where], second[where] = hashes
             start += n
-        return ContentOrder.of_hashes(first, second)
+        return ContentOrder(first, second)
 
     def at(self, places, weight=None):
         """Some of the rows, in another order; none has a weight."""

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import InvalidParameterError
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import NO_DEFAULT, canonical, completed, refuse_damage
+from ..utils import NO_DEFAULT, canonical, completed
 from ..utils._lock import reads
 from ..utils._types import Floats, Indices, TableLike
 from ._columns import measure, scaled
-from ._particle_filter import CloudSettings, ParticleFilter, restored
+from ._particle_filter import ParticleFilter, restored
 
 FIRST_ROWS = 100  # set the scale in partial_fit
 PARTS = {
@@ -89,12 +89,12 @@ class OASISModel:
         d, intercept = self.schema.n_features, settings.pop("intercept")
         self.mean, self.scale = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self.cloud = ParticleFilter(
-            CloudSettings(
-                n_problems=count_problems(len(self.classes)),
-                n_features=d + intercept,
-                seed=int(self.seed),
+            {
+                "n_problems": count_problems(len(self.classes)),
+                "n_features": d + intercept,
+                "seed": int(self.seed),
                 **settings,
-            )
+            }
         )
 
     def wait_or_start(self, settings, call):
@@ -161,37 +161,7 @@ class OASISModel:
         if cloud is not None:
             model.cloud = restored(*cloud)
         model.mean, model.scale = state["mean"], state["scale"]
-        refuse_damage(owner, model._sound_parts())
         return model
-
-    def _sound_parts(self):
-        d, cloud, waiting = self.schema.n_features, self.cloud, self.waiting
-        return {
-            "cloud": cloud is None
-            or (
-                cloud.n_problems == count_problems(len(self.classes))
-                and cloud.n_features - d in (0, 1)
-                and np.shape(self.mean) == np.shape(self.scale) == (d,)
-            ),
-            "waiting": waiting is None or self._can_be_learnt(waiting),
-        }
-
-    def _can_be_learnt(self, waiting):
-        # Compiled code indexes by labels, and takes finite numbers for given.
-        if not (isinstance(waiting, tuple) and len(waiting) == 3):
-            return False
-        if not all(isinstance(part, np.ndarray) for part in waiting):
-            return False
-        X, y, weight = waiting
-        n = len(y) if y.ndim == 1 else 0
-        return (
-            0 < n < FIRST_ROWS
-            and (X.dtype, y.dtype, weight.dtype) == (np.float64, np.intp, np.float64)
-            and (X.shape, weight.shape) == ((n, self.schema.n_features), (n,))
-            and bool(np.isfinite(X).all() and np.isfinite(weight).all())
-            and bool((weight > 0.0).all())
-            and bool(((y >= -1) & (y < len(self.classes))).all())
-        )
 
 
 SCORES = ("oasis", "gbs", "uc")

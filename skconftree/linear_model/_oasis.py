@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
@@ -388,9 +388,6 @@ class OASISClassifier(Questions, LearntClassifier):
                 f"1 - gamma. Got {given!r} instead."
             )
         return float(pair[0]), float(pair[1])
-
-    def _draw_seed(self):
-        return check_random_state(self.random_state).randint(2**31 - 1)
 
     def _settings(self, alpha_gamma):
         return {

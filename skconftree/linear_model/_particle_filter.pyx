@@ -5,22 +5,36 @@ from numbers import Integral, Real
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, M_PI, fabs, log, log1p, tan
+from libc.math cimport INFINITY, M_PI, cos, exp, fabs, log, log1p, sin, sqrt, tan
 from libc.string cimport memcpy
 
-from skconftree.linear_model._columns import FAR
-from skconftree.linear_model._exponential cimport Bits, exp_moderate, exp_negative
-from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
 from skconftree.linear_model._margins cimport (
-    BLOCK, bounded, find_margins, find_margins_of_four,
+    BLOCK, Bits, bounded, exp_moderate, exp_negative, find_margins,
+    find_margins_of_four,
 )
 from skconftree.linear_model._sweep cimport GROUP, KNOTS, Target, limited, sweep
 from skconftree.utils._codec import canonical
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t, uint64_t
 
-# -- The settings of a cloud of planes, typed and checked --------------------------
-cdef dict KINDS = {
+STATE_VERSION = 2
+
+cdef enum:
+    LANES = 8           # partial sums: a loop over them becomes vector instructions
+    AHEAD = 4           # rows whose margins are found at once
+    BOUNDARY = 64       # rows between two looks at signals, a multiple of AHEAD
+    NO_LABEL = -1
+    PAIRS = 250         # of particles, whose distances give the sizes of steps
+    WHOLE = 200         # rows up to which a move takes its full number of steps
+    FEWEST = 4          # steps along coordinates, again and again if need be
+    EITHER = 4          # rows with a label whose likelihoods cost that of one without
+
+cdef float64_t STEP = 1.1               # of particles' distances: rows bind coordinates
+cdef float64_t SMALLEST_STEP = 1e-3     # of the prior's scale
+
+# Kind and limits of each setting: the sizes of arrays follow from them, and they may come
+# from a file.
+cdef dict SETTINGS = {
     "n_problems": (Integral, 0, 2**16),
     "n_particles": (Integral, 2, 2**31),
     "n_features": (Integral, 1, 2**31),
@@ -34,42 +48,55 @@ cdef dict KINDS = {
 }
 
 
-cdef class CloudSettings:
-    """Every parameter of a cloud; ValueError if one is missing or out of range.
-
-    Compiled code makes arrays by what it finds here, which may come out of a file.
-    """
-
-    def __cinit__(self, **given):
-        if given.keys() != KINDS.keys():
-            raise ValueError(f"The state of these particles is damaged: {list(given)}.")
-        for name, (kind, low, high) in KINDS.items():
-            if not (isinstance(given[name], kind) and low <= given[name] <= high):
-                raise ValueError(
-                    f"The state of these particles is damaged: {name} must be in "
-                    f"[{low}, {high}]. Got {given[name]!r} instead."
-                )
-        self.n_problems = given["n_problems"]
-        self.n_particles = given["n_particles"]
-        self.n_features = given["n_features"]
-        self.buffer_size = given["buffer_size"]
-        self.alpha = given["alpha"]
-        self.gamma = given["gamma"]
-        self.cauchy = given["cauchy"]
-        self.scale = given["scale"]
-        self.resample = given["resample"]
-        self.seed = given["seed"]
-
-    def values(self):
-        """Arguments that these settings are made from."""
-        return {name: getattr(self, name) for name in KINDS}
-
-    def replace(self, **changes):
-        """Make settings that differ from these in some arguments."""
-        return CloudSettings(**self.values() | changes)
+def check_settings(settings):
+    """Raise ``ValueError`` if a setting is missing or out of range."""
+    if settings.keys() != SETTINGS.keys():
+        raise ValueError(f"The state of these particles is damaged: {list(settings)}.")
+    for name, (kind, low, high) in SETTINGS.items():
+        value = settings[name]
+        if not (isinstance(value, kind) and low <= value <= high):
+            raise ValueError(
+                f"The state of these particles is damaged: {name} must be in "
+                f"[{low}, {high}]. Got {value!r} instead."
+            )
 
 
-# -- Planes with weights: what is drawn, weighed and read of a particle filter -----
+# How likely a label is, given a hyperplane: OASIS's shape, on the scale of logarithms.
+#
+#   L(y | x, w) = min{1 - gamma, max{gamma alpha, c exp(slope y w.x)}},  y = -1 or 1
+#
+# with c = sqrt((1 - gamma) gamma alpha). It is flat outside the margin |w.x| < 1, and its
+# logarithm is a straight line inside. A row without a label counts by L(1) + L(-1),
+# which is largest outside: hyperplanes that run through data lose.
+
+cdef struct Likelihood:
+    float64_t low           # ln(gamma alpha)
+    float64_t high          # ln(1 - gamma)
+    float64_t middle        # ln c, on the plane
+    float64_t slope         # from there to either side
+    float64_t outside       # ln(1 - gamma + gamma alpha)
+
+
+cdef inline float64_t of_label(
+    const Likelihood* shape, float64_t signed_margin
+) noexcept nogil:
+    # ln L(y | x, w), given y w.x.
+    cdef float64_t found = shape.middle + shape.slope * signed_margin
+    found = found if found < shape.high else shape.high
+    return found if found > shape.low else shape.low
+
+
+cdef inline float64_t of_either(
+    const Likelihood* shape, float64_t margin
+) noexcept nogil:
+    # ln(L(1) + L(-1)), given w.x. Most planes are far from most rows: the branch pays.
+    cdef float64_t rise
+    if fabs(margin) >= 1.0:
+        return shape.outside
+    rise = shape.slope * fabs(margin)
+    return shape.middle + rise + log1p(exp(-2.0 * rise))
+
+
 cdef float64_t _sum(const float64_t* parts) noexcept nogil:
     cdef float64_t total = 0.0
     cdef intp_t lane
@@ -78,24 +105,109 @@ cdef float64_t _sum(const float64_t* parts) noexcept nogil:
     return total
 
 
-cdef class Cloud:
-    """Planes of one problem, or of one for each class against the rest, with weights.
+cdef inline void draw_normal_pair(
+    uint64_t key, intp_t j, float64_t* pair
+) noexcept nogil:
+    # Box and Muller, from draws j and j + 1 of a particle.
+    cdef float64_t radius = sqrt(-2.0 * log(1.0 - unit(mix(key + <uint64_t> j))))
+    cdef float64_t angle = 2.0 * M_PI * unit(mix(key + <uint64_t> j + 1))
+    pair[0] = radius * cos(angle)
+    pair[1] = radius * sin(angle)
 
-    Coordinates lie feature by feature, [problem, feature, particle], and the last
-    dimension is filled up to a multiple of `LANES` with particles of weight 0.
+
+cdef float64_t median(float64_t* values, intp_t n) noexcept nogil:
+    # The one at n // 2 in order, by quickselect; the values change places.
+    cdef intp_t low = 0
+    cdef intp_t high = n - 1
+    cdef intp_t k = n // 2
+    cdef intp_t i, j
+    cdef float64_t pivot, kept
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i = low
+        j = high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                kept = values[i]
+                values[i] = values[j]
+                values[j] = kept
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+cdef class ParticleFilter:
+    """Hyperplanes with weights that learn rows, are resampled and move.
+
+    They are those of one problem, or of one for each class against the rest. Coordinates
+    lie feature by feature, [problem, feature, particle], and the last dimension is filled
+    up to a multiple of `LANES` with particles of weight 0.
     """
 
-    def __init__(self, CloudSettings settings not None):
-        cdef intp_t p = settings.n_problems
-        cdef intp_t m = settings.n_particles
-        cdef intp_t d = settings.n_features
-        cdef float64_t alpha = settings.alpha
-        cdef float64_t gamma = settings.gamma
-        self.settings = settings
+    cdef readonly dict settings
+    cdef readonly intp_t n_problems
+    cdef readonly intp_t n_particles
+    cdef readonly intp_t n_features
+    cdef intp_t stride
+    cdef Likelihood shape
+    cdef bint cauchy            # the prior; else normal
+    cdef float64_t scale        # of the prior
+    cdef bint resample          # particles are resampled and moved
+    cdef uint64_t seed
+    # Log weights are relative to the largest, which is 0. Weights are their
+    # exponentials, `total` the sum of these.
+    cdef float64_t[:, :, ::1] particles
+    cdef float64_t[:, ::1] log_weights
+    cdef float64_t[:, ::1] weights
+    cdef float64_t[::1] total
+    cdef float64_t[::1] ess
+    cdef readonly intp_t n_rows         # learnt so far
+    cdef intp_t buffer_size     # rows that moves go by
+    cdef intp_t n_buffered
+    cdef intp_t[::1] n_moves
+    cdef intp_t[::1] n_restarts
+    # The last rows, in a ring: row number i is at i modulo buffer_size.
+    cdef float64_t[:, ::1] rows
+    cdef intp_t[::1] labels
+    cdef float64_t[::1] row_weights
+    # While rows are learnt: margins of the next rows, [problem, row, particle];
+    # particles drawn anew, and whose copies they are.
+    cdef float64_t[:, :, ::1] ahead
+    cdef float64_t[::1] drawn
+    cdef intp_t[::1] parent
+    # While they are moved: sizes of steps, by features; the rows of the buffer as a
+    # problem sees them, by features; their margins, of some planes.
+    cdef float64_t[::1] sizes
+    cdef float32_t[:, ::1] values
+    cdef float32_t[::1] value_weights
+    cdef float32_t[:, ::1] planes
+    cdef float32_t[:, ::1] margins
+    cdef const float32_t[::1] either
+
+    def __init__(self, settings, state=None):
+        check_settings(settings)
+        cdef intp_t p = settings["n_problems"]
+        cdef intp_t m = settings["n_particles"]
+        cdef intp_t d = settings["n_features"]
+        cdef float64_t alpha = settings["alpha"]
+        cdef float64_t gamma = settings["gamma"]
+        cdef intp_t problem
+        self.settings = dict(settings)
         self.n_problems, self.n_particles, self.n_features = p, m, d
         self.stride = (m + LANES - 1) // LANES * LANES
-        self.cauchy, self.scale = settings.cauchy, settings.scale
-        self.seed = settings.seed
+        self.cauchy, self.scale = settings["cauchy"], settings["scale"]
+        self.resample, self.seed = settings["resample"], settings["seed"]
+        self.buffer_size = settings["buffer_size"]
         self.shape.low = log(gamma) + log(alpha)
         self.shape.high = log1p(-gamma)
         self.shape.middle = 0.5 * (self.shape.low + self.shape.high)
@@ -106,8 +218,35 @@ cdef class Cloud:
         self.weights = np.zeros((p, self.stride))
         self.total = np.zeros(p)
         self.ess = np.zeros(p)
+        self.drawn = np.zeros(self.stride)
+        self.parent = np.zeros(self.n_particles, dtype=np.intp)
+        self.ahead = np.zeros((p, AHEAD, self.stride))
+        self.sizes = np.zeros(d)
+        self.values = np.zeros((d, self.buffer_size), dtype=np.float32)
+        self.value_weights = np.zeros(self.buffer_size, dtype=np.float32)
+        self.planes = np.zeros((d, GROUP), dtype=np.float32)
+        self.margins = np.zeros((self.buffer_size, GROUP), dtype=np.float32)
+        rise = np.append(np.linspace(0.0, self.shape.slope, KNOTS), self.shape.slope)
+        self.either = (rise + np.log1p(np.exp(-2.0 * rise))).astype(np.float32)
+        self.rows = np.zeros((self.buffer_size, d))
+        self.labels = np.zeros(self.buffer_size, dtype=np.intp)
+        self.row_weights = np.zeros(self.buffer_size)
+        self.n_moves = np.zeros(p, dtype=np.intp)
+        self.n_restarts = np.zeros(p, dtype=np.intp)
+        if state is None:
+            with nogil:
+                for problem in range(p):
+                    self._draw_prior(problem, 0)
+        else:
+            self._take(state)
 
-    # -- drawing and weighing -----------------------------------------------------
+    cdef inline uint64_t _key(
+        self, intp_t problem, intp_t row, intp_t particle
+    ) noexcept nogil:
+        # Of the draws for one particle at one row. Numbers from `n_particles` on are
+        # those of a whole cloud.
+        cdef uint64_t key = mix(self.seed) ^ <uint64_t> problem
+        return mix(mix(mix(key) ^ <uint64_t> row) ^ <uint64_t> particle)
 
     cdef void _draw_prior(self, intp_t problem, intp_t row) noexcept nogil:
         # A fresh cloud of equal weights.
@@ -183,8 +322,6 @@ cdef class Cloud:
                 "changed."
             )
         return 0
-
-    # -- reading ------------------------------------------------------------------
 
     def odds(self, const float64_t[:, ::1] X):
         """Weighted sums of the likelihoods of the labels 1 and -1, the last axis."""
@@ -319,114 +456,10 @@ cdef class Cloud:
                 start += size
         return outcomes, drawn
 
-
-STATE_VERSION = 2
-
-cdef enum:
-    AHEAD = 4           # rows whose margins are found at once
-    BOUNDARY = 64       # rows between two looks at signals, a multiple of AHEAD
-    NO_LABEL = -1
-
-cdef enum:
-    PAIRS = 250         # of particles, whose distances give the sizes of steps
-    WHOLE = 200         # rows up to which a move takes its full number of steps
-    FEWEST = 4          # steps along coordinates, again and again if need be
-    EITHER = 4          # rows with a label whose likelihoods cost that of one without
-
-cdef float64_t STEP = 1.1               # of particles' distances: rows bind coordinates
-cdef float64_t SMALLEST_STEP = 1e-3     # of the prior's scale
-
-
-cdef float64_t median(float64_t* values, intp_t n) noexcept nogil:
-    # The one at n // 2 in order, by quickselect; the values change places.
-    cdef intp_t low = 0
-    cdef intp_t high = n - 1
-    cdef intp_t k = n // 2
-    cdef intp_t i, j
-    cdef float64_t pivot, kept
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i = low
-        j = high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                kept = values[i]
-                values[i] = values[j]
-                values[j] = kept
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
-        else:
-            break
-    return values[k]
-
-
-cdef class ParticleFilter(Cloud):
-    """Particles that learn rows, are resampled and move."""
-
-    cdef readonly intp_t n_rows         # learnt so far
-    cdef intp_t buffer_size
-    cdef intp_t n_buffered
-    cdef intp_t[::1] n_moves
-    cdef intp_t[::1] n_restarts
-    # The last rows, in a ring: row number i is at i modulo buffer_size.
-    cdef float64_t[:, ::1] rows
-    cdef intp_t[::1] labels
-    cdef float64_t[::1] row_weights
-    # While rows are learnt: margins of the next rows, [problem, row, particle];
-    # particles drawn anew, and whose copies they are.
-    cdef float64_t[:, :, ::1] ahead
-    cdef float64_t[::1] drawn
-    cdef intp_t[::1] parent
-    # While they are moved: sizes of steps, by features; the rows of the buffer as a
-    # problem sees them, by features; their margins, of some planes.
-    cdef float64_t[::1] sizes
-    cdef float32_t[:, ::1] values
-    cdef float32_t[::1] value_weights
-    cdef float32_t[:, ::1] planes
-    cdef float32_t[:, ::1] margins
-    cdef const float32_t[::1] either
-
-    def __init__(self, CloudSettings settings not None, state=None):
-        cdef intp_t problem
-        cdef intp_t p = settings.n_problems
-        cdef intp_t d = settings.n_features
-        super().__init__(settings)
-        self.buffer_size = settings.buffer_size
-        self.drawn = np.zeros(self.stride)
-        self.parent = np.zeros(self.n_particles, dtype=np.intp)
-        self.ahead = np.zeros((p, AHEAD, self.stride))
-        self.sizes = np.zeros(d)
-        self.values = np.zeros((d, self.buffer_size), dtype=np.float32)
-        self.value_weights = np.zeros(self.buffer_size, dtype=np.float32)
-        self.planes = np.zeros((d, GROUP), dtype=np.float32)
-        self.margins = np.zeros((self.buffer_size, GROUP), dtype=np.float32)
-        rise = np.append(np.linspace(0.0, self.shape.slope, KNOTS), self.shape.slope)
-        self.either = (rise + np.log1p(np.exp(-2.0 * rise))).astype(np.float32)
-        self.rows = np.zeros((self.buffer_size, d))
-        self.labels = np.zeros(self.buffer_size, dtype=np.intp)
-        self.row_weights = np.zeros(self.buffer_size)
-        self.n_moves = np.zeros(p, dtype=np.intp)
-        self.n_restarts = np.zeros(p, dtype=np.intp)
-        if state is None:
-            with nogil:
-                for problem in range(p):
-                    self._draw_prior(problem, 0)
-        else:
-            self._take(state)
-
-    # -- learning -----------------------------------------------------------------
-
     def set_resample(self, bint resample):
         """Say whether particles are resampled and moved from now on."""
-        self.settings = self.settings.replace(resample=resample)
+        self.settings = self.settings | {"resample": resample}
+        self.resample = resample
 
     def learn(
         self, const float64_t[:, ::1] X, const intp_t[::1] y,
@@ -511,7 +544,7 @@ cdef class ParticleFilter(Cloud):
             if not self._weigh(problem, k, self._sign(problem, label), weight):
                 self._draw_prior(problem, self.n_rows)
                 self.n_restarts[problem] += 1
-            elif self.settings.resample and 2.0 * self.ess[problem] < self.n_particles:
+            elif self.resample and 2.0 * self.ess[problem] < self.n_particles:
                 self._resample_and_move(problem)
             else:
                 continue
@@ -520,7 +553,7 @@ cdef class ParticleFilter(Cloud):
     cdef void _foresee(
         self, intp_t problem, intp_t k, float64_t* out
     ) noexcept nogil:
-        # The same of a row whose margins are known.
+        # What `_odds` finds, of a row whose margins are known.
         cdef intp_t start = 0
         cdef intp_t size
         out[0] = 0.0
@@ -569,8 +602,6 @@ cdef class ParticleFilter(Cloud):
             return False
         self._normalise(problem, best)
         return True
-
-    # -- resampling and moving ----------------------------------------------------
 
     cdef void _resample_and_move(self, intp_t problem) noexcept nogil:
         cdef intp_t m = self.n_particles
@@ -663,52 +694,6 @@ cdef class ParticleFilter(Cloud):
                 self.drawn[i] = w[self.parent[i]]
             memcpy(w, &self.drawn[0], m * sizeof(float64_t))
 
-    # -- state --------------------------------------------------------------------
-
-    def __reduce__(self):
-        arrays = self._arrays(self.n_buffered)
-        state = {name: array.copy() for name, array in arrays.items()}
-        state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
-        return restored, (canonical(self.settings.values()), canonical(state))
-
-    def _arrays(self, n):
-        # What the rest follows from, with n rows in the buffer.
-        return {
-            "particles": np.asarray(self.particles),
-            "log_weights": np.asarray(self.log_weights),
-            "rows": np.asarray(self.rows)[:n],
-            "labels": np.asarray(self.labels)[:n],
-            "row_weights": np.asarray(self.row_weights)[:n],
-            "n_moves": np.asarray(self.n_moves),
-            "n_restarts": np.asarray(self.n_restarts),
-        }
-
-    cdef int _take(self, dict state) except -1:
-        # Compiled code indexes by what is in there, and takes finite numbers for given.
-        cdef intp_t problem
-        if state.get("version") != STATE_VERSION:
-            raise ValueError(
-                f"The state of these particles has version {state.get('version')!r}; "
-                f"this release reads version {STATE_VERSION}."
-            )
-        n_rows = state.get("n_rows")
-        sound = isinstance(n_rows, int) and 0 <= n_rows < 2**62
-        n = min(n_rows, self.buffer_size) if sound else 0
-        for name, own in self._arrays(n).items():
-            given = state.get(name)
-            sound = sound and isinstance(given, np.ndarray)
-            sound = sound and (given.shape, given.dtype) == (own.shape, own.dtype)
-            if sound:
-                own[...] = given
-        sound = sound and self._is_sound(n)
-        if not sound:
-            raise ValueError("The state of these particles is damaged.")
-        self.n_rows = n_rows
-        self.n_buffered = n
-        for problem in range(self.n_problems):
-            self._normalise(problem, 0.0)
-        return 0
-
     def counts(self):
         """Effective sample size, ``ess``, ``n_moves`` and ``n_restarts`` by problem."""
         return {
@@ -733,23 +718,53 @@ cdef class ParticleFilter(Cloud):
             found[problem] = len(np.unique(hashes))
         return found
 
-    def _is_sound(self, n):
-        own = self._arrays(n)
-        inside = own["log_weights"][:, :self.n_particles]
-        outside = own["log_weights"][:, self.n_particles:]
-        weight = own["row_weights"]
-        return (
-            bool((np.abs(own["particles"]) <= FAR).all())
-            and bool((np.abs(own["rows"]) <= FAR).all())
-            and bool((inside.max(axis=1) == 0.0).all())
-            and bool((outside == -np.inf).all())
-            and bool(((weight > 0.0) & (weight < np.inf)).all())
-            and bool((own["labels"] >= NO_LABEL).all())
-        )
+    def __reduce__(self):
+        arrays = self._arrays(self.n_buffered)
+        state = {name: array.copy() for name, array in arrays.items()}
+        state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
+        return restored, (canonical(self.settings), canonical(state))
+
+    def _arrays(self, n):
+        # What the rest follows from, with n rows in the buffer.
+        return {
+            "particles": np.asarray(self.particles),
+            "log_weights": np.asarray(self.log_weights),
+            "rows": np.asarray(self.rows)[:n],
+            "labels": np.asarray(self.labels)[:n],
+            "row_weights": np.asarray(self.row_weights)[:n],
+            "n_moves": np.asarray(self.n_moves),
+            "n_restarts": np.asarray(self.n_restarts),
+        }
+
+    cdef int _take(self, dict state) except -1:
+        cdef intp_t problem
+        if state.get("version") != STATE_VERSION:
+            raise ValueError(
+                f"The state of these particles has version {state.get('version')!r}; "
+                f"this release reads version {STATE_VERSION}."
+            )
+        n_rows = state.get("n_rows")
+        sound = isinstance(n_rows, int) and 0 <= n_rows < 2**62
+        n = min(n_rows, self.buffer_size) if sound else 0
+        for name, own in self._arrays(n).items():
+            given = state.get(name)
+            sound = sound and isinstance(given, np.ndarray)
+            sound = sound and (given.shape, given.dtype) == (own.shape, own.dtype)
+            if sound:
+                own[...] = given
+        # drawing parents ends at the last particle with a weight
+        inside = np.asarray(self.log_weights)[:, :self.n_particles]
+        if not (sound and (inside.max(axis=1) == 0.0).all()):
+            raise ValueError("The state of these particles is damaged.")
+        self.n_rows = n_rows
+        self.n_buffered = n
+        for problem in range(self.n_problems):
+            self._normalise(problem, 0.0)
+        return 0
 
 
 def restored(settings, state):
     """Make a filter from a pickle, or raise ``ValueError``."""
     if not (isinstance(settings, dict) and isinstance(state, dict)):
         raise ValueError("The state of these particles is damaged.")
-    return ParticleFilter(CloudSettings(**settings), state)
+    return ParticleFilter(settings, state)

@@ -8,8 +8,7 @@
 from libc.math cimport exp, fabsf, log, sqrt
 from libc.string cimport memcpy
 
-from skconftree.linear_model._exponential cimport exp_moderate
-from skconftree.linear_model._margins cimport bounded
+from skconftree.linear_model._margins cimport bounded, exp_moderate
 from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 

@@ -15,7 +15,6 @@ from .._compat import Interval, StrOptions, check_feature_names_in, validate_par
 from ..utils import (
     VERSION,
     default_parameters,
-    unchanged_on_error,
     with_version,
     without_version,
     written_by,
@@ -129,63 +128,49 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         validate_parameters(self)
-        with unchanged_on_error(self):
-            self._choose(X)
-        return self
-
-    def _choose(self, X):
         _refuse_sparse(X)
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
         schema = schema.settled(rows)
-        asked, missing = [], []
-        for j, known in enumerate(_categories(schema)):
-            column = rows[:, j]
-            found = self._cuts(column) if known is None else self._codes(column, known)
-            asked.append(found[0])
-            missing.append(found[1])
-        self._take_tests(schema, asked, np.array(missing))
-
-    def _take_tests(self, schema, asked, missing):
-        # Attributes that follow from the tests: thresholds or codes of each column, and
-        # which columns have a test for missing values.
-        known = _categories(schema)
+        known = schema.categories or [None] * schema.n_features
+        found = [
+            self._cuts(column)
+            if categories is None
+            else self._codes(column, categories)
+            for column, categories in zip(rows.T, known, strict=True)
+        ]
+        asked, missing = zip(*found, strict=True)
         vars(self).pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names
-        vars(self).update(
-            _schema=schema,
-            _asked=asked,
-            n_features_in_=schema.n_features,
-            missing_=missing,
-            n_tests_=np.array(list(map(len, asked)), np.intp) + missing,
-            thresholds_=[
-                one if categories is None else None
-                for one, categories in zip(asked, known, strict=True)
-            ],
-            categories_=[
-                None if categories is None else [categories[code] for code in one]
-                for one, categories in zip(asked, known, strict=True)
-            ],
-        )
+        self._schema, self._asked = schema, list(asked)
+        self.n_features_in_ = schema.n_features
+        self.missing_ = np.array(missing)
+        self.n_tests_ = np.array(list(map(len, asked)), np.intp) + self.missing_
+        self.thresholds_ = [
+            one if categories is None else None
+            for one, categories in zip(asked, known, strict=True)
+        ]
+        self.categories_ = [
+            None if categories is None else [categories[code] for code in one]
+            for one, categories in zip(asked, known, strict=True)
+        ]
+        return self
 
     def __getstate__(self):
         state = dict(super().__getstate__())
         if hasattr(self, "_schema"):
-            state = {name: state[name] for name in state if name not in FOLLOW}
             state["_schema"] = self._schema.state()
         return with_version(state)
 
     def __setstate__(self, state):
         kind, found = type(self), state.get(VERSION)
         state = without_version(state, default_parameters(kind), kind.__name__)
-        tests = {name: state.pop(name) for name in TESTS if name in state}
-        super().__setstate__(state)
-        if tests:
+        if "_schema" in state:
             with written_by(found):
-                schema = Schema.of_state(tests["_schema"], self)
-            self._take_tests(schema, tests["_asked"], tests["missing_"])
+                state["_schema"] = Schema.of_state(state["_schema"], self)
+        super().__setstate__(state)
 
     def _cuts(self, column):
         # Thresholds of numbers, and whether some are missing while others are not.
@@ -280,17 +265,6 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-TESTS = ("_schema", "_asked", "missing_")  # what the other attributes follow from
-FOLLOW = (
-    *("n_features_in_", "feature_names_in_", "n_tests_"),
-    *("thresholds_", "categories_"),
-)
-
-
-def _categories(schema):
-    return schema.categories or [None] * schema.n_features
 
 
 def _midpoints(values):

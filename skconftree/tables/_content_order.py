@@ -7,7 +7,7 @@ from ._row_hashes import hash_dense, hash_sparse
 
 
 class ContentOrder:
-    """The rows of a table in an order that depends on what they hold.
+    """The rows of a table, of which two hashes are given, in an order by what they hold.
 
     Equal rows with equal labels are one group, groups follow each other by their
     hashes. Along that order the weights (positive) add up, and a draw falls into the
@@ -16,17 +16,7 @@ class ContentOrder:
     in it, `ends` the sums of weights up to and with each group.
     """
 
-    def __init__(self, X, y, weight):
-        self._arrange(*hash_rows(X, y), weight)
-
-    @classmethod
-    def of_hashes(cls, first, second):
-        """The order of rows that are elsewhere, each of weight 1, by their hashes."""
-        order = cls.__new__(cls)
-        order._arrange(first, second, None)
-        return order
-
-    def _arrange(self, first, second, weight):
+    def __init__(self, first, second, weight=None):
         # equal rows by weight, so that their sum has one order as well
         keys = (second, first) if weight is None else (weight, second, first)
         self.places = np.lexsort(keys)

@@ -1,6 +1,6 @@
-from skconftree.tables._encoding cimport MAX_LEVELS, encode
 from skconftree.tables._sparse_columns cimport FULL, SparseColumns
 from skconftree.utils._memory cimport Arena
+from skconftree.utils._sorting cimport MAX_LEVELS, encode
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,
@@ -90,9 +90,6 @@ cdef class EncodedTable:
     ) except -1 nogil
     cdef int _add_full(self, intp_t feature) except -1 nogil
 
-
-# Values as ranks: codes for a column of few distinct values. NaN is the largest value,
-# and -0.0 equals 0.0.
 
 # Bins of about as many rows each. What bins there are depends on sums of weights alone, in
 # whatever order rows come.

@@ -1,13 +1,11 @@
 """A table as rank codes and presorted rows, by column and row by row."""
 
-import hashlib
 import numpy as np
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.math cimport INFINITY, isnan
 from libc.string cimport memcpy, memset
 from scipy.sparse import issparse
 
-from skconftree.tables._sparse_columns cimport CODED, SparseColumn, SparseTable
+from skconftree.tables._sparse_columns cimport SparseColumn, SparseTable
 from skconftree.utils._inline cimport highest_bit
 from skconftree.utils._sorting cimport (
     insert_keys, make_nan_canonical, ordered_bits, presort, value_of_bits,
@@ -15,7 +13,6 @@ from skconftree.utils._sorting cimport (
 from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
 
 
-# -- Bins of about as many rows each, without sorting all of them ------------------
 cdef enum:
     CELL_BITS = 16      # at most
     USUAL_BITS = 14     # cells stay in the second-level cache
@@ -234,7 +231,7 @@ cdef class EncodedTable:
         self.columns = <Column*> self.arena.take_zeros(self.n_features, sizeof(Column))
         if issparse(X):
             self.stride = 1
-            self.sparse = SparseColumns(SparseTable(X))
+            self.sparse = SparseColumns(SparseTable(X.tocsc()))
             with nogil:
                 self._encode_sparse()
             self.sparse.end_reading()
@@ -329,36 +326,6 @@ cdef class EncodedTable:
                 values = found.floors
                 column.floors = &values[0]
         return table
-
-    def digest(self):
-        """Hash all that has been encoded; who shares a table leaves it as it is."""
-        cdef Column* column
-        cdef SparseColumns sparse = self.sparse
-        cdef intp_t n = self.n_rows
-        found = hashlib.sha256()
-
-        for f in range(self.n_features):
-            column = &self.columns[f]
-            found.update(
-                _bytes(column.codes, n)
-                + _bytes(column.wide, n * sizeof(label_t))
-                + _bytes(column.order, n * sizeof(uint32_t))
-                + _bytes(column.levels, column.n_levels * sizeof(float32_t))
-                + _bytes(column.floors, column.n_levels * sizeof(float32_t))
-            )
-        if sparse is not None:
-            found.update(
-                _bytes(sparse.columns, self.n_features * sizeof(SparseColumn))
-                + _bytes(sparse.entries, sparse.n_entries * sizeof(uint32_t))
-                + _bytes(sparse.levels, sparse.n_levels * sizeof(float32_t))
-            )
-            for f in range(self.n_features):
-                if sparse.columns[f].form == CODED:
-                    found.update(_bytes(
-                        sparse.codes + sparse.columns[f].begin,
-                        sparse.columns[f].end - sparse.columns[f].begin,
-                    ))
-        return found.hexdigest()
 
     def claim(self, bint spends):
         """Begin to use the table, for the last time if its arrays are taken over."""
@@ -566,13 +533,6 @@ cdef class EncodedTable:
         return 0
 
 
-cdef bytes _bytes(const void* array, intp_t n_bytes):
-    if array == NULL:
-        return b""
-    return PyBytes_FromStringAndSize(<const char*> array, n_bytes)
-
-
-# -- Rank codes of a table, row by row ---------------------------------------------
 cdef enum:
     BLOCK = 8       # features written at a time: no row is touched too often
 

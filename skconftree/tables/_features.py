@@ -79,6 +79,17 @@ def nominal_columns(X, categorical_features):
     return chosen.tolist() if chosen.any() else None
 
 
+def refuse_categories(X, caller):
+    """Raise if a frame has columns of categories, for a model of numbers."""
+    nominal = nominal_columns(X, "from_dtype")
+    if nominal is not None:
+        columns = [one for one, held in zip(X.columns, nominal, strict=True) if held]
+        raise ValueError(
+            f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
+            "them first, for example with sklearn.preprocessing.OneHotEncoder."
+        )
+
+
 def identifying(X, features, weight=None):
     """Which nominal columns tell rows apart rather than describe them.
 
@@ -226,8 +237,7 @@ class Features:
                 dictionaries.append(None)
                 continue
             kind, values, *given_up = column
-            values = map(_as_category, from_json(values))
-            codes = {value: code for code, value in enumerate(values)}
+            codes = {value: code for code, value in enumerate(from_json(values))}
             dictionaries.append(Dictionary(kind, codes, given_up=bool(given_up)))
         return cls(dictionaries)
 
@@ -335,11 +345,6 @@ def _hint(codes, kind):
         if strays
         else " All of them are numbers: make numbers of the column before fit."
     )
-
-
-def _as_category(value):
-    # Lists stand for tuples in texts of earlier versions; no category is a list.
-    return tuple(map(_as_category, value)) if isinstance(value, list) else value
 
 
 FEWEST = 10  # rows that tell a mistake from rare categories

@@ -129,8 +129,8 @@ def _flat(given):
         return []
 
 
-def warn_of_floats(classes):
-    """Warn of classes that may stand for several labels."""
+def _warn_of_floats(classes):
+    # They may stand for several labels.
     if classes.dtype.kind == "f" and np.abs(classes).max(initial=0.0) >= EXACT:
         warn(
             f"The labels are floats up to {np.abs(classes).max():.17g}, and beyond "
@@ -187,23 +187,6 @@ def class_indices(classes, y, dtype=np.uint16):
     return index.astype(dtype)
 
 
-def check_classes(known, classes):
-    """Raise unless the classes given to a later call are those of the first."""
-    if not (
-        classes is None
-        or np.array_equal(known, classes)
-        or np.array_equal(known, unique_classes(classes))
-    ):
-        raise ValueError(
-            f"classes={_plain(classes)!r} differs from the classes of the first call, "
-            f"{_plain(known)!r}. {ALL_CLASSES}"
-        )
-
-
-def _plain(values):
-    return values.tolist() if isinstance(values, np.ndarray) else values
-
-
 def _converted(y, dtype):
     """Numbers as those of a type of integers, and which of them are others there."""
     with np.errstate(invalid="ignore"):
@@ -239,7 +222,7 @@ class Classes:
     def listed(cls, classes):
         """Classes that a user lists, for rows to come."""
         names = unique_classes(classes)
-        warn_of_floats(names)
+        _warn_of_floats(names)
         if not 1 <= len(names) <= MAX_CLASSES:
             raise ValueError(
                 f"{len(names)} classes were given; from 1 to {MAX_CLASSES} are "
@@ -251,7 +234,7 @@ class Classes:
     def of(cls, y):
         """Classes of the labels of a whole table."""
         names, codes = encode_labels(y)
-        warn_of_floats(names)
+        _warn_of_floats(names)
         if len(names) > MAX_CLASSES:
             raise ValueError(
                 f"y has {len(names)} classes; at most {MAX_CLASSES} are supported."
@@ -277,8 +260,17 @@ class Classes:
 
     def check(self, classes):
         """Raise unless the classes given to a later call are these, or None."""
-        if classes is not None:
-            check_classes(self.names, classes)
+        known = self.names
+        if not (
+            classes is None
+            or np.array_equal(known, classes)
+            or np.array_equal(known, unique_classes(classes))
+        ):
+            given = classes.tolist() if isinstance(classes, np.ndarray) else classes
+            raise ValueError(
+                f"classes={given!r} differs from the classes of the first call, "
+                f"{known.tolist()!r}. {ALL_CLASSES}"
+            )
 
     def more(self, y):
         """These classes and those of further labels."""

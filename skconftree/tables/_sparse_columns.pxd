@@ -3,67 +3,39 @@ from skconftree.utils._typedefs cimport (
     float32_t, int32_t, int64_t, intp_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 
-# SparseTable: a CSR or CSC table, read column by column and looked up by place.
-#
-# Columns are read once, in ascending order. Those of CSR are gathered a block at a
-# time, so that no copy of the whole table is ever made.
+# SparseTable: a CSC table, read column by column and looked up by place.
 
 cdef class SparseTable:
     cdef readonly intp_t n_rows
     cdef readonly intp_t n_features
     cdef readonly intp_t n_stored
-    cdef readonly bint by_column    # CSC
-    cdef intp_t n_lines             # columns of CSC, rows of CSR
-    cdef const int32_t* starts      # [n_lines + 1] of each line, ascending places
+    cdef const int32_t* starts      # [n_features + 1] of each column, ascending rows
     cdef const int64_t* wide_starts     # the same if they need more bits, or NULL
-    cdef const int32_t* places
+    cdef const int32_t* rows
     cdef const float32_t* values
     cdef object _owners
 
-    # The block of columns at hand; not kept after the last one.
-    cdef Arena scratch
-    cdef intp_t* sizes              # [n_features] stored values of each column
-    cdef intp_t* at                 # [n_features] in the block, behind its column
-    cdef intp_t block_end           # first column behind the block
-    cdef intp_t block_limit         # stored values; more only of a single column
-    cdef intp_t block_room
-    cdef int32_t* block_rows
-    cdef float32_t* block_values
-
-    cdef inline intp_t start(self, intp_t line) noexcept nogil:
+    cdef inline intp_t start(self, intp_t feature) noexcept nogil:
         if self.wide_starts != NULL:
-            return <intp_t> self.wide_starts[line]
-        return self.starts[line]
+            return <intp_t> self.wide_starts[feature]
+        return self.starts[feature]
 
-    # First stored value of a line at this place or behind it.
-    cdef inline intp_t find(self, intp_t line, intp_t place) noexcept nogil:
-        cdef intp_t low = self.start(line)
-        cdef intp_t high = self.start(line + 1)
+    cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
+        cdef intp_t low = self.start(feature)
+        cdef intp_t end = self.start(feature + 1)
+        cdef intp_t high = end
         cdef intp_t middle
         while low < high:
             middle = (low + high) // 2
-            if self.places[middle] < place:
+            if self.rows[middle] < row:
                 low = middle + 1
             else:
                 high = middle
-        return low
-
-    cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
-        cdef intp_t line = feature if self.by_column else row
-        cdef intp_t place = row if self.by_column else feature
-        cdef intp_t found = self.find(line, place)
-        if found < self.start(line + 1) and self.places[found] == place:
-            return self.values[found]
+        if low < end and self.rows[low] == row:
+            return self.values[low]
         return 0.0
 
     cdef bint _is_ascending(self) noexcept nogil
-    cdef int begin_reading(self) except -1 nogil
-    cdef int read(
-        self, intp_t feature, const int32_t** rows, const float32_t** values,
-        intp_t* size,
-    ) except -1 nogil
-    cdef int _gather(self, intp_t first) except -1 nogil
-    cdef int end_reading(self) except -1
 
 
 # SparseColumns: the columns of a sparse table of which only the values other than zero

@@ -3,44 +3,34 @@
 import numpy as np
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoding cimport MAX_LEVELS, encode
-from skconftree.utils._sorting cimport presort
-
-# -- Columns of a sparse table, whichever way it is stored -------------------------
-cdef enum:
-    N_BLOCKS = 12           # passes over a CSR table, if no column is large
-    SMALL_BLOCK = 65536     # stored values that are worth a pass
-
+from skconftree.utils._sorting cimport MAX_LEVELS, encode, presort
 
 cdef class SparseTable:
-    """A CSR or CSC table, to be read by column, which stays alive with this object.
+    """A CSC table, which stays alive with this object.
 
-    Every place is stored at most once, and the places of a line are in order.
+    Every place is stored at most once, and the rows of a column are in order.
     """
 
     def __init__(self, X):
         cdef const int32_t[::1] starts = None
         cdef const int64_t[::1] wide_starts = None
-        cdef const int32_t[::1] places
+        cdef const int32_t[::1] rows
         cdef const float32_t[::1] values
         cdef bint ascending
         self.n_rows, self.n_features = X.shape
-        self.scratch = Arena()
-        self.by_column = X.format == "csc"
-        self.n_lines = self.n_features if self.by_column else self.n_rows
         if X.indptr.dtype == np.int32:
             starts = X.indptr
             self.starts = &starts[0]
         else:
             wide_starts = X.indptr.astype(np.int64, copy=False)
             self.wide_starts = &wide_starts[0]
-        places = X.indices.astype(np.int32, copy=False)
+        rows = X.indices.astype(np.int32, copy=False)
         values = X.data
-        self.n_stored = self.start(self.n_lines)
+        self.n_stored = self.start(self.n_features)
         if self.n_stored > 0:
-            self.places = &places[0]
+            self.rows = &rows[0]
             self.values = &values[0]
-        self._owners = (starts, wide_starts, places, values)
+        self._owners = (starts, wide_starts, rows, values)
         with nogil:
             ascending = self._is_ascending()
         if not ascending:
@@ -50,81 +40,12 @@ cdef class SparseTable:
             )
 
     cdef bint _is_ascending(self) noexcept nogil:
-        cdef intp_t line, i
-        for line in range(self.n_lines):
-            for i in range(self.start(line) + 1, self.start(line + 1)):
-                if self.places[i] <= self.places[i - 1]:
+        cdef intp_t f, i
+        for f in range(self.n_features):
+            for i in range(self.start(f) + 1, self.start(f + 1)):
+                if self.rows[i] <= self.rows[i - 1]:
                     return False
         return True
-
-    cdef int begin_reading(self) except -1 nogil:
-        cdef intp_t i
-        self.block_end = 0
-        if self.by_column:
-            return 0
-        self.sizes = <intp_t*> self.scratch.take_zeros(self.n_features, sizeof(intp_t))
-        self.at = <intp_t*> self.scratch.take(self.n_features, sizeof(intp_t))
-        for i in range(self.n_stored):
-            self.sizes[self.places[i]] += 1
-        self.block_limit = self.n_stored // N_BLOCKS
-        if self.block_limit < SMALL_BLOCK:
-            self.block_limit = SMALL_BLOCK
-        return 0
-
-    cdef int read(
-        self, intp_t feature, const int32_t** rows, const float32_t** values,
-        intp_t* size,
-    ) except -1 nogil:
-        # The stored values of one column, in the order of their rows; valid until
-        # the next call.
-        cdef intp_t first
-        if self.by_column:
-            first = self.start(feature)
-            size[0] = self.start(feature + 1) - first
-            rows[0] = self.places + first
-            values[0] = self.values + first
-            return 0
-        if feature == self.block_end:
-            self._gather(feature)
-        size[0] = self.sizes[feature]
-        rows[0] = self.block_rows + (self.at[feature] - size[0])
-        values[0] = self.block_values + (self.at[feature] - size[0])
-        return 0
-
-    cdef int _gather(self, intp_t first) except -1 nogil:
-        # Transpose the next columns.
-        cdef intp_t n = 0
-        cdef intp_t f = first
-        cdef intp_t row, i, stop, to
-        while f < self.n_features and (
-            f == first or n + self.sizes[f] <= self.block_limit
-        ):
-            self.at[f] = n
-            n += self.sizes[f]
-            f += 1
-        self.block_end = f
-        if n > self.block_room or self.block_rows == NULL:
-            self.scratch.give_back(self.block_rows)
-            self.scratch.give_back(self.block_values)
-            self.block_rows = NULL
-            self.block_values = NULL
-            self.block_room = n
-            self.block_rows = <int32_t*> self.scratch.take(n, sizeof(int32_t))
-            self.block_values = <float32_t*> self.scratch.take(n, sizeof(float32_t))
-        for row in range(self.n_rows):
-            i = self.find(row, first)
-            stop = self.start(row + 1)
-            while i < stop and self.places[i] < self.block_end:
-                to = self.at[self.places[i]]
-                self.block_rows[to] = <int32_t> row
-                self.block_values[to] = self.values[i]
-                self.at[self.places[i]] = to + 1
-                i += 1
-        return 0
-
-    cdef int end_reading(self) except -1:
-        self.scratch = None
-        return 0
 
 
 cdef enum:
@@ -159,7 +80,6 @@ cdef class SparseColumns:
         self.read_codes = <uint8_t*> self.scratch.take(n + 1, sizeof(uint8_t))
         self.read_levels = <float32_t*> self.scratch.take(MAX_LEVELS, sizeof(float32_t))
         self.keys = self.scratch.take(n, 2 * sizeof(uint64_t) + sizeof(uint32_t))
-        self.table.begin_reading()
         return 0
 
     cdef int read(self, intp_t feature) except -1 nogil:
@@ -171,15 +91,13 @@ cdef class SparseColumns:
         cdef intp_t n_levels = 0
         cdef intp_t k = 0
         cdef bint same = True
-        cdef const int32_t* rows
-        cdef const float32_t* values
-        cdef intp_t size, i
-        self.table.read(feature, &rows, &values, &size)
-        for i in range(size):
+        cdef const float32_t* values = self.table.values
+        cdef intp_t i
+        for i in range(self.table.start(feature), self.table.start(feature + 1)):
             if values[i] != 0.0:
                 self.read_values[k] = values[i]
                 same = same and values[i] == self.read_values[0]
-                entries[k] = <uint32_t> rows[i] << 1
+                entries[k] = <uint32_t> self.table.rows[i] << 1
                 k += 1
         self.n_read = k
         self.read_values[k] = 0.0
@@ -262,5 +180,4 @@ cdef class SparseColumns:
             self.codes, self.n_entries + 1, sizeof(uint8_t)
         )
         self.scratch = None
-        self.table.end_reading()
         return 0

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..bounds import TreeDefaults
 from ..tables._columns import DATES, look_like_dates
-from ..tables._content_order import ContentOrder
+from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying
 from ..tables._growth_data import (
     UNEVEN,
@@ -93,7 +93,7 @@ class TrainingTable(NamedTuple):
 
     def content_order(self):
         """The order of the rows by what they hold; `y` are 16 bits wide."""
-        return ContentOrder(*self.rows)
+        return ContentOrder(*hash_rows(self.X, self.y), self.weight)
 
     def at(self, places, weight=None):
         """Some of the rows, in another order, with such weights."""

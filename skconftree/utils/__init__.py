@@ -1,6 +1,5 @@
 """Helpers that know nothing of the other rooms."""
 
-from ._arrays import unchanged_on_error
 from ._codec import (
     NO_DEFAULT,
     VERSION,
@@ -47,7 +46,6 @@ __all__ = [
     "replacing",
     "temporary_name",
     "to_json",
-    "unchanged_on_error",
     "warn",
     "with_default_parameters",
     "with_version",

@@ -210,11 +210,6 @@ def _estimator(arrays, path, parameters):
     return kind(**{name: from_json(one, arrays) for name, one in parameters.items()})
 
 
-def _parameter_object(arrays, name, parameters):
-    # As files of models had it at first.
-    return _estimator(arrays, f"skconftree.{name[1]}", parameters)
-
-
 def _named(arrays, name):
     raise CannotBeRestored(f"{name} cannot be restored from its name.")
 
@@ -229,7 +224,6 @@ READERS = {  # by the first name in an object
     "cells": _cells,
     "dtype": _dtype,
     "class": _estimator,
-    "object": _parameter_object,
     "name": _named,
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ._codec import (
@@ -54,6 +55,9 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
+
+    def _draw_seed(self):
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @reads
     def predict(self, X: TableLike) -> NDArray[Any]:

@@ -260,12 +260,7 @@ cdef void let_go_of_much() noexcept:
 
 
 cdef void* take_array(Blocks* blocks, intp_t n, size_t size) except NULL nogil:
-    cdef void* array = new_array(blocks, n, size, False)
-    while array == NULL:
-        with gil:
-            give_way()
-        array = new_array(blocks, n, size, False)
-    return array
+    return resize_array(blocks, NULL, n, size)
 
 
 cdef void* take_zeros(Blocks* blocks, intp_t n, size_t size) except NULL nogil:

@@ -3,7 +3,7 @@
 from libc.string cimport memcpy
 
 from skconftree.utils._typedefs cimport (
-    float32_t, int32_t, intp_t, uint32_t, uint64_t,
+    float32_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
 )
 
 ctypedef fused Key:
@@ -76,4 +76,15 @@ cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
+) noexcept nogil
+
+
+cdef enum:
+    MAX_LEVELS = 256
+
+
+# Codes of a column of few values: their ranks. `levels` are the values, in ascending
+# order; returns how many there are, or 0 if more than MAX_LEVELS.
+cdef intp_t encode(
+    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil

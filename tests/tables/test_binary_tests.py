@@ -182,12 +182,3 @@ def test_bad_tables():
         tests.transform(mixed().assign(age=np.inf))
     with pytest.raises(ValueError, match="input_features"):
         tests.get_feature_names_out(["age"])
-
-
-def test_what_follows_from_the_tests_is_not_believed():
-    tests = BinaryTests().fit(mixed())
-    state = tests.__getstate__() | {"n_tests_": np.array([9] * 4)}
-    other = BinaryTests()
-    other.__setstate__(state)
-    assert_array_equal(other.n_tests_, tests.n_tests_)
-    assert pickle.dumps(other) == pickle.dumps(tests)

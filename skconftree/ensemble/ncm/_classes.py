@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import (
@@ -20,7 +19,7 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
-from ...tables._partial_fit import Call, learn
+from ...tables._partial_fit import Call
 from ...tables._row_hashes import Rows
 from ...tree._model import TreePrediction
 from ...utils._fitted import LearntClassifier, learnt
@@ -117,14 +116,13 @@ class NCMEstimator(LearntClassifier):
             If the input or a parameter is invalid; nothing is learnt then.
         """
         self._validate_params()
-        learn(self, self._read(X, y, self._model))
+        model = self._model
+        call, plan = self._read(X, y, model), resolve_plan(self)
+        if model is None:
+            self._model = self._start(plan, call)
+        else:
+            self._model = self._updated(plan, call, model)
         return self
-
-    def _started(self, call):
-        plan = resolve_plan(self)
-        if self._model is None:
-            return self._start(plan, call)
-        return self._updated(plan, call, self._model)
 
     def _read(self, X, y, model):
         caller = type(self).__name__
@@ -141,9 +139,6 @@ class NCMEstimator(LearntClassifier):
                 f"{len(classes)}, so that each keeps a row. Got {most!r}."
             )
         return Call(Rows(X, True, schema), classes.codes(labels), classes)
-
-    def _draw_seed(self):
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _rows(self, X):
         check_is_fitted(self)

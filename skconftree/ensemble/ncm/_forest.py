@@ -18,10 +18,15 @@ from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Indices, Seed, TableLike
 from .._base import TASKS_PER_JOB, VotingForest
 from .._bootstrap import tree_seed
-from ._centroid_tree import WholeMeans, largest_value
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
-from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_call
-from ._ncm_votes import LeafShares, add_ncm_votes, add_ncm_votes_of_many
+from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_update
+from ._ncm_votes import (
+    LeafShares,
+    WholeMeans,
+    add_ncm_votes,
+    add_ncm_votes_of_many,
+    largest_value,
+)
 
 BLOCK = 2048  # rows that go through all trees: they stay in the cache meanwhile
 WORTH_ROUNDING = 256  # rows for which to round all means takes less than it saves
@@ -253,7 +258,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         samples = model.samples.with_classes(n_classes, places).joined(more)
         kept = samples.to_keep(self.max_stored_samples)
         samples = samples.taken(kept)
-        seed = seed_of_call(model.seed, self.update, model.n_updates + 1)
+        n_updates = 0 if self.update == "retrain" else model.n_updates + 1
+        seed = seed_of_update(model.seed, n_updates)
         if self.update == "retrain":
             samples = samples.in_one_order()
         update = Update(plan, samples, n_classes, places, seed)

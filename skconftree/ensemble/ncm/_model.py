@@ -3,7 +3,7 @@
 Each update makes another one, which the estimator takes over in one assignment.
 """
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import NamedTuple
 
@@ -14,15 +14,15 @@ from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
 from ...bounds._contract import EvidenceBound, IntervalBound
 from ...criteria._criterion import CRITERIA
-from ...tables._features import nominal_columns
-from ...tables._growth_data import count_limit
+from ...tables._content_order import ContentOrder, hash_rows
+from ...tables._features import refuse_categories
+from ...tables._growth_data import MOST, count_limit
 from ...tables._labels import Classes
-from ...tables._row_hashes import hash_dense
 from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
-from ...utils import NO_DEFAULT, canonical, completed, is_array, refuse_damage
+from ...utils import canonical, completed, default_parameters, refuse_damage
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
@@ -46,7 +46,7 @@ class Samples(NamedTuple):
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
         """Order the rows of one call."""
-        order = content_order(X, y)
+        order = ContentOrder(*hash_rows(X, y)).places
         ranks = _ranks(tree_seed(seed, RANKS), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
         return cls(X[order], y[order], ranks, n_seen)
@@ -69,7 +69,7 @@ class Samples(NamedTuple):
 
     def in_one_order(self):
         """Order all rows as if they had come in one call."""
-        order = content_order(self.X, self.y)
+        order = ContentOrder(*hash_rows(self.X, self.y)).places
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def to_keep(self, most):
@@ -104,12 +104,6 @@ def room_of_a_class(n_seen, most):
     return low
 
 
-def content_order(X, y):
-    """Order of rows that depends on what they hold alone."""
-    first, second = hash_dense(X, y)
-    return np.lexsort((second, first))
-
-
 def _ranks(seed, n_before, n):
     rng = np.random.Philox(key=seed)
     rng.advance(n_before)  # four numbers of 64 bits each step
@@ -119,14 +113,6 @@ def _ranks(seed, n_before, n):
 def seed_of_update(seed, update):
     """Seed of all samples and trees that are drawn in one call."""
     return seed if update == 0 else tree_seed(tree_seed(seed, UPDATES), update)
-
-
-def bootstrap_of(n_rows, seed, tree):
-    """How often each row is in the sample of a tree."""
-    return draw_counts(np.arange(1.0, n_rows + 1.0), n_rows, seed, tree)
-
-
-# Each update makes another one, which the estimator takes over in one assignment.
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +128,6 @@ class NCMModel:
     n_rows_seen: int
     n_updates: int
 
-    grows = False  # each call makes another one, which has learnt its rows already
-
-    def make_ready(self, call):
-        """Nothing is left to be done."""
-
-    def learn(self, call):
-        """Nothing is left to be learnt."""
-
     def state(self):
         """Return all of it as a dict of arrays and plain values."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -161,11 +139,7 @@ class NCMModel:
     @classmethod
     def read(cls, state, owner):
         """Make the common parts from what came out of a file."""
-        defaults = {
-            one.name: NO_DEFAULT if one.default is MISSING else one.default
-            for one in fields(cls)
-        }
-        state = completed(state, defaults, "The state of an NCM model")
+        state = completed(state, default_parameters(cls), "The state of an NCM model")
         samples = state["samples"]
         parts = state | {
             "schema": Schema.of_state(state["schema"], owner),
@@ -238,18 +212,9 @@ class NCMForestModel(NCMModel):
 
     def members(self):
         """Each tree as a model of its own."""
+        common = self.schema, self.classes, self.bound, self.criterion
         return [
-            NCMTreeModel(
-                self.schema,
-                self.classes,
-                self.bound,
-                self.criterion,
-                seed,
-                None,
-                tree._rows_of_root(),
-                0,
-                tree,
-            )
+            NCMTreeModel(*common, seed, None, tree._rows_of_root(), 0, tree)
             for tree, seed in zip(self.trees, self.seeds, strict=True)
         ]
 
@@ -278,21 +243,12 @@ def _read_tree(state, parts, owner):
 
 
 def _are_sound(samples, parts):
-    # Whether rows can be learnt from: compiled code indexes by their classes.
-    if not all(
-        isinstance(part, np.ndarray) and part.flags.c_contiguous for part in samples
-    ):
-        return False
+    # Growth checks labels and numbers of features, but takes finite rows for given.
     X, y, ranks, n_seen = samples
-    n, n_classes = len(y) if y.ndim == 1 else 0, len(parts["classes"])
     return (
-        n > 0
-        and is_array(X, np.float32, (n, parts["schema"].n_features))
-        and bool(np.isfinite(X).all())
-        and y.dtype == np.uint16
-        and bool((y < n_classes).all())
-        and is_array(ranks, np.uint32, (n,))
-        and is_array(n_seen, np.int64, (n_classes,))
+        0 < len(X) == len(y) == len(ranks)
+        and len(n_seen) == len(parts["classes"])
+        and bool(np.isfinite(X).all() and (y < len(n_seen)).all())
     )
 
 
@@ -324,7 +280,7 @@ class Update(NamedTuple):
     def carry_out(self, one):
         """Grow or recount one tree."""
         X, y, _, _ = self.samples
-        times = bootstrap_of(len(y), self.seed, one.index)
+        times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, one.index)
         if one.tree is None:
             seed = tree_seed(self.seed, one.index)
             tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
@@ -373,11 +329,6 @@ def judge(errors, penalty, boost, alpha):
     return Verdict(regrown, threshold, left)
 
 
-def seed_of_call(seed, update, n_updates):
-    """Seed of the samples and trees of one call."""
-    return seed_of_update(seed, 0 if update == "retrain" else n_updates)
-
-
 class NCMPlan(NamedTuple):
     """What trees are grown by; `max_classes` as of an `NCMGrower`."""
 
@@ -391,7 +342,7 @@ class NCMPlan(NamedTuple):
             self.settings,
             X.shape[1],
             n_classes,
-            n_classes if self.max_classes == "all" else self.max_classes,
+            self.max_classes,
             self.n_assignments,
             seed,
         )
@@ -424,11 +375,9 @@ def resolve_plan(estimator):
         min_samples_split=float(estimator.min_samples_split),
         min_samples_leaf=float(estimator.min_samples_leaf),
     )
-    max_classes = estimator.max_classes
+    max_classes = MOST if estimator.max_classes is None else estimator.max_classes
     if isinstance(max_classes, Integral):
         max_classes = count_limit(max_classes)
-    elif max_classes is None:
-        max_classes = "all"
     elif isinstance(max_classes, str):
         max_classes = None
     else:
@@ -443,13 +392,7 @@ def read_numbers(X, schema, caller):
             f"Sparse data was passed for X, but dense data is required by {caller}: "
             "class means have no zeros to leave out. Use X.toarray()."
         )
-    nominal = nominal_columns(X, "from_dtype")
-    if nominal is not None:
-        columns = [one for one, held in zip(X.columns, nominal, strict=True) if held]
-        raise ValueError(
-            f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
-            "them first, for example with sklearn.preprocessing.OneHotEncoder."
-        )
+    refuse_categories(X, caller)
     if schema is None:
         X, finite, schema = Schema.first(X, caller)
     else:

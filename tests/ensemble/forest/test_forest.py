@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from skconftree import ConfidenceForestClassifier
 from skconftree.ensemble.forest._model import Sampler
 from skconftree.tables import _growth_data
-from skconftree.tables._content_order import ContentOrder
+from skconftree.tables._content_order import ContentOrder, hash_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
 
@@ -141,7 +141,7 @@ def test_each_tree_is_that_of_its_sample(kind):
     """A slow forest: every tree is fitted by itself, on rows with their counts."""
     X, y = make_table(5, 200)
     forest = forest_of(**KINDS[kind]).fit(X, y)
-    order = ContentOrder(X, y.astype(np.uint16), None)
+    order = ContentOrder(*hash_rows(X, y.astype(np.uint16)))
     rows = order.places[order.starts]
     sampler = Sampler(order.ends, len(y), forest._model.seed)
     proba = np.zeros((len(X), 3))
@@ -160,7 +160,7 @@ def test_each_tree_is_that_of_its_sample(kind):
 def test_out_of_bag_rows_are_predicted_by_other_trees():
     X, y = make_table(6, 150)
     forest = forest_of(20, oob_score=True).fit(X, y)
-    order = ContentOrder(X, y.astype(np.uint16), None)
+    order = ContentOrder(*hash_rows(X, y.astype(np.uint16)))
     sampler = Sampler(order.ends, len(y), forest._model.seed)
     groups = order.group_of_rows()
     votes, n_votes = np.zeros((150, 3)), np.zeros(150)

@@ -127,18 +127,9 @@ def test_state():
     np.testing.assert_array_equal(larger.fit(X, y).predict_proba_interval(X), expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ends", np.arange(1, 61)),
-        ("ends", np.zeros(0)),
-        ("n_draws", 0),
-        ("n_draws", 2**40),
-    ],
-)
-def test_a_damaged_sampler_raises(name, value):
+def test_a_damaged_sampler_raises():
     forest = forest_of(2).fit(*make_table(4))
-    forest._model.sampler = forest._model.sampler._replace(**{name: value})
+    forest._model.sampler = forest._model.sampler._replace(ends=np.zeros(0))
     with pytest.raises(ValueError, match="'sampler' does not fit"):
         pickle.loads(pickle.dumps(forest))
 

@@ -20,11 +20,11 @@ from skconftree import NCMForestClassifier
 from skconftree.ensemble.ncm import _forest
 from skconftree.ensemble.ncm._model import (
     Samples,
-    content_order,
     judge,
     room_of_a_class,
     seed_of_update,
 )
+from skconftree.tables._content_order import ContentOrder, hash_rows
 
 UPDATES = ["hi-rf", "retrain", "rlp", "rrn"]
 
@@ -105,7 +105,8 @@ def test_room_of_a_class():
 
 
 def in_order(X, y):
-    order = content_order(np.ascontiguousarray(X), y.astype(np.uint16))
+    hashes = hash_rows(np.ascontiguousarray(X), y.astype(np.uint16))
+    order = ContentOrder(*hashes).places
     return X[order], y[order]
 
 
