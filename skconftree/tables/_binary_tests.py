@@ -135,10 +135,8 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         schema = schema.settled(rows)
         known = schema.categories or [None] * schema.n_features
         found = [
-            self._cuts(column)
-            if categories is None
-            else self._codes(column, categories)
-            for column, categories in zip(rows.T, known, strict=True)
+            self._cuts(column) if one is None else self._codes(column, one)
+            for column, one in zip(rows.T, known, strict=True)
         ]
         asked, missing = zip(*found, strict=True)
         vars(self).pop("feature_names_in_", None)

@@ -7,7 +7,7 @@ from ._row_hashes import hash_dense, hash_sparse
 
 
 class ContentOrder:
-    """The rows of a table, of which two hashes are given, in an order by what they hold.
+    """Rows in an order by what they hold, given two hashes of each.
 
     Equal rows with equal labels are one group, groups follow each other by their
     hashes. Along that order the weights (positive) add up, and a draw falls into the
