@@ -199,6 +199,9 @@ def _check_types(first, other, path, other_path):
             f"The files have other columns: {first.names} in {path}, {other.names} in "
             f"{other_path}."
         )
+    duplicates = sorted({one for one in first.names if first.names.count(one) > 1})
+    if duplicates:
+        raise ValueError(f"{path} has several columns of the name {duplicates[0]!r}.")
     for name in first.names:
         one, two = first.field(name).type, other.field(name).type
         if one != two:
@@ -206,6 +209,3 @@ def _check_types(first, other, path, other_path):
                 f"Column {name!r} has other types: {one} in {path}, {two} in "
                 f"{other_path}."
             )
-    duplicates = sorted({one for one in first.names if first.names.count(one) > 1})
-    if duplicates:
-        raise ValueError(f"{path} has several columns of the name {duplicates[0]!r}.")

@@ -67,6 +67,17 @@ def test_a_record_looks_at_no_row_ahead():
     assert len(given) == 30
 
 
+def test_a_classifier_that_knows_names_goes_on_with_dictionaries():
+    rows, y = frame(60)
+    one, other = (ConfidenceTreeClassifier().fit(rows, y) for _ in range(2))
+    given = {"report_every": 30}
+    found = list(iter_prequential(one, alone(rows, y), **given))
+    expected = list(iter_prequential(other, rows, y, **given))
+    assert [record.accuracy for record in found] == [
+        record.accuracy for record in expected
+    ]
+
+
 def test_weights_come_with_some_rows():
     rows, y = frame(300)
     weight = np.where(np.arange(300) % 3 == 0, 2.0, 1.0)

@@ -166,6 +166,10 @@ def test_what_is_not_defined_is_nan():
         tree(), X, same, classes=[0, 1], scoring=["roc_auc", "average_precision"]
     )
     assert math.isnan(next(records).window_scores["roc_auc"])
+    records = iter_prequential(
+        tree(), X, Y, sample_weight=np.zeros(N), scoring="log_loss", report_every=9
+    )
+    assert math.isnan(next(records).window_scores["log_loss"])
 
 
 def test_what_cannot_be_had():

@@ -112,6 +112,20 @@ def test_types_that_differ_between_partitions():
     assert pickle.dumps(model) == before
 
 
+def test_partitions_that_are_of_other_sizes_when_they_are_made_again():
+    frame, made = make_frame(), []
+
+    def change(part, partition_info=None):
+        made.append(partition_info["number"])
+        return part[1:] if made.count(2) > 1 and made[-1] == 2 else part
+
+    parts = dd.from_pandas(frame, npartitions=4)
+    parts = parts.map_partitions(change, meta=parts._meta)
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(RuntimeError, match="Partition 2 had 225 rows, and has 224"):
+            large.fit(clone(MODELS[0]), parts, target="y")
+
+
 def told_of_codes(lookahead):
     # 40,000 rows of 4 columns
     if not lookahead:

@@ -15,6 +15,7 @@ from skconftree import (
     NCMTreeClassifier,
     large,
 )
+from skconftree.large import _encoding, _parquet
 
 X = np.random.default_rng(0).normal(size=(2000, 2))
 Y = (X[:, 0] > 0).astype(int)
@@ -79,6 +80,39 @@ def test_names_of_columns(path):
     refuses(fitted(), path, "must be different", columns=["one", "one"])
     refuses(fitted(), path, "no column to learn from", columns=[])
     refuses(fitted(), path, "list of names", TypeError, columns="one")
+    twice = pa.table([X[:, 0], X[:, 1], Y], names=["one", "one", "y"])
+    pq.write_table(twice, path)
+    refuses(fitted(), path, "has several columns of the name 'one'")
+
+
+def test_weights_of_classes_that_leave_no_row(path):
+    words = "class_weight leaves no row with a positive weight"
+    model = fitted().set_params(class_weight={0: 0.0, 1: 0.0})
+    refuses(model, path, words)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, Y)
+
+
+def test_more_categories_than_are_counted(path, monkeypatch):
+    pq.write_table(table(name=[f"row {i}" for i in range(2000)]), path)
+    monkeypatch.setattr(_encoding, "MOST_COUNTED", 1999)
+    refuses(fitted(), path, "Column 'name' has more than 1999 categories. Leave it out")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_batches_of_other_sizes_than_the_file_said(path, monkeypatch, change, n_jobs):
+    batches = _parquet.ParquetParts._batches
+
+    def other(self, place, columns, groups=None):
+        *first, last = batches(self, place, columns, groups)
+        yield from first
+        yield last.slice(1) if change < 0 else last
+        yield from [last.slice(0, 1)] * (change > 0)
+
+    monkeypatch.setattr(_parquet.ParquetParts, "_batches", other)
+    words = "rows.parquet has changed while it was read"
+    refuses(fitted(n_jobs=n_jobs), path, words, RuntimeError)
 
 
 def test_values_without_bins(path):

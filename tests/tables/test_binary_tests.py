@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -168,6 +169,13 @@ def test_failed_fit_changes_nothing():
 def test_bad_parameters(parameters, words):
     with pytest.raises(ValueError, match=words):
         BinaryTests(**parameters).fit(mixed())
+
+
+def test_a_sparse_table_and_tests_that_are_not_fitted():
+    with pytest.raises(TypeError, match=r"dense data is required .*toarray"):
+        BinaryTests().fit(csr_array(np.eye(3)))
+    copied = pickle.loads(pickle.dumps(BinaryTests(max_tests=3)))
+    assert copied.get_params() == BinaryTests(max_tests=3).get_params()
 
 
 def test_bad_tables():

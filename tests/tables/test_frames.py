@@ -253,6 +253,7 @@ def test_more_categories_than_the_limit():
         (lambda X: X.drop(columns="size"), "(?s)feature names.*size"),
         (lambda X: X.assign(color=1.0), "'color' held text .* holds numbers now"),
         (lambda X: X.assign(size="big"), "Column 'size' is not numeric"),
+        (lambda X: X.assign(size=1j), "Column 'size' is not numeric"),
         (lambda X: X[:0], "0 sample"),
     ],
 )

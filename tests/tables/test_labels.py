@@ -126,6 +126,11 @@ def test_labels_that_are_too_long_are_named(y, words):
         ConfidenceTreeClassifier().partial_fit(X, y, classes=y[:2])
 
 
+def test_complex_labels_are_refused():
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        ConfidenceTreeClassifier().fit(X, np.array([1j, 2.0] * 40))
+
+
 def test_floats_that_may_be_several_labels_are_warned_of():
     y = np.array([1.0, float(SECOND)] * 40)
     with pytest.warns(UserWarning, match=r"floats up to 9007199254740992") as caught:

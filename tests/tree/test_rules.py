@@ -82,6 +82,19 @@ def test_limits_agree_with_float32_for_every_double():
             assert float(after) > threshold
 
 
+@pytest.mark.parametrize(
+    ("threshold", "most"),
+    [
+        (1e39, float(np.finfo(np.float32).max)),
+        (math.inf, math.inf),
+        (-math.inf, -math.inf),
+        (-1e39, -math.inf),
+    ],
+)
+def test_limits_beyond_float32(threshold, most):
+    assert limit(threshold) == most
+
+
 def test_rules_of_deep_trees():
     """Python allows a hundred levels of indentation, SQLite as many open brackets."""
     X = np.arange(700.0)[:, None]
@@ -120,6 +133,9 @@ def test_what_cannot_be_a_rule_is_named():
     model = ConfidenceTreeClassifier(categorical_features=[0])
     with pytest.raises(ValueError, match=r"category \(1, 2\) is a tuple"):
         export_rules(model.fit(tuples, [0, 1] * 20))
+    numbers = np.array([[np.float64(2.5)], [np.inf]] * 20, dtype=object)
+    with pytest.raises(ValueError, match="category inf is not finite"):
+        export_rules(model.fit(numbers, [0, 1] * 20))
 
 
 def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):

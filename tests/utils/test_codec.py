@@ -28,7 +28,7 @@ from skconftree.utils import (
     to_json,
     with_default_parameters,
 )
-from skconftree.utils._codec import CLASSES
+from skconftree.utils._codec import CLASSES, StateError
 
 # Bases that have no use of their own, and oracles, which answer and are not a setting.
 LEFT_OUT = {
@@ -195,12 +195,26 @@ def test_other_classes_are_neither_imported_nor_made(path, monkeypatch):
         {"class": "sklearn.naive_bayes.GaussianNB", "with": {}, "more": 1},
         {"with": {}, "class": "sklearn.naive_bayes.GaussianNB"},
         {"dict": [[[], 1]]},
+        {"unknown": 1},
+        b"",
     ],
     ids=repr,
 )
 def test_damage_is_an_error(written):
     with pytest.raises((ValueError, TypeError)):
         from_json(written)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "scalar"])
+def test_an_array_of_another_kind_is_damage(kind):
+    with pytest.raises(ValueError, match="an array is not of"):
+        from_json({kind: 0}, [np.zeros((2, 2))])
+
+
+@pytest.mark.parametrize("state", [None, [1]])
+def test_a_state_that_is_no_dict_is_damage(state):
+    with pytest.raises(StateError, match="it must be a dict"):
+        CredibleBound().__setstate__(state)
 
 
 def test_parameters_that_came_later_have_their_defaults():

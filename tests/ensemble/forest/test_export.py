@@ -31,6 +31,13 @@ def test_it_predicts_the_same_bits(bound):
     assert copied.score(X, y) > 0.8
 
 
+def test_names_of_columns_are_those_of_the_forest():
+    X, y = make_table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    copied = forest_of().fit(frame, y).to_sklearn()
+    assert copied.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
 def test_missing_values_are_warned_of():
     X, y = make_table()
     X[X[:, 0] > 1, 0] = np.nan

@@ -184,6 +184,17 @@ def test_a_score_of_ones_own_and_rows_that_all_trees_have_seen():
     assert np.isnan(forest.oob_decision_function_).any()
     forest.set_params(oob_score=False).fit(X, y)
     assert not hasattr(forest, "oob_score_")
+    with pytest.warns(UserWarning, match="no out-of-bag prediction"):
+        forest.set_params(oob_score=True).fit(X[:1], y[:1])
+    assert np.isnan(forest.oob_score_)
+
+
+def test_progress_names_the_trees(capsys):
+    X, y = make_table(7)
+    ConfidenceForestClassifier(2, verbose=2).fit(X, y)
+    told = capsys.readouterr().out
+    assert "growing tree 1\n" in told
+    assert "growing tree 2\n" in told
 
 
 def test_sparse_rows_give_the_forest_of_dense_ones():
