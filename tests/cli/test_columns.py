@@ -285,8 +285,8 @@ def test_texts_of_a_file_do_not_reach_the_terminal_as_commands(tmp_path, capsys)
 
 
 def test_columns_are_not_searched_for_each_column():
-    """With 100,000 of them that would take minutes of comparing their names."""
-    names = [f"a{place}" for place in range(100_000)]
+    """With 30,000 of them that would take a minute of comparing their names."""
+    names = [f"a{place}" for place in range(30_000)]
 
     class Stream:
         features, readings, header = names, [None] * len(names), [*names, "kind"]
@@ -299,7 +299,7 @@ def test_columns_are_not_searched_for_each_column():
     settle_columns(Stream(), names)
     rows = np.full((2, len(names)), "x", dtype=object)
     assert check_categories(None, rows, 1, Stream) == (2, None)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 5
     with pytest.raises(UserError, match="more than one column named 'a7'"):
         check_header("table.csv", [*names, "kind", "a7", "a9"], "kind")
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reference.effort import crossed
 
 from skconftree._cli import _files, main
 from skconftree._cli._columns import own_columns
@@ -266,11 +267,13 @@ WRITERS = [
 ]
 
 
-@pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])
-@pytest.mark.parametrize(("command", "option", "path"), WRITERS)
+@pytest.mark.parametrize(
+    ("writer", "failure"), crossed(WRITERS, [OSError, KeyboardInterrupt])
+)
 def test_a_failure_leaves_the_old_file_and_no_other(
-    folder, monkeypatch, capsys, command, option, path, failure
+    folder, monkeypatch, capsys, writer, failure
 ):
+    command, option, path = writer
     if path.endswith("png"):
         pytest.importorskip("matplotlib")
     Path(path).write_text("old")

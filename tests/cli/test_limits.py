@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference.effort import crossed
 
 from skconftree._cli import _readers, main
 
@@ -201,8 +202,7 @@ NAMES = [
 
 
 @needs_full
-@pytest.mark.parametrize("buffered", [True, False])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "buffered"), crossed(NAMES, [True, False]))
 def test_output_that_cannot_be_written_is_an_error(
     commands, name, buffered, monkeypatch, capsys
 ):

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from reference.effort import crossed
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
@@ -48,8 +49,7 @@ def expected(rows, y, **options):
     return last
 
 
-@pytest.mark.parametrize("delay", [0, 40])
-@pytest.mark.parametrize("size", [1, 50, 10_000])
+@pytest.mark.parametrize(("size", "delay"), crossed([1, 50, 10_000], [0, 40]))
 def test_columns_and_rows_are_left_out(table, tmp_path, delay, size, capsys):
     out = tmp_path / "out.json"
     more = ["--chunk-size", size, "--json", out, "--delay", delay]

@@ -244,7 +244,7 @@ def test_a_forest_that_grows_is_asked_through_its_index():
     for strategy in ("auto", "entropy", "margin"):
         learner = ActiveLearner(forest, strategy=strategy, refit=False, random_state=0)
         learner.fit(X, known)
-        for _ in range(15):
+        for _ in range(6):
             rows, scores = learner.query(3, return_scores=True)
             again = pickle.loads(pickle.dumps(learner))
             fresh, fresh_scores = again.query(3, return_scores=True)

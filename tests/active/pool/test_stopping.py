@@ -192,7 +192,7 @@ def test_the_audit_judges_before_it_learns():
 def test_the_audit_is_rarely_wrong():
     # Sessions that stop at the first limit below .25: the classifier is as it was in
     # the beginning, and its risk is known.
-    errors, n = 0, examples(100, by_day=10)
+    errors, n = 0, examples(100, by_day=5)
     for seed in range(n):
         rng = np.random.default_rng(seed)
         y = (rng.random(400) < 0.3).astype(int)

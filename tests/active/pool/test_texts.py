@@ -45,8 +45,8 @@ def learner(strategy="auto", estimator=None):
 )
 def test_strategies_ask_for_texts(messages, strategy):
     texts, y = messages
-    tables = [texts, np.array(texts), np.array(texts, dtype=object)]
-    tables += [pd.Series(texts), pd.Series(texts, index=range(7, 207))]
+    tables = [texts, np.array(texts, dtype=object)]
+    tables += [pd.Series(texts, index=range(7, 207))]
     asked = []
     for X in tables:
         one = learner(strategy).fit(X).run(ArrayOracle(y), budget=15)

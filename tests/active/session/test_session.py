@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -71,11 +72,12 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path):
     assert int(run.stdout.split()[0]) >= int(KILLS)
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize(
-    "estimator",
-    [GaussianNB(), ConfidenceTreeClassifier(), ConfidenceForestClassifier(5)],
-    ids=["bayes", "tree", "forest"],
+    ("estimator", "batch_size"),
+    crossed(
+        [GaussianNB(), ConfidenceTreeClassifier(), ConfidenceForestClassifier(5)],
+        [1, 4],
+    ),
 )
 def test_a_session_is_a_function_of_its_journal(path, estimator, batch_size):
     rule = RiskBelow(0.01, method="audit")
