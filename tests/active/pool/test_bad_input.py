@@ -206,6 +206,10 @@ class Bad(SamplingStrategy):
         return self.places, np.zeros(k)
 
 
+class WithoutCosts(Bad):
+    takes_costs = False
+
+
 @pytest.mark.parametrize(
     ("strategy", "costs", "message"),
     [
@@ -213,6 +217,7 @@ class Bad(SamplingStrategy):
         (Bad(lambda n: np.full(n, np.nan)), None, "gave NaN as the score of a row"),
         (Bad(lambda n: np.full(n, -1.0)), np.ones(150), "gave negative scores"),
         (Bad(places=[-1]), None, "must give places among"),
+        (WithoutCosts(np.zeros), np.ones(150), "WithoutCosts does not take costs"),
     ],
 )
 def test_a_strategy_that_gives_no_scores_or_places(strategy, costs, message):

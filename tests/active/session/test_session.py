@@ -30,7 +30,7 @@ from skconftree.active import (
 )
 from skconftree.active._journal import Ledger
 from skconftree.active.pool._oracles import QuestionsEnded
-from skconftree.active.session._explanations import Shown
+from skconftree.active.session._explanations import Shown, _changed
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["ham", "spam", "eggs"])[y]
@@ -653,6 +653,7 @@ def test_forecasts(path):
         before = one.predictions()[0]
         give(one, 20)
         changed = 100 * (one.predictions()[0] != before).mean()
+        assert _changed(one.learner, 41) == 1.0  # nothing was predicted before
         told = one.forecast(20)
         assert f"The last 20 labels changed {changed:.1f} % of the predictions" in told
         assert "with 40 labels, and" in told
