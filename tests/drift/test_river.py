@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree._cli._model_file import _write
+from skconftree._cli._model_file import save
 from skconftree.active import Split, StreamActiveLearner
 from skconftree.drift import DDM
 from skconftree.evaluation import PrequentialEvaluator
@@ -180,9 +180,8 @@ def test_files_without_a_pickle_refuse_it(tmp_path):
     model = tree(Run()).partial_fit(X, Y, CLASSES)
     with pytest.raises(TypeError, match="Run, the detector of drifts, .* with pickle"):
         skops.dumps(model)
-    with (tmp_path / "model").open("wb") as file:
-        with pytest.raises(TypeError, match="Run object .* without a pickle"):
-            _write(file, model, {})
+    with pytest.raises(TypeError, match="Run object .* without a pickle"):
+        save(tmp_path / "model", model, {})
 
 
 class Lacking:
