@@ -7,7 +7,7 @@ import numpy as np
 cimport cython
 from libc.math cimport exp
 
-from skconftree.tree.leaves._naive_bayes cimport Scratch, make_scratch
+from skconftree.tree.leaves._predictor cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower, require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock

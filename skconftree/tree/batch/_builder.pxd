@@ -70,15 +70,10 @@ cdef class Builder:
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
     # Copy what belongs to a candidate of another builder's; of a dense table.
     cdef int _take_over(self, Candidate* candidate) except -1 nogil
-    cdef int32_t* _copied(
-        self, const int32_t* features, intp_t n_features
-    ) except NULL nogil
-    cdef float64_t* _copied_box(self, const float64_t* box) except NULL nogil
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil
     # Let a candidate split or be a leaf, or leave it to the helpers.
     cdef int _grow_node(self, Candidate* candidate) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
-    cdef int _grow_best_first(self) except -1 nogil
     cdef void _enter(self, const Candidate* candidate) noexcept nogil
     # Find the split of a candidate.
     cdef int _examine(self, Candidate* candidate) except -1 nogil
@@ -87,10 +82,5 @@ cdef class Builder:
     cdef int _install(self, Candidate* candidate) except -1 nogil
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil
     cdef int _make(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil
-    cdef int _pass_features(
-        self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
-    ) except -1 nogil
     cdef void _release(self, Candidate* candidate) noexcept nogil
     cdef int _add(self, Candidate* candidate) except -1 nogil
-    cdef void _sift_up(self) noexcept nogil
-    cdef void _sift_down(self) noexcept nogil

@@ -94,7 +94,7 @@ cdef class Builder:
         for f in range(root.n_features):
             root.features[f] = features[f]
         if box is not None:
-            root.box = self._copied_box(&box[0, 0])
+            root.box = _copied_box(self, &box[0, 0])
         tree.reserve(min(self.source.n_rows // 4, <intp_t> FIRST_ROOM))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         tree.depth[0] = depth
@@ -104,7 +104,7 @@ cdef class Builder:
             else:
                 self._release(&candidate)
             if self.best_first:
-                self._grow_best_first()
+                _grow_best_first(self)
             else:
                 self._grow_depth_first()
         self.tree.cut_to_size()
@@ -126,24 +126,11 @@ cdef class Builder:
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
         cdef NodeRecord* record = &candidate.record
-        record.features = self._copied(record.features, record.n_features)
+        record.features = _copied(self, record.features, record.n_features)
         if record.box != NULL:
-            record.box = self._copied_box(record.box)
+            record.box = _copied_box(self, record.box)
         candidate.tried = NULL
         return 0
-
-    cdef int32_t* _copied(
-        self, const int32_t* features, intp_t n_features
-    ) except NULL nogil:
-        cdef int32_t* copy = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
-        memcpy(copy, features, n_features * sizeof(int32_t))
-        return copy
-
-    cdef float64_t* _copied_box(self, const float64_t* box) except NULL nogil:
-        cdef intp_t d = self.splitter.node.n_features
-        cdef float64_t* copy = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
-        memcpy(copy, box, 2 * d * sizeof(float64_t))
-        return copy
 
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
         return self.helpers.take(self, candidate)
@@ -165,29 +152,6 @@ cdef class Builder:
             self._grow_node(&candidate)
         if self.helpers is not None:
             self.helpers.finish(self)
-        return 0
-
-    cdef int _grow_best_first(self) except -1 nogil:
-        # Every open candidate has its split; the one with the largest weighted
-        # decrease of impurity goes first, the older node among equals.
-        cdef Candidate candidate
-        cdef intp_t n_leaves = 1
-        while self.n_open > 0 and n_leaves < self.max_leaves:
-            candidate = self.open[0]
-            self.n_open -= 1
-            self.open[0] = self.open[self.n_open]
-            self._sift_down()
-            self._enter(&candidate)
-            self.splitter.count_again(
-                &candidate.record,
-                self.tree.counts + candidate.record.id * self.tree.n_classes,
-                &candidate.split,
-            )
-            # a test may have more branches than leaves are left
-            if n_leaves + candidate.split.children.n_outcomes - 1 <= self.max_leaves:
-                n_leaves += candidate.split.children.n_outcomes - 1
-                self._install(&candidate)
-            self._release(&candidate)
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
@@ -290,46 +254,12 @@ cdef class Builder:
         record.pool = self.pools[outcome]
         record.box = NULL
         child.tried = NULL
-        self._pass_features(&parent.record, &child, outcome)
+        _pass_features(self, &parent.record, &child, outcome)
         if parent.record.box != NULL:
-            record.box = self._copied_box(parent.record.box)
+            record.box = _copied_box(self, parent.record.box)
             cut_box(record.box, parent.split.feature, parent.split.threshold, outcome)
         self.made[self.n_made] = child
         self.n_made += 1
-        return 0
-
-    cdef int _pass_features(
-        self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
-    ) except -1 nogil:
-        # The features of a child, and the segments of its sparse columns. Where all
-        # features are visited, a column that is zero in the child is dropped at once:
-        # the lists of all open nodes together are no longer than what the table
-        # stores. A sample of features is drawn from a list which must not depend on
-        # how they are stored.
-        cdef bint keeps_all = self.splitter.sampling
-        cdef NodeRecord* child = &candidate.record
-        cdef intp_t n_features = 0
-        cdef intp_t n_segments = 0
-        cdef intp_t j
-        cdef Passing passing
-        candidate.segments = NULL
-        candidate.n_segments = 0
-        if not self.source.has_segments:
-            child.n_features = parent.n_features
-            child.features = self._copied(parent.features, parent.n_features)
-            return 0
-        for j in range(parent.n_features):
-            self.passed[n_features] = parent.features[j]
-            passing = self.source.passes(
-                parent.features[j], outcome, &self.segments[n_segments]
-            )
-            n_segments += passing == SEGMENT
-            n_features += passing != GONE or keeps_all
-        child.n_features = n_features
-        child.features = self._copied(self.passed, n_features)
-        candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
-        memcpy(candidate.segments, self.segments, n_segments * sizeof(Segment))
-        candidate.n_segments = n_segments
         return 0
 
     cdef void _release(self, Candidate* candidate) noexcept nogil:
@@ -353,28 +283,104 @@ cdef class Builder:
         self.open[self.n_open] = candidate[0]
         self.n_open += 1
         if self.best_first:
-            self._sift_up()
+            _sift_up(self)
         return 0
 
-    cdef void _sift_up(self) noexcept nogil:
-        cdef intp_t i = self.n_open - 1
-        while i > 0 and _before(&self.open[i], &self.open[(i - 1) // 2]):
-            _swap(&self.open[i], &self.open[(i - 1) // 2])
-            i = (i - 1) // 2
 
-    cdef void _sift_down(self) noexcept nogil:
-        cdef intp_t i = 0
-        cdef intp_t child
-        while 2 * i + 1 < self.n_open:
-            child = 2 * i + 1
-            if child + 1 < self.n_open and _before(
-                &self.open[child + 1], &self.open[child]
-            ):
-                child += 1
-            if not _before(&self.open[child], &self.open[i]):
-                return
-            _swap(&self.open[child], &self.open[i])
-            i = child
+cdef int32_t* _copied(
+    Builder self, const int32_t* features, intp_t n_features
+) except NULL nogil:
+    cdef int32_t* copy = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
+    memcpy(copy, features, n_features * sizeof(int32_t))
+    return copy
+
+
+cdef float64_t* _copied_box(Builder self, const float64_t* box) except NULL nogil:
+    cdef intp_t d = self.splitter.node.n_features
+    cdef float64_t* copy = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
+    memcpy(copy, box, 2 * d * sizeof(float64_t))
+    return copy
+
+
+cdef int _grow_best_first(Builder self) except -1 nogil:
+    # Every open candidate has its split; the one with the largest weighted
+    # decrease of impurity goes first, the older node among equals.
+    cdef Candidate candidate
+    cdef intp_t n_leaves = 1
+    while self.n_open > 0 and n_leaves < self.max_leaves:
+        candidate = self.open[0]
+        self.n_open -= 1
+        self.open[0] = self.open[self.n_open]
+        _sift_down(self)
+        self._enter(&candidate)
+        self.splitter.count_again(
+            &candidate.record,
+            self.tree.counts + candidate.record.id * self.tree.n_classes,
+            &candidate.split,
+        )
+        # a test may have more branches than leaves are left
+        if n_leaves + candidate.split.children.n_outcomes - 1 <= self.max_leaves:
+            n_leaves += candidate.split.children.n_outcomes - 1
+            self._install(&candidate)
+        self._release(&candidate)
+    return 0
+
+
+cdef int _pass_features(
+    Builder self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
+) except -1 nogil:
+    # The features of a child, and the segments of its sparse columns. Where all
+    # features are visited, a column that is zero in the child is dropped at once:
+    # the lists of all open nodes together are no longer than what the table
+    # stores. A sample of features is drawn from a list which must not depend on
+    # how they are stored.
+    cdef bint keeps_all = self.splitter.sampling
+    cdef NodeRecord* child = &candidate.record
+    cdef intp_t n_features = 0
+    cdef intp_t n_segments = 0
+    cdef intp_t j
+    cdef Passing passing
+    candidate.segments = NULL
+    candidate.n_segments = 0
+    if not self.source.has_segments:
+        child.n_features = parent.n_features
+        child.features = _copied(self, parent.features, parent.n_features)
+        return 0
+    for j in range(parent.n_features):
+        self.passed[n_features] = parent.features[j]
+        passing = self.source.passes(
+            parent.features[j], outcome, &self.segments[n_segments]
+        )
+        n_segments += passing == SEGMENT
+        n_features += passing != GONE or keeps_all
+    child.n_features = n_features
+    child.features = _copied(self, self.passed, n_features)
+    candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
+    memcpy(candidate.segments, self.segments, n_segments * sizeof(Segment))
+    candidate.n_segments = n_segments
+    return 0
+
+
+cdef void _sift_up(Builder self) noexcept nogil:
+    cdef intp_t i = self.n_open - 1
+    while i > 0 and _before(&self.open[i], &self.open[(i - 1) // 2]):
+        _swap(&self.open[i], &self.open[(i - 1) // 2])
+        i = (i - 1) // 2
+
+
+cdef void _sift_down(Builder self) noexcept nogil:
+    cdef intp_t i = 0
+    cdef intp_t child
+    while 2 * i + 1 < self.n_open:
+        child = 2 * i + 1
+        if child + 1 < self.n_open and _before(
+            &self.open[child + 1], &self.open[child]
+        ):
+            child += 1
+        if not _before(&self.open[child], &self.open[i]):
+            return
+        _swap(&self.open[child], &self.open[i])
+        i = child
 
 
 cdef bint _before(const Candidate* a, const Candidate* b) noexcept nogil:

@@ -41,17 +41,5 @@ cdef class LookaheadBuilder(Builder):
     cdef intp_t n_parts
     cdef intp_t* parts_done     # [n_levels]
 
-    cdef bint _looks_at(self, intp_t depth) noexcept nogil
     cdef int _look(self, Candidate* candidate) except -1 nogil
-    cdef int _tell(self, const Candidate* candidate) except -1 nogil
-    cdef int _tell_of(self, intp_t level, intp_t rows) except -1 nogil
-    cdef int _keep_tried(
-        self, Candidate* child, const TriedNode* tried, intp_t node
-    ) except -1 nogil
-    cdef void _note_nothing(self) noexcept nogil
-    cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil
-    cdef float64_t _try(
-        self, const Candidate* candidate, Split* split
-    ) except? -1.0 nogil
-    cdef float64_t _cost_below_root(self) except? -1.0 nogil
     cdef int _make_room(self, intp_t n) except -1 nogil

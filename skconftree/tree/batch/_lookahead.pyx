@@ -64,49 +64,24 @@ cdef class LookaheadBuilder(Builder):
         if tried != NULL:
             # as many as there are, which nobody has counted
             self._make_room(_size_of(tried))
-            self._keep_tried(candidate, tried, 0)
+            _keep_tried(self, candidate, tried, 0)
         return 0
 
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
         # Who is told how far it is is told in the order of the nodes.
-        if self.told is not None and self._looks_at(candidate.record.depth):
+        if self.told is not None and _looks_at(self, candidate.record.depth):
             return False
         return Builder._leaves_to_helpers(self, candidate)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
         self.installed = NULL
-        self._note_nothing()
-        if candidate.split.feature >= 0 and self._looks_at(candidate.record.depth):
+        _note_nothing(self)
+        if candidate.split.feature >= 0 and _looks_at(self, candidate.record.depth):
             self._look(candidate)
             if self.told is not None:
-                self._tell(candidate)
+                _tell(self, candidate)
         return 0
-
-    cdef int _tell(self, const Candidate* candidate) except -1 nogil:
-        # Depth-first, nodes of a level come in the order of their rows, and what is
-        # left of a node has been looked at in all levels.
-        cdef intp_t level
-        for level in range(self.end - self.first):
-            if self.first + level <= candidate.record.depth:
-                self._tell_of(level, candidate.record.end)
-            else:
-                self._tell_of(level, candidate.record.start)
-        return 0
-
-    cdef int _tell_of(self, intp_t level, intp_t rows) except -1 nogil:
-        cdef intp_t done = rows * self.n_parts // self.source.n_rows
-        cdef bint enough
-        if done > self.parts_done[level] and self.first < self.end:
-            self.parts_done[level] = done
-            with gil:
-                enough = self.told(level, done)
-            if enough:
-                self.end = self.first
-        return 0
-
-    cdef bint _looks_at(self, intp_t depth) noexcept nogil:
-        return self.first <= depth < self.end
 
     cdef int _look(self, Candidate* candidate) except -1 nogil:
         cdef const float64_t* counts = (
@@ -128,16 +103,16 @@ cdef class LookaheadBuilder(Builder):
                 if i == 0 and candidate.tried != NULL:
                     cost = candidate.tried[0].below
                 else:
-                    cost = self._try(candidate, &self.tests[i])
+                    cost = _try(self, candidate, &self.tests[i])
                     self.source.put_back()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
                     if i > 0:
-                        self._note_rival(least, best)
+                        _note_rival(self, least, best)
                     least = cost
                     best = i
                     self.tried, self.best_tried = self.best_tried, self.tried
                 elif not cost >= self.found.rival_cost:     # of the first it is NaN
-                    self._note_rival(cost, i)
+                    _note_rival(self, cost, i)
             self.splitter.node.to_bound(counts, self.seen)
             pointless = as_cheap(
                 self.leaf_cost.of(self.seen, self.tree.n_classes), least
@@ -145,23 +120,12 @@ cdef class LookaheadBuilder(Builder):
             if best == 0 and candidate.tried == NULL or best > 0 and not pointless:
                 self.installed = self.best_tried
             if pointless:
-                self._note_nothing()
+                _note_nothing(self)
             else:
                 self.found.cost = least
                 candidate.split = self.tests[best]
         self.splitter.count_again(&candidate.record, counts, &candidate.split)
         return 0
-
-    cdef void _note_nothing(self) noexcept nogil:
-        self.found.cost = NAN
-        self.found.rival_cost = NAN
-        self.found.rival_feature = -2
-
-    cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil:
-        # The cheapest of those that are not installed; the best so far is one of them
-        # once another takes its place.
-        self.found.rival_cost = cost
-        self.found.rival_feature = self.tests[test].feature
 
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         Builder._split(self, node, split)
@@ -175,79 +139,11 @@ cdef class LookaheadBuilder(Builder):
         cdef Candidate* child
         Builder._make(self, parent, node, outcome)
         child = &self.made[self.n_made - 1]
-        if self.installed != NULL and self._looks_at(child.record.depth):
-            self._keep_tried(
-                child, self.installed, self.installed[0].first_child + outcome
+        if self.installed != NULL and _looks_at(self, child.record.depth):
+            _keep_tried(
+                self, child, self.installed, self.installed[0].first_child + outcome
             )
         return 0
-
-    cdef int _keep_tried(
-        self, Candidate* child, const TriedNode* tried, intp_t node
-    ) except -1 nogil:
-        # Copy the part of a tree below one of its nodes, parents first.
-        cdef intp_t n = 1
-        cdef intp_t i = 0
-        cdef intp_t z
-        self.queue[0] = node
-        while i < n:
-            for z in range(tried[self.queue[i]].n_children):
-                self.queue[n] = tried[self.queue[i]].first_child + z
-                n += 1
-            i += 1
-        child.tried = <TriedNode*> self.arena.take(n, sizeof(TriedNode))
-        n = 1
-        for z in range(i):
-            child.tried[z] = tried[self.queue[z]]
-            child.tried[z].first_child = <int32_t> n
-            n += child.tried[z].n_children
-        return 0
-
-    cdef float64_t _try(
-        self, const Candidate* candidate, Split* split
-    ) except? -1.0 nogil:
-        # What the trees below a test cost. Moves the rows of the node.
-        cdef const float64_t* counts = (
-            self.tree.counts + candidate.record.id * self.tree.n_classes
-        )
-        cdef Candidate root = candidate[0]
-        self.splitter.count_again(&root.record, counts, split)
-        self.trial.tree.forget()
-        self.trial.tree.add_leaf(-1, counts, 0, 0.0)
-        self.trial.tree.depth[0] = <int32_t> root.record.depth
-        root.record.id = 0
-        root.segments = NULL
-        root.n_segments = 0
-        root.split = split[0]
-        self.trial.n_root = root.record.end - root.record.start
-        self.trial._install(&root)
-        self.trial._grow_depth_first()
-        return self._cost_below_root()
-
-    cdef float64_t _cost_below_root(self) except? -1.0 nogil:
-        # Of the trial tree, of which the cheapest pruning counts.
-        cdef intp_t K = self.tree.n_classes
-        cdef intp_t node = self.trial.tree.node_count
-        cdef TriedNode* one
-        cdef float64_t cost
-        cdef intp_t child
-        if node > self.trial_room:
-            self._make_room(self.trial.tree.capacity)
-        # children have larger ids than their parent
-        while True:
-            node -= 1
-            one = &self.tried[node]
-            one.first_child = self.trial.tree.first_child[node]
-            one.n_children = self.trial.tree.n_children[node]
-            one.below = 0.0
-            for child in range(one.first_child, one.first_child + one.n_children):
-                one.below += self.least[child]
-            if node == 0:
-                return one.below
-            self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
-            cost = self.leaf_cost.of(self.seen, K)
-            if one.n_children > 0 and not as_cheap(cost, one.below):
-                cost = one.below
-            self.least[node] = cost
 
     cdef int _make_room(self, intp_t n) except -1 nogil:
         if n <= self.trial_room:
@@ -261,6 +157,120 @@ cdef class LookaheadBuilder(Builder):
         self.queue = <intp_t*> self.arena.resize(self.queue, n, sizeof(intp_t))
         self.trial_room = n
         return 0
+
+
+cdef bint _looks_at(LookaheadBuilder self, intp_t depth) noexcept nogil:
+    return self.first <= depth < self.end
+
+
+cdef int _tell(LookaheadBuilder self, const Candidate* candidate) except -1 nogil:
+    # Depth-first, nodes of a level come in the order of their rows, and what is
+    # left of a node has been looked at in all levels.
+    cdef intp_t level
+    for level in range(self.end - self.first):
+        if self.first + level <= candidate.record.depth:
+            _tell_of(self, level, candidate.record.end)
+        else:
+            _tell_of(self, level, candidate.record.start)
+    return 0
+
+
+cdef int _tell_of(LookaheadBuilder self, intp_t level, intp_t rows) except -1 nogil:
+    cdef intp_t done = rows * self.n_parts // self.source.n_rows
+    cdef bint enough
+    if done > self.parts_done[level] and self.first < self.end:
+        self.parts_done[level] = done
+        with gil:
+            enough = self.told(level, done)
+        if enough:
+            self.end = self.first
+    return 0
+
+
+cdef int _keep_tried(
+    LookaheadBuilder self, Candidate* child, const TriedNode* tried, intp_t node
+) except -1 nogil:
+    # Copy the part of a tree below one of its nodes, parents first.
+    cdef intp_t n = 1
+    cdef intp_t i = 0
+    cdef intp_t z
+    self.queue[0] = node
+    while i < n:
+        for z in range(tried[self.queue[i]].n_children):
+            self.queue[n] = tried[self.queue[i]].first_child + z
+            n += 1
+        i += 1
+    child.tried = <TriedNode*> self.arena.take(n, sizeof(TriedNode))
+    n = 1
+    for z in range(i):
+        child.tried[z] = tried[self.queue[z]]
+        child.tried[z].first_child = <int32_t> n
+        n += child.tried[z].n_children
+    return 0
+
+
+cdef void _note_nothing(LookaheadBuilder self) noexcept nogil:
+    self.found.cost = NAN
+    self.found.rival_cost = NAN
+    self.found.rival_feature = -2
+
+
+cdef void _note_rival(
+    LookaheadBuilder self, float64_t cost, intp_t test
+) noexcept nogil:
+    # The cheapest of those that are not installed; the best so far is one of them
+    # once another takes its place.
+    self.found.rival_cost = cost
+    self.found.rival_feature = self.tests[test].feature
+
+
+cdef float64_t _try(
+    LookaheadBuilder self, const Candidate* candidate, Split* split
+) except? -1.0 nogil:
+    # What the trees below a test cost. Moves the rows of the node.
+    cdef const float64_t* counts = (
+        self.tree.counts + candidate.record.id * self.tree.n_classes
+    )
+    cdef Candidate root = candidate[0]
+    self.splitter.count_again(&root.record, counts, split)
+    self.trial.tree.forget()
+    self.trial.tree.add_leaf(-1, counts, 0, 0.0)
+    self.trial.tree.depth[0] = <int32_t> root.record.depth
+    root.record.id = 0
+    root.segments = NULL
+    root.n_segments = 0
+    root.split = split[0]
+    self.trial.n_root = root.record.end - root.record.start
+    self.trial._install(&root)
+    self.trial._grow_depth_first()
+    return _cost_below_root(self)
+
+
+cdef float64_t _cost_below_root(LookaheadBuilder self) except? -1.0 nogil:
+    # Of the trial tree, of which the cheapest pruning counts.
+    cdef intp_t K = self.tree.n_classes
+    cdef intp_t node = self.trial.tree.node_count
+    cdef TriedNode* one
+    cdef float64_t cost
+    cdef intp_t child
+    if node > self.trial_room:
+        self._make_room(self.trial.tree.capacity)
+    # children have larger ids than their parent
+    while True:
+        node -= 1
+        one = &self.tried[node]
+        one.first_child = self.trial.tree.first_child[node]
+        one.n_children = self.trial.tree.n_children[node]
+        one.below = 0.0
+        for child in range(one.first_child, one.first_child + one.n_children):
+            one.below += self.least[child]
+        if node == 0:
+            return one.below
+        self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
+        cost = self.leaf_cost.of(self.seen, K)
+        if one.n_children > 0 and not as_cheap(cost, one.below):
+            cost = one.below
+        self.least[node] = cost
 
 
 cdef intp_t _size_of(const TriedNode* tried) noexcept nogil:

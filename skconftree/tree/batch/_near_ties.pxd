@@ -62,31 +62,7 @@ cdef class RunnerUp:
     cdef int _describe(
         self, intp_t place, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil
-    cdef int _take_sides(
-        self, Sides* sides, intp_t feature, intp_t place, float64_t threshold,
-        const Children* children,
-    ) except -1 nogil
-    cdef const uint32_t* _common_order(self, intp_t n) noexcept nogil
-    cdef int _compare_with(
-        self, const NodeRecord* record, intp_t first, intp_t n
-    ) except -1 nogil
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil
     cdef void _count_cells(
         self, const NodeRecord* record, intp_t first, intp_t n, intp_t n_cells
-    ) noexcept nogil
-    cdef void _add_sides(
-        self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
-    ) noexcept nogil
-    cdef void _add_values(
-        self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
-    ) noexcept nogil
-    cdef void _take_pairs(
-        self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
-    ) noexcept nogil
-    cdef float64_t _gain(self, const Children* children) noexcept nogil
-    cdef void _take_gain(self, Rival* rival, intp_t a) noexcept nogil
-    cdef float64_t _z(self, intp_t a, intp_t b) noexcept nogil
-    cdef void _take_parts(
-        self, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
-        intp_t step_others,
     ) noexcept nogil

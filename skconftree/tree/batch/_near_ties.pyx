@@ -57,22 +57,22 @@ cdef class RunnerUp:
             if self.splitter.node.counts[i] > 0.0:
                 self.present[self.n_present] = <int32_t> i
                 self.n_present += 1
-        self._take_sides(
-            &self.tests[0], split.feature, split.cut.place, split.threshold,
+        _take_sides(
+            self, &self.tests[0], split.feature, split.cut.place, split.threshold,
             &split.children,
         )
         for i in range(n):
             self._describe(i, split.rivals[i].feature, split, &counted)
             n_cells = min(n_cells, <intp_t> MOST_CELLS) * self.tests[i + 1].n_outcomes
-        self.order = self._common_order(n + 1)
+        self.order = _common_order(self, n + 1)
         if counted:
             self.asked.count_children(split.feature, split.cut)
             split.children = children[0]
         if n_cells * (K + 1) <= MOST_TOGETHER:
-            self._compare_with(record, 0, n)
+            _compare_with(self, record, 0, n)
         else:
             for i in range(n):
-                self._compare_with(record, i, 1)
+                _compare_with(self, record, i, 1)
         split.evidence.z = self.found[0].z
         return 0
 
@@ -95,8 +95,8 @@ cdef class RunnerUp:
                 plain.ordinals = NULL
                 plain.missing_left = False
                 rival.n_children = 2
-                return self._take_sides(
-                    sides, feature, split.rivals[place].cut.place, rival.threshold,
+                return _take_sides(
+                    self, sides, feature, split.rivals[place].cut.place, rival.threshold,
                     &plain,
                 )
         counted[0] = True
@@ -104,88 +104,14 @@ cdef class RunnerUp:
         rival.n_children = <int16_t> self.asked.children.n_outcomes
         rival.missing_left = self.asked.children.missing_left
         rival.missing_seen = self.asked.children.missing_seen
-        rival.gain = self._gain(&self.asked.children)
+        rival.gain = _gain(self, &self.asked.children)
         for code in range(min(self.asked.children.n_codes, <intp_t> 64)):
             if self.asked.children.ordinals[code] == 0:
                 rival.left |= (<uint64_t> 1) << code
-        return self._take_sides(
-            sides, feature, split.rivals[place].cut.place, rival.threshold,
+        return _take_sides(
+            self, sides, feature, split.rivals[place].cut.place, rival.threshold,
             &self.asked.children,
         )
-
-    cdef int _take_sides(
-        self, Sides* sides, intp_t feature, intp_t place, float64_t threshold,
-        const Children* children,
-    ) except -1 nogil:
-        cdef Column* column
-        cdef intp_t code
-        sides.feature = feature
-        sides.n_outcomes = children.n_outcomes
-        sides.place = place
-        sides.threshold = threshold
-        sides.missing_left = children.missing_left
-        sides.column = NULL
-        sides.missing_code = -1
-        sides.nominal = children.ordinals != NULL
-        if self.rows.is_sparse(feature):
-            return 0
-        column = &self.rows.columns[feature]
-        if sides.nominal:
-            # the next test that is counted overwrites them
-            sides.ordinals = <int16_t*> self.arena.resize(
-                sides.ordinals, column.n_levels, sizeof(int16_t)
-            )
-            for code in range(column.n_levels):
-                sides.ordinals[code] = <int16_t> children.unknown
-                if code < children.n_codes and children.ordinals[code] >= 0:
-                    sides.ordinals[code] = children.ordinals[code]
-            sides.column = column
-        elif column.order == NULL:
-            sides.column = column
-            if column.has_missing:
-                sides.missing_code = column.n_levels - 1
-        return 0
-
-    # -- where the tests send the rows --------------------------------------------
-
-    cdef const uint32_t* _common_order(self, intp_t n) noexcept nogil:
-        # Of the first n tests.
-        cdef intp_t i
-        for i in range(n):
-            if self.tests[i].column != NULL or self.rows.is_sparse(
-                self.tests[i].feature
-            ):
-                return NULL
-        return self.rows.columns[self.tests[0].feature].order
-
-    cdef int _compare_with(
-        self, const NodeRecord* record, intp_t first, intp_t n
-    ) except -1 nogil:
-        # With n of the rivals, which are counted together.
-        cdef intp_t P = self.n_present
-        cdef intp_t a = self.tests[0].n_outcomes
-        cdef intp_t n_cells = a
-        cdef intp_t n_pairs = a
-        cdef intp_t step = 1
-        cdef intp_t i, b
-        for i in range(first, first + n):
-            b = self.tests[i + 1].n_outcomes
-            n_pairs = max(n_pairs, a * b)
-            n_cells *= b
-        if n_cells * (self.splitter.node.n_classes + 1) > MOST_CELLS:
-            return 0
-        self._reserve(n_cells, n_pairs)
-        self._count_cells(record, first, n, n_cells)
-        for i in range(first + n - 1, first - 1, -1):
-            b = self.tests[i + 1].n_outcomes
-            self._take_pairs(n_cells, step, b, self.rows.weight == NULL)
-            if isnan(self.found[i].gain):
-                self._take_gain(&self.found[i], a)
-            if step == 1:
-                self._take_parts(self.parts, a, b * P, b, P)
-            self.found[i].z = self._z(a, b)
-            step *= b
-        return 0
 
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil:
         cdef intp_t K = self.splitter.node.n_classes
@@ -230,9 +156,9 @@ cdef class RunnerUp:
         while begin < record.end:
             size = min(record.end - begin, <intp_t> CHUNK)
             memset(cells, 0, size * sizeof(int32_t))
-            self._add_sides(&self.tests[0], record, begin, size)
+            _add_sides(self, &self.tests[0], record, begin, size)
             for k in range(first, first + n):
-                self._add_sides(&self.tests[k + 1], record, begin, size)
+                _add_sides(self, &self.tests[k + 1], record, begin, size)
             if order == NULL:
                 y = self.rows.node_y + begin
                 if self.rows.node_count != NULL:
@@ -261,179 +187,258 @@ cdef class RunnerUp:
                         )
             begin += size
 
-    cdef void _add_sides(
-        self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
-    ) noexcept nogil:
-        # Of n rows, to their cells.
-        cdef int32_t* cells = self.cells
-        cdef int32_t b = <int32_t> sides.n_outcomes
-        cdef const int16_t* ordinals = sides.ordinals
-        cdef const uint8_t* codes
-        cdef const label_t* wide
-        cdef uint8_t place, missing
-        cdef bint right
-        cdef intp_t i
-        if sides.column == NULL:
-            self._add_values(sides, record, begin, n)
-            return
-        if sides.column.codes == NULL:
-            wide = sides.column.wide + begin
-            for i in range(n):
-                cells[i] = cells[i] * b + ordinals[wide[i]]
-            return
-        codes = sides.column.codes + begin
-        if sides.nominal:
-            for i in range(n):
-                cells[i] = cells[i] * b + ordinals[codes[i]]
-            return
-        place = <uint8_t> sides.place
-        if sides.missing_code < 0:
-            for i in range(n):
-                cells[i] = 2 * cells[i] + (codes[i] > place)
-            return
-        missing = <uint8_t> sides.missing_code
-        right = not sides.missing_left
-        for i in range(n):
-            cells[i] = 2 * cells[i] + (
-                right if codes[i] == missing else codes[i] > place
-            )
+cdef int _take_sides(
+    RunnerUp self, Sides* sides, intp_t feature, intp_t place, float64_t threshold,
+    const Children* children,
+) except -1 nogil:
+    cdef Column* column
+    cdef intp_t code
+    sides.feature = feature
+    sides.n_outcomes = children.n_outcomes
+    sides.place = place
+    sides.threshold = threshold
+    sides.missing_left = children.missing_left
+    sides.column = NULL
+    sides.missing_code = -1
+    sides.nominal = children.ordinals != NULL
+    if self.rows.is_sparse(feature):
+        return 0
+    column = &self.rows.columns[feature]
+    if sides.nominal:
+        # the next test that is counted overwrites them
+        sides.ordinals = <int16_t*> self.arena.resize(
+            sides.ordinals, column.n_levels, sizeof(int16_t)
+        )
+        for code in range(column.n_levels):
+            sides.ordinals[code] = <int16_t> children.unknown
+            if code < children.n_codes and children.ordinals[code] >= 0:
+                sides.ordinals[code] = children.ordinals[code]
+        sides.column = column
+    elif column.order == NULL:
+        sides.column = column
+        if column.has_missing:
+            sides.missing_code = column.n_levels - 1
+    return 0
 
-    cdef void _add_values(
-        self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
-    ) noexcept nogil:
-        # As _add_sides, of a feature without codes.
-        cdef const uint32_t* ids = self.rows.ids
-        cdef const uint32_t* order = self.order
-        cdef const float32_t* values
-        cdef int32_t* cells = self.cells
-        cdef bint right = not sides.missing_left
-        cdef intp_t stride = self.rows.stride
-        cdef float64_t value
-        cdef intp_t i, row
-        if self.rows.sparse_columns == NULL and (
-            not self.rows.columns[sides.feature].has_missing
+
+cdef const uint32_t* _common_order(RunnerUp self, intp_t n) noexcept nogil:
+    # Of the first n tests.
+    cdef intp_t i
+    for i in range(n):
+        if self.tests[i].column != NULL or self.rows.is_sparse(
+            self.tests[i].feature
         ):
-            values = self.rows.columns[sides.feature].values
-            if order == NULL:
-                for i in range(begin, begin + n):
-                    cells[i - begin] = 2 * cells[i - begin] + (
-                        values[ids[i] * stride] > sides.threshold
-                    )
-            elif sides.feature == self.tests[0].feature:    # whose order it is
-                for i in range(n):
-                    cells[i] = begin + i >= record.start + sides.place
-            else:
-                for i in range(begin, begin + n):
-                    cells[i - begin] = 2 * cells[i - begin] + (
-                        values[(order[i] >> 1) * stride] > sides.threshold
-                    )
-            return
+            return NULL
+    return self.rows.columns[self.tests[0].feature].order
+
+
+cdef int _compare_with(
+    RunnerUp self, const NodeRecord* record, intp_t first, intp_t n
+) except -1 nogil:
+    # With n of the rivals, which are counted together.
+    cdef intp_t P = self.n_present
+    cdef intp_t a = self.tests[0].n_outcomes
+    cdef intp_t n_cells = a
+    cdef intp_t n_pairs = a
+    cdef intp_t step = 1
+    cdef intp_t i, b
+    for i in range(first, first + n):
+        b = self.tests[i + 1].n_outcomes
+        n_pairs = max(n_pairs, a * b)
+        n_cells *= b
+    if n_cells * (self.splitter.node.n_classes + 1) > MOST_CELLS:
+        return 0
+    self._reserve(n_cells, n_pairs)
+    self._count_cells(record, first, n, n_cells)
+    for i in range(first + n - 1, first - 1, -1):
+        b = self.tests[i + 1].n_outcomes
+        _take_pairs(self, n_cells, step, b, self.rows.weight == NULL)
+        if isnan(self.found[i].gain):
+            _take_gain(self, &self.found[i], a)
+        if step == 1:
+            _take_parts(self, self.parts, a, b * P, b, P)
+        self.found[i].z = _z(self, a, b)
+        step *= b
+    return 0
+
+
+cdef void _add_sides(
+    RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
+) noexcept nogil:
+    # Of n rows, to their cells.
+    cdef int32_t* cells = self.cells
+    cdef int32_t b = <int32_t> sides.n_outcomes
+    cdef const int16_t* ordinals = sides.ordinals
+    cdef const uint8_t* codes
+    cdef const label_t* wide
+    cdef uint8_t place, missing
+    cdef bint right
+    cdef intp_t i
+    if sides.column == NULL:
+        _add_values(self, sides, record, begin, n)
+        return
+    if sides.column.codes == NULL:
+        wide = sides.column.wide + begin
         for i in range(n):
-            row = ids[begin + i] if order == NULL else order[begin + i] >> 1
-            value = self.rows.value(row, sides.feature)
-            cells[i] = 2 * cells[i] + (
-                right if isnan(value) else value > sides.threshold
-            )
-
-    cdef void _take_pairs(
-        self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
-    ) noexcept nogil:
-        # Weights of the classes present by the outcomes of the split and of the rival
-        # with b outcomes, each of which has `step` cells in a row.
-        cdef const int32_t* present = self.present
-        cdef intp_t P = self.n_present
-        cdef intp_t width = self.splitter.node.n_classes + 1
-        cdef intp_t a = self.tests[0].n_outcomes
-        cdef intp_t of_one = n_cells // a
-        cdef intp_t cell, place, c
-        memset(self.joint, 0, a * b * P * sizeof(float64_t))
-        for cell in range(n_cells):
-            place = ((cell // of_one) * b + (cell // step) % b) * P
-            if are_whole:
-                for c in range(P):
-                    self.joint[place + c] += self.whole[cell * width + present[c]]
-            else:
-                for c in range(P):
-                    self.joint[place + c] += self.tally[cell * width + present[c]]
-
-    # -- what they gain -----------------------------------------------------------
-
-    cdef float64_t _gain(self, const Children* children) noexcept nogil:
-        return self.splitter._improvement(children) * (
-            self.splitter.total_weight / self.splitter.node.seen.n
+            cells[i] = cells[i] * b + ordinals[wide[i]]
+        return
+    codes = sides.column.codes + begin
+    if sides.nominal:
+        for i in range(n):
+            cells[i] = cells[i] * b + ordinals[codes[i]]
+        return
+    place = <uint8_t> sides.place
+    if sides.missing_code < 0:
+        for i in range(n):
+            cells[i] = 2 * cells[i] + (codes[i] > place)
+        return
+    missing = <uint8_t> sides.missing_code
+    right = not sides.missing_left
+    for i in range(n):
+        cells[i] = 2 * cells[i] + (
+            right if codes[i] == missing else codes[i] > place
         )
 
-    cdef void _take_gain(self, Rival* rival, intp_t a) noexcept nogil:
-        # Of a rival with two outcomes, whose children are in the pairs.
-        cdef intp_t K = self.splitter.node.n_classes
-        cdef intp_t P = self.n_present
-        cdef Children children
-        cdef float64_t n_left = 0.0
-        cdef float64_t n_right = 0.0
-        cdef intp_t i, c, side
-        children.n_outcomes = 2
-        children.counts = self.pair
-        children.scaled = self.pair + 2 * K
-        memset(self.pair, 0, 2 * K * sizeof(float64_t))
-        for i in range(a):
-            for side in range(2):
-                for c in range(P):
-                    self.pair[side * K + self.present[c]] += (
-                        self.joint[(2 * i + side) * P + c]
-                    )
-        for c in range(K):
-            n_left += self.pair[c]
-            n_right += self.pair[K + c]
-        rival.missing_left = n_left > n_right
-        rival.gain = self._gain(&children)
 
-    cdef float64_t _z(self, intp_t a, intp_t b) noexcept nogil:
-        cdef intp_t P = self.n_present
-        cdef const float64_t* others = self.parts + a * P
-        cdef float64_t n = 0.0
-        cdef float64_t total = 0.0
-        cdef float64_t squares = 0.0
-        cdef float64_t w, difference
-        cdef intp_t i, j, c
-        self._take_parts(self.parts + a * P, b, P, a, b * P)
-        for i in range(a):
-            for j in range(b):
-                for c in range(P):
-                    w = self.joint[(i * b + j) * P + c]
-                    if w > 0.0:
-                        difference = self.parts[i * P + c] - others[j * P + c]
-                        n += w
-                        total += w * difference
-                        squares += w * difference * difference
-        squares = squares / n - (total / n) * (total / n)
-        if squares <= 1e-14:    # both part the rows in the same way
-            return 0.0
-        return total / sqrt(squares * n)
+cdef void _add_values(
+    RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
+) noexcept nogil:
+    # As _add_sides, of a feature without codes.
+    cdef const uint32_t* ids = self.rows.ids
+    cdef const uint32_t* order = self.order
+    cdef const float32_t* values
+    cdef int32_t* cells = self.cells
+    cdef bint right = not sides.missing_left
+    cdef intp_t stride = self.rows.stride
+    cdef float64_t value
+    cdef intp_t i, row
+    if self.rows.sparse_columns == NULL and (
+        not self.rows.columns[sides.feature].has_missing
+    ):
+        values = self.rows.columns[sides.feature].values
+        if order == NULL:
+            for i in range(begin, begin + n):
+                cells[i - begin] = 2 * cells[i - begin] + (
+                    values[ids[i] * stride] > sides.threshold
+                )
+        elif sides.feature == self.tests[0].feature:    # whose order it is
+            for i in range(n):
+                cells[i] = begin + i >= record.start + sides.place
+        else:
+            for i in range(begin, begin + n):
+                cells[i - begin] = 2 * cells[i - begin] + (
+                    values[(order[i] >> 1) * stride] > sides.threshold
+                )
+        return
+    for i in range(n):
+        row = ids[begin + i] if order == NULL else order[begin + i] >> 1
+        value = self.rows.value(row, sides.feature)
+        cells[i] = 2 * cells[i] + (
+            right if isnan(value) else value > sides.threshold
+        )
 
-    cdef void _take_parts(
-        self, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
-        intp_t step_others,
-    ) noexcept nogil:
-        cdef intp_t P = self.n_present
-        cdef float64_t n, squares
-        cdef float64_t* own
-        cdef intp_t i, j, c
-        for i in range(n_outcomes):
-            own = parts + i * P
-            n = 0.0
-            squares = 0.0
+
+cdef void _take_pairs(
+    RunnerUp self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
+) noexcept nogil:
+    # Weights of the classes present by the outcomes of the split and of the rival
+    # with b outcomes, each of which has `step` cells in a row.
+    cdef const int32_t* present = self.present
+    cdef intp_t P = self.n_present
+    cdef intp_t width = self.splitter.node.n_classes + 1
+    cdef intp_t a = self.tests[0].n_outcomes
+    cdef intp_t of_one = n_cells // a
+    cdef intp_t cell, place, c
+    memset(self.joint, 0, a * b * P * sizeof(float64_t))
+    for cell in range(n_cells):
+        place = ((cell // of_one) * b + (cell // step) % b) * P
+        if are_whole:
             for c in range(P):
-                own[c] = 0.0
-                for j in range(n_others):
-                    own[c] += self.joint[i * step + j * step_others + c]
-                n += own[c]
-            if n == 0.0:
-                continue
+                self.joint[place + c] += self.whole[cell * width + present[c]]
+        else:
             for c in range(P):
-                own[c] /= n
-                squares += own[c] * own[c]
+                self.joint[place + c] += self.tally[cell * width + present[c]]
+
+
+cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:
+    return self.splitter._improvement(children) * (
+        self.splitter.total_weight / self.splitter.node.seen.n
+    )
+
+
+cdef void _take_gain(RunnerUp self, Rival* rival, intp_t a) noexcept nogil:
+    # Of a rival with two outcomes, whose children are in the pairs.
+    cdef intp_t K = self.splitter.node.n_classes
+    cdef intp_t P = self.n_present
+    cdef Children children
+    cdef float64_t n_left = 0.0
+    cdef float64_t n_right = 0.0
+    cdef intp_t i, c, side
+    children.n_outcomes = 2
+    children.counts = self.pair
+    children.scaled = self.pair + 2 * K
+    memset(self.pair, 0, 2 * K * sizeof(float64_t))
+    for i in range(a):
+        for side in range(2):
             for c in range(P):
-                if self.by_logarithms:
-                    own[c] = log(own[c]) if own[c] > 0.0 else 0.0
-                else:
-                    own[c] = 2.0 * own[c] - squares
+                self.pair[side * K + self.present[c]] += (
+                    self.joint[(2 * i + side) * P + c]
+                )
+    for c in range(K):
+        n_left += self.pair[c]
+        n_right += self.pair[K + c]
+    rival.missing_left = n_left > n_right
+    rival.gain = _gain(self, &children)
+
+
+cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:
+    cdef intp_t P = self.n_present
+    cdef const float64_t* others = self.parts + a * P
+    cdef float64_t n = 0.0
+    cdef float64_t total = 0.0
+    cdef float64_t squares = 0.0
+    cdef float64_t w, difference
+    cdef intp_t i, j, c
+    _take_parts(self, self.parts + a * P, b, P, a, b * P)
+    for i in range(a):
+        for j in range(b):
+            for c in range(P):
+                w = self.joint[(i * b + j) * P + c]
+                if w > 0.0:
+                    difference = self.parts[i * P + c] - others[j * P + c]
+                    n += w
+                    total += w * difference
+                    squares += w * difference * difference
+    squares = squares / n - (total / n) * (total / n)
+    if squares <= 1e-14:    # both part the rows in the same way
+        return 0.0
+    return total / sqrt(squares * n)
+
+
+cdef void _take_parts(
+    RunnerUp self, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
+    intp_t step_others,
+) noexcept nogil:
+    cdef intp_t P = self.n_present
+    cdef float64_t n, squares
+    cdef float64_t* own
+    cdef intp_t i, j, c
+    for i in range(n_outcomes):
+        own = parts + i * P
+        n = 0.0
+        squares = 0.0
+        for c in range(P):
+            own[c] = 0.0
+            for j in range(n_others):
+                own[c] += self.joint[i * step + j * step_others + c]
+            n += own[c]
+        if n == 0.0:
+            continue
+        for c in range(P):
+            own[c] /= n
+            squares += own[c] * own[c]
+        for c in range(P):
+            if self.by_logarithms:
+                own[c] = log(own[c]) if own[c] > 0.0 else 0.0
+            else:
+                own[c] = 2.0 * own[c] - squares

@@ -73,18 +73,11 @@ cdef class NodeRows:
 
     cdef NodeRows beside(self)
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil
-    cdef intp_t _find_present(self, bint* repeated) noexcept nogil
     cdef int _take_over(self) except -1 nogil
-    cdef int _copy(self) except -1 nogil
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
-    cdef int _copy_order(
-        self, intp_t feature, const Column* original, uint32_t** places
-    ) except -1 nogil
-    cdef void _find_distinct(self) noexcept nogil
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil
-    cdef int _start_node_order(self) except -1 nogil
     cdef void densify(
         self, intp_t feature, intp_t start, intp_t end, bint with_values
     ) noexcept nogil
@@ -134,9 +127,3 @@ cdef class KeptOrder:
 
     cdef int keep(self, const NodeRecord* record) except -1 nogil
     cdef void put_back(self) noexcept nogil
-    cdef void _list_features(self, const NodeRecord* record) noexcept nogil
-    cdef intp_t _move(self, bint back, bint counts_only) noexcept nogil
-    cdef intp_t _move_array(
-        self, void* array, size_t size, intp_t start, intp_t end, intp_t at, bint back,
-        bint counts_only,
-    ) noexcept nogil

@@ -43,7 +43,7 @@ cdef class NodeRows:
         cdef bint repeated
         with nogil:
             self.goes_left = <uint8_t*> self.arena.take(table.n_rows, sizeof(uint8_t))
-            self.n_rows = self._find_present(&repeated)
+            self.n_rows = _find_present(self, &repeated)
         if not repeated:
             self.count = NULL
         if table.sparse is not None:
@@ -60,14 +60,14 @@ cdef class NodeRows:
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
         cdef bint all_present = n == self.table.n_rows
         if not all_present or self.table.n_coded > 0 or self.sparse is not None:
-            self._start_node_order()
+            _start_node_order(self)
         if spends and all_present:
             self._take_over()
         else:
-            self._copy()
+            _copy(self)
         if self.sparse is not None:
             self.sparse_columns = self.sparse.columns
-        self._find_distinct()
+        _find_distinct(self)
         return 0
 
     cdef NodeRows beside(self):
@@ -98,76 +98,10 @@ cdef class NodeRows:
         other._owners = self
         return other
 
-    cdef intp_t _find_present(self, bint* repeated) noexcept nogil:
-        # Note in goes_left which rows are present; whether any counts more than once.
-        cdef const int32_t* count = self.count
-        cdef const float64_t* weight = self.weight
-        cdef uint8_t* present = self.goes_left
-        cdef intp_t n = self.table.n_rows
-        cdef int32_t largest = 0
-        cdef intp_t n_present = 0
-        cdef intp_t i
-        for i in range(n):
-            present[i] = 1
-            if count != NULL:
-                present[i] = count[i] > 0
-                largest = max(largest, count[i])
-            elif weight != NULL:
-                present[i] = weight[i] > 0.0
-            n_present += present[i]
-        repeated[0] = largest > 1
-        return n_present
-
-    cdef int _start_node_order(self) except -1 nogil:
-        cdef intp_t n = self.n_rows
-        cdef intp_t k = 0
-        cdef intp_t i
-        self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
-        self.node_y = <label_t*> self.arena.take(n, sizeof(label_t))
-        for i in range(self.table.n_rows):
-            if self.goes_left[i]:
-                self.ids[k] = <uint32_t> i
-                self.node_y[k] = self.y[i]
-                k += 1
-        if self.count != NULL:
-            self.node_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
-            for i in range(n):
-                self.node_count[i] = self.count[self.ids[i]]
-        if self.weight != NULL:
-            self.node_weight = <float64_t*> self.arena.take(n, sizeof(float64_t))
-            for i in range(n):
-                self.node_weight[i] = self.weight[self.ids[i]]
-        return 0
-
     cdef int _take_over(self) except -1 nogil:
         self.columns = self.table.columns
         if self.sparse is not None:
             self.sparse.take_over()
-        return 0
-
-    cdef int _copy(self) except -1 nogil:
-        cdef Column* columns = self.table.columns
-        cdef Column* column
-        cdef intp_t n = self.n_rows
-        cdef intp_t f, i
-        cdef uint32_t* places = NULL
-        self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
-        memcpy(self.columns, columns, self.n_features * sizeof(Column))
-        for f in range(self.n_features):
-            column = &self.columns[f]
-            if column.order != NULL:
-                self._copy_order(f, &columns[f], &places)
-            elif column.codes != NULL:
-                self._copy_codes(column, &columns[f])
-            elif column.wide != NULL:
-                column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
-                for i in range(n):
-                    column.wide[i] = columns[f].wide[self.ids[i]]
-        if self.sparse is not None:
-            self.sparse.copy(
-                NULL if n == self.table.n_rows else self.goes_left, self.ids
-            )
-        self.arena.give_back(places)
         return 0
 
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil:
@@ -206,39 +140,6 @@ cdef class NodeRows:
             for i in range(n):
                 codes[i] = rank[codes[i]]
         return 0
-
-    cdef int _copy_order(
-        self, intp_t feature, const Column* original, uint32_t** places
-    ) except -1 nogil:
-        # Few values become codes, as they would be if the sample were the table.
-        cdef Column* column = &self.columns[feature]
-        cdef intp_t n = self.n_rows
-        cdef intp_t n_levels = 1
-        cdef intp_t i
-        column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
-        if n == self.table.n_rows:
-            memcpy(column.order, original.order, n * sizeof(uint32_t))
-            return 0
-        copy_entries(original.order, self.table.n_rows, self.goes_left, column.order)
-        column.has_missing = original.has_missing and isnan(
-            original.values[<intp_t> (column.order[n - 1] >> 1) * self.stride]
-        )
-        for i in range(1, n):
-            n_levels += column.order[i] & 1
-        if n_levels > MAX_LEVELS:
-            return 0
-        if places[0] == NULL:
-            places[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
-            for i in range(n):
-                places[0][self.ids[i]] = <uint32_t> i
-        self._rank(column, n_levels, places[0])
-        return 0
-
-    cdef void _find_distinct(self) noexcept nogil:
-        cdef intp_t f
-        for f in range(self.n_features):
-            if not self.is_sparse(f) and self.columns[f].order != NULL:
-                note_distinct(self.columns[f].order, self.n_rows)
 
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
@@ -445,7 +346,110 @@ cdef class NodeRows:
             )
 
 
-# -- How the rows of a node lay before its tests were tried ------------------------
+cdef intp_t _find_present(NodeRows self, bint* repeated) noexcept nogil:
+    # Note in goes_left which rows are present; whether any counts more than once.
+    cdef const int32_t* count = self.count
+    cdef const float64_t* weight = self.weight
+    cdef uint8_t* present = self.goes_left
+    cdef intp_t n = self.table.n_rows
+    cdef int32_t largest = 0
+    cdef intp_t n_present = 0
+    cdef intp_t i
+    for i in range(n):
+        present[i] = 1
+        if count != NULL:
+            present[i] = count[i] > 0
+            largest = max(largest, count[i])
+        elif weight != NULL:
+            present[i] = weight[i] > 0.0
+        n_present += present[i]
+    repeated[0] = largest > 1
+    return n_present
+
+
+cdef int _copy(NodeRows self) except -1 nogil:
+    cdef Column* columns = self.table.columns
+    cdef Column* column
+    cdef intp_t n = self.n_rows
+    cdef intp_t f, i
+    cdef uint32_t* places = NULL
+    self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
+    memcpy(self.columns, columns, self.n_features * sizeof(Column))
+    for f in range(self.n_features):
+        column = &self.columns[f]
+        if column.order != NULL:
+            _copy_order(self, f, &columns[f], &places)
+        elif column.codes != NULL:
+            self._copy_codes(column, &columns[f])
+        elif column.wide != NULL:
+            column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
+            for i in range(n):
+                column.wide[i] = columns[f].wide[self.ids[i]]
+    if self.sparse is not None:
+        self.sparse.copy(
+            NULL if n == self.table.n_rows else self.goes_left, self.ids
+        )
+    self.arena.give_back(places)
+    return 0
+
+
+cdef int _copy_order(
+    NodeRows self, intp_t feature, const Column* original, uint32_t** places
+) except -1 nogil:
+    # Few values become codes, as they would be if the sample were the table.
+    cdef Column* column = &self.columns[feature]
+    cdef intp_t n = self.n_rows
+    cdef intp_t n_levels = 1
+    cdef intp_t i
+    column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
+    if n == self.table.n_rows:
+        memcpy(column.order, original.order, n * sizeof(uint32_t))
+        return 0
+    copy_entries(original.order, self.table.n_rows, self.goes_left, column.order)
+    column.has_missing = original.has_missing and isnan(
+        original.values[<intp_t> (column.order[n - 1] >> 1) * self.stride]
+    )
+    for i in range(1, n):
+        n_levels += column.order[i] & 1
+    if n_levels > MAX_LEVELS:
+        return 0
+    if places[0] == NULL:
+        places[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
+        for i in range(n):
+            places[0][self.ids[i]] = <uint32_t> i
+    self._rank(column, n_levels, places[0])
+    return 0
+
+
+cdef void _find_distinct(NodeRows self) noexcept nogil:
+    cdef intp_t f
+    for f in range(self.n_features):
+        if not self.is_sparse(f) and self.columns[f].order != NULL:
+            note_distinct(self.columns[f].order, self.n_rows)
+
+
+cdef int _start_node_order(NodeRows self) except -1 nogil:
+    cdef intp_t n = self.n_rows
+    cdef intp_t k = 0
+    cdef intp_t i
+    self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+    self.node_y = <label_t*> self.arena.take(n, sizeof(label_t))
+    for i in range(self.table.n_rows):
+        if self.goes_left[i]:
+            self.ids[k] = <uint32_t> i
+            self.node_y[k] = self.y[i]
+            k += 1
+    if self.count != NULL:
+        self.node_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        for i in range(n):
+            self.node_count[i] = self.count[self.ids[i]]
+    if self.weight != NULL:
+        self.node_weight = <float64_t*> self.arena.take(n, sizeof(float64_t))
+        for i in range(n):
+            self.node_weight[i] = self.weight[self.ids[i]]
+    return 0
+
+
 cdef class KeptOrder:
     """How the rows of one node lay before its tests were tried."""
 
@@ -465,96 +469,99 @@ cdef class KeptOrder:
             )
         self.start = record.start
         self.end = record.end
-        self._list_features(record)
-        n_bytes = self._move(False, True)
+        _list_features(self, record)
+        n_bytes = _move(self, False, True)
         if n_bytes > self.room:
             self.arena.give_back(self.copies)
             self.copies = NULL
             self.room = 0
             self.copies = <uint8_t*> self.arena.take(n_bytes, sizeof(uint8_t))
             self.room = n_bytes
-        self._move(False, False)
+        _move(self, False, False)
         return 0
 
     cdef void put_back(self) noexcept nogil:
-        self._move(True, False)
+        _move(self, True, False)
         if self.rows.sparse is not None:
             self.rows.sparse.enter_segments(self.segments, self.n_segments)
 
-    cdef void _list_features(self, const NodeRecord* record) noexcept nogil:
-        cdef SparseColumn* column
-        cdef intp_t j, f
-        self.n_features = 0
-        self.n_segments = 0
-        for j in range(record.n_features):
-            f = record.features[j]
-            if not self.rows.is_sparse(f):
-                self.features[self.n_features] = <int32_t> f
-                self.n_features += 1
-            elif self.rows.sparse.n_stored(f) > 0:
-                column = &self.rows.sparse.columns[f]
-                self.segments[self.n_segments].feature = <int32_t> f
-                self.segments[self.n_segments].begin = column.begin
-                self.segments[self.n_segments].end = column.end
-                self.n_segments += 1
 
-    cdef intp_t _move(self, bint back, bint counts_only) noexcept nogil:
-        # Copy the arrays of the node, or their copies back; or only count the bytes.
-        cdef intp_t start = self.start
-        cdef intp_t end = self.end
-        cdef Column* column
-        cdef Segment* segment
-        cdef intp_t at = 0
-        cdef intp_t j
-        for j in range(self.n_features):
-            column = &self.rows.columns[self.features[j]]
-            at = self._move_array(
-                column.order, sizeof(uint32_t), start, end, at, back, counts_only
-            )
-            at = self._move_array(
-                column.codes, sizeof(uint8_t), start, end, at, back, counts_only
-            )
-            at = self._move_array(
-                column.wide, sizeof(label_t), start, end, at, back, counts_only
-            )
-        for j in range(self.n_segments):
-            segment = &self.segments[j]
-            at = self._move_array(
-                self.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
+cdef void _list_features(KeptOrder self, const NodeRecord* record) noexcept nogil:
+    cdef SparseColumn* column
+    cdef intp_t j, f
+    self.n_features = 0
+    self.n_segments = 0
+    for j in range(record.n_features):
+        f = record.features[j]
+        if not self.rows.is_sparse(f):
+            self.features[self.n_features] = <int32_t> f
+            self.n_features += 1
+        elif self.rows.sparse.n_stored(f) > 0:
+            column = &self.rows.sparse.columns[f]
+            self.segments[self.n_segments].feature = <int32_t> f
+            self.segments[self.n_segments].begin = column.begin
+            self.segments[self.n_segments].end = column.end
+            self.n_segments += 1
+
+
+cdef intp_t _move(KeptOrder self, bint back, bint counts_only) noexcept nogil:
+    # Copy the arrays of the node, or their copies back; or only count the bytes.
+    cdef intp_t start = self.start
+    cdef intp_t end = self.end
+    cdef Column* column
+    cdef Segment* segment
+    cdef intp_t at = 0
+    cdef intp_t j
+    for j in range(self.n_features):
+        column = &self.rows.columns[self.features[j]]
+        at = _move_array(
+            self, column.order, sizeof(uint32_t), start, end, at, back, counts_only
+        )
+        at = _move_array(
+            self, column.codes, sizeof(uint8_t), start, end, at, back, counts_only
+        )
+        at = _move_array(
+            self, column.wide, sizeof(label_t), start, end, at, back, counts_only
+        )
+    for j in range(self.n_segments):
+        segment = &self.segments[j]
+        at = _move_array(
+            self, self.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
+            at, back, counts_only,
+        )
+        if self.rows.sparse.columns[segment.feature].form == CODED:
+            at = _move_array(
+                self, self.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
                 at, back, counts_only,
             )
-            if self.rows.sparse.columns[segment.feature].form == CODED:
-                at = self._move_array(
-                    self.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
-                    at, back, counts_only,
-                )
-        at = self._move_array(
-            self.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
-        )
-        at = self._move_array(
-            self.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
-        )
-        at = self._move_array(
-            self.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
-        )
-        return self._move_array(
-            self.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
-        )
+    at = _move_array(
+        self, self.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
+    )
+    at = _move_array(
+        self, self.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
+    )
+    at = _move_array(
+        self, self.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
+    )
+    return _move_array(
+        self, self.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
+    )
 
-    cdef intp_t _move_array(
-        self, void* array, size_t size, intp_t start, intp_t end, intp_t at, bint back,
-        bint counts_only,
-    ) noexcept nogil:
-        # Returns the place behind the copy. Places are multiples of nothing: bytes are
-        # all that is done with them.
-        cdef size_t n_bytes = (end - start) * size
-        cdef uint8_t* here
-        if array == NULL:
-            return at
-        if not counts_only:
-            here = <uint8_t*> array + start * size
-            if back:
-                memcpy(here, self.copies + at, n_bytes)
-            else:
-                memcpy(self.copies + at, here, n_bytes)
-        return at + <intp_t> n_bytes
+
+cdef intp_t _move_array(
+    KeptOrder self, void* array, size_t size, intp_t start, intp_t end, intp_t at,
+    bint back, bint counts_only,
+) noexcept nogil:
+    # Returns the place behind the copy. Places are multiples of nothing: bytes are
+    # all that is done with them.
+    cdef size_t n_bytes = (end - start) * size
+    cdef uint8_t* here
+    if array == NULL:
+        return at
+    if not counts_only:
+        here = <uint8_t*> array + start * size
+        if back:
+            memcpy(here, self.copies + at, n_bytes)
+        else:
+            memcpy(self.copies + at, here, n_bytes)
+    return at + <intp_t> n_bytes

@@ -44,18 +44,20 @@ cdef inline uint32_t row_of(uint64_t word) noexcept nogil:
     return <uint32_t> word
 
 
+cdef inline intp_t class_of(uint64_t word) noexcept nogil:
+    return <intp_t> ((word >> 32) & 0xFFFF)
+
+
+cdef inline int32_t count_of(uint64_t word) noexcept nogil:
+    return <int32_t> (word >> 48)
+
+
 # Add rows to the packed tally of their codes, all below 256, and note in `present` which
 # codes have rows; both are zeros. The codes are those of a `column` by row, `stride` apart,
 # or lie in the order of the rows.
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
-) noexcept nogil
-
-# The same, each class by itself: the tally is [256, n_classes].
-cdef void tally_plain(
-    const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
-    intp_t n, intp_t n_classes, int32_t* tally, uint64_t* present,
 ) noexcept nogil
 
 # Copy the rows whose code is at most `cut` to the front of `parted`, in their order, and
@@ -159,6 +161,3 @@ cdef class CodeTally:
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil
     cdef void _forget(self) noexcept nogil
-    cdef intp_t _walk(
-        self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
-    ) noexcept nogil

@@ -4,9 +4,8 @@ cimport cython
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoded_table cimport MAX_LEVELS
-from skconftree.tree.batch._walks cimport (
-    class_of, count_of, walk_packed_tally, walk_phi_tally, walk_two_class_tally,
-)
+from skconftree.utils._inline cimport lowest_bit
+from skconftree.utils._typedefs cimport int64_t
 
 cdef enum:
     MOST_PACKED = 16        # classes
@@ -128,20 +127,6 @@ cdef void tally_packed_columns(
         )
 
 
-cdef void tally_plain(
-    const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
-    intp_t n, intp_t n_classes, int32_t* tally, uint64_t* present,
-) noexcept nogil:
-    cdef intp_t i, code
-    for i in range(n):
-        if codes != NULL:
-            code = codes[i]
-        else:
-            code = column[<intp_t> row_of(rows[i]) * stride]
-        tally[code * n_classes + class_of(rows[i])] += count_of(rows[i])
-        present[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-
 @cython.overflowcheck(False)     # distances to codes on the other side wrap, and -side
 cdef void part_rows(             # is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
@@ -187,7 +172,6 @@ cdef void take_parted(
         rows[i] = parted[n - 1 - i + n_left]
 
 
-# -- Codes of a node's rows, counted by class or brought into order ----------------
 cdef enum:
     SHORT_SORT = 24              # insertion sort up to here
 
@@ -294,7 +278,6 @@ cdef void _place_codes(
         entries[first[i]] |= 1
 
 
-# -- Packed class counts of a node's rows by their code ----------------------------
 cdef enum:
     PRESENT_WORDS = 4   # a bit for each of MAX_LEVELS codes
 
@@ -374,7 +357,7 @@ cdef class CodeTally:
     cdef intp_t walk(
         self, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil:
-        return self._walk(0, scan, n_levels, total)
+        return _walk(self, 0, scan, n_levels, total)
 
     cdef intp_t walk_waiting(
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
@@ -383,16 +366,158 @@ cdef class CodeTally:
         for k in range(self.n_waiting):
             if self.waiting[k] == feature:
                 self.waiting[k] = -1
-                return self._walk(k + 1, scan, n_levels, total)
+                return _walk(self, k + 1, scan, n_levels, total)
         return -1
 
-    cdef intp_t _walk(
-        self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
-    ) noexcept nogil:
-        cdef uint64_t* counts = self.counts + place * MAX_LEVELS
-        cdef uint64_t* present = self.present + place * PRESENT_WORDS
-        if scan.additive and not scan.squares:
-            return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
-        if self.n_classes == 2:
-            return walk_two_class_tally(scan, counts, present, n_levels)
-        return walk_packed_tally(scan, counts, present, n_levels, self.bits, total)
+
+cdef intp_t _walk(
+    CodeTally self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
+) noexcept nogil:
+    cdef uint64_t* counts = self.counts + place * MAX_LEVELS
+    cdef uint64_t* present = self.present + place * PRESENT_WORDS
+    if scan.additive and not scan.squares:
+        return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
+    if self.n_classes == 2:
+        return walk_two_class_tally(scan, counts, present, n_levels)
+    return walk_packed_tally(scan, counts, present, n_levels, self.bits, total)
+
+
+# Walks over tallies of codes, whose whole counts are exact in any order. They emit what
+# Scan.walk_histogram does: there are at most BLOCK codes, so tests come in one block. Bits
+# of `present` say which codes have rows. Both are all zeros afterwards.
+
+cdef intp_t walk_two_class_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels
+) noexcept nogil:
+    # Every step writes a test, also that behind the last level, for which there is room.
+    cdef float64_t* left = scan.left
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* place = scan.place
+    cdef uint64_t sums = 0
+    cdef intp_t size = 0
+    cdef intp_t k, b
+    cdef int32_t zeros, ones
+    cdef uint64_t bits
+    for k in range((n_levels + 63) // 64):
+        bits = present[k]
+        present[k] = 0
+        while bits != 0:
+            b = 64 * k + lowest_bit(bits)
+            bits &= bits - 1
+            sums += tally[b]
+            tally[b] = 0
+            zeros = <int32_t> <uint32_t> sums
+            ones = <int32_t> (sums >> 32)
+            left[2 * size] = zeros
+            left[2 * size + 1] = ones
+            n_left[size] = zeros + ones
+            place[size] = b
+            size += 1
+    size -= 1
+    if size > 0:
+        scan.take(size)
+    return size
+
+
+cdef inline intp_t _add_up(
+    uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* place
+) noexcept nogil:
+    # Packed counts of the levels that have rows, up to and with each, and these levels;
+    # how many there are.
+    cdef uint64_t total = 0
+    cdef intp_t size = 0
+    cdef intp_t k, b
+    cdef uint64_t marks
+    for k in range((n_levels + 63) // 64):
+        marks = present[k]
+        present[k] = 0
+        while marks != 0:
+            b = 64 * k + lowest_bit(marks)
+            marks &= marks - 1
+            total += tally[b]
+            tally[b] = 0
+            sums[size] = total
+            place[size] = b
+            size += 1
+    return size
+
+
+cdef intp_t walk_packed_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil:
+    # Many levels at a time, class by class.
+    cdef intp_t K = scan.n_classes
+    cdef float64_t* left = scan.left
+    cdef float64_t* phi_left = scan.phi_left
+    cdef float64_t* phi_right = scan.phi_right
+    cdef float64_t* n_left = scan.n_left
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef float64_t constant = 0.0
+    cdef uint64_t sums[MAX_LEVELS]
+    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.place) - 1
+    cdef float64_t l, whole
+    cdef intp_t i, c
+    if size <= 0:       # behind the last level there is no test
+        return 0
+    for c in range(K):
+        constant += total[c] * total[c]
+    for i in range(size):
+        n_left[i] = 0.0
+        phi_left[i] = 0.0
+        phi_right[i] = constant
+    for c in range(K):
+        whole = 2.0 * total[c]
+        if scan.additive:
+            for i in range(size):
+                l = <float64_t> <int32_t> (sums[i] & mask)
+                sums[i] >>= bits
+                n_left[i] += l
+                phi_left[i] += l * l
+                phi_right[i] += l * (l - whole)
+        else:
+            for i in range(size):
+                l = <float64_t> <int32_t> (sums[i] & mask)
+                sums[i] >>= bits
+                n_left[i] += l
+                left[i * K + c] = l
+    scan.take(size)
+    return size
+
+
+cdef intp_t walk_phi_tally(
+    Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
+    const float64_t* total,
+) noexcept nogil:
+    # Of more than two classes, if phi is no square: sums in the order of the classes. A
+    # class that a level has not got adds 0.
+    cdef intp_t K = scan.n_classes
+    cdef const float64_t* phi = scan.phi
+    cdef int64_t* left = scan.counted
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t sums[MAX_LEVELS]
+    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.place) - 1
+    cdef float64_t phi_left = 0.0
+    cdef float64_t phi_right = 0.0
+    cdef intp_t i, c
+    cdef int64_t l, n, weight
+    for c in range(K):
+        left[c] = 0
+        phi_left += phi[0]
+        phi_right += phi[<int64_t> total[c]]
+    for i in range(size):       # behind the last level there is no test
+        weight = 0
+        for c in range(K):
+            n = <int64_t> total[c]
+            l = <int64_t> (sums[i] & mask)
+            sums[i] >>= bits
+            phi_left += phi[l] - phi[left[c]]
+            phi_right += phi[n - l] - phi[n - left[c]]
+            left[c] = l
+            weight += l
+        scan.phi_left[i] = phi_left
+        scan.phi_right[i] = phi_right
+        scan.n_left[i] = weight
+    if size > 0:
+        scan.take(size)
+    return size

@@ -98,8 +98,6 @@ cdef class PartedSource(RowSource):
         self.held = counts
         self.cells = &counts[0, 0]
 
-    # -- the parts ------------------------------------------------------------------
-
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil:
@@ -155,8 +153,6 @@ cdef class PartedSource(RowSource):
         if column.has_missing:
             outcomes[column.n_levels - 1] = not children.missing_left
         return outcomes
-
-    # -- the node -------------------------------------------------------------------
 
     cdef void begin(self) noexcept nogil:
         if self.rows_at >= 0:
@@ -290,7 +286,6 @@ cdef class PartedSource(RowSource):
             cell += self.width
 
 
-# -- What lies below the small nodes of a tree whose rows lie in parts -------------
 class OpenNode(NamedTuple):
     """All that is known of a node below which a tree is grown elsewhere, but its rows.
 

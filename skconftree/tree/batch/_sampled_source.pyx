@@ -1,6 +1,6 @@
 """The rows of a node of a table of which few features are examined."""
 
-from libc.math cimport fmin, isnan
+from libc.math cimport INFINITY, fmin, isnan
 from libc.string cimport memset
 
 from skconftree.tables._encoded_table cimport (
@@ -8,24 +8,23 @@ from skconftree.tables._encoded_table cimport (
 )
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
-    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, counts_codes, part_rows, row_of,
-    tagged, take_parted, tally_packed, tally_plain,
+    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
+    part_rows, row_of, tagged, take_parted, tally_packed,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, place_of_level
-from skconftree.tree.batch._walks cimport (
-    LEAST_PRUNED, PrunedWalk, RankSort, class_of, count_of, walk_plain_tally,
-    walk_square_keys, walk_two_class_keys,
-)
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, add_up, clear_values,
 )
+from skconftree.tree.split._selection cimport tie_of
 from skconftree.tree.split._split cimport Children, Split
-from skconftree.utils._inline cimport midpoint, prefetch
+from skconftree.utils._inline cimport highest_bit, lowest_bit, midpoint, prefetch
 from skconftree.utils._memory cimport Arena
+from skconftree.utils._sorting cimport counts_to_places, insert_keys
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint16_t, uint64_t, uint8_t,
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
+    uint8_t,
 )
 
 # What a table of the rows of a sample would say of its columns.
@@ -130,6 +129,530 @@ cdef bint _misses_some(
             return True
         i -= 1
     return False
+
+
+cdef enum:
+    SHORT = 40              # rows up to which each is compared with all others
+    SPARE_BITS = 3          # buckets per row, of which rows share few
+    DIGIT_BITS = 11
+    SHIFTS_A_ROW = 4        # of an insertion sort; more are not worth it
+
+
+# Rows of a node in the order of their ranks.
+#
+# A sorted key is (rank - least) << 32 | tag. A tag is the number of the row in the node,
+# or all that a walk asks of it (_packed_rows.pxd).
+cdef class RankSort:
+    """Sorts rows, `n_most` at the most, by their ranks."""
+
+    cdef readonly intp_t n_most
+    cdef Arena arena
+    cdef uint64_t* keys         # [n_most] sorted
+    cdef uint64_t* other        # [n_most] scratch
+    cdef int32_t least          # of all keys
+    cdef uint32_t* entries      # [n_most] (row << 1) | new, new = another rank than before
+    cdef int32_t* ranks         # [n_most] in this order
+
+    def __init__(self, intp_t n_most):
+        self.n_most = n_most
+        self.arena = Arena()
+        self.entries = <uint32_t*> self.arena.take(n_most, sizeof(uint32_t))
+        self.ranks = <int32_t*> self.arena.take(n_most, sizeof(int32_t))
+        self.keys = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
+        self.other = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
+
+    cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
+        # Rows 0, 1, ... of these ranks; equal ones stay in their order.
+        cdef uint64_t before, rank
+        cdef intp_t i
+        self.sort_tagged(ranks, NULL, n)
+        before = self.keys[0] >> 32
+        for i in range(n):
+            rank = self.keys[i] >> 32
+            self.entries[i] = (
+                (<uint32_t> self.keys[i] << 1) | <uint32_t> (rank != before)
+            )
+            self.ranks[i] = <int32_t> rank + self.least
+            before = rank
+
+    cdef void sort_tagged(
+        self, const int32_t* ranks, const uint64_t* rows, intp_t n
+    ) noexcept nogil:
+        # The same, for keys alone that have the tags of these rows; without rows, they
+        # are tagged with their numbers.
+        cdef int32_t least = ranks[0]
+        cdef int32_t most = ranks[0]
+        cdef uint64_t* keys = self.keys
+        cdef intp_t n_bits = 0
+        cdef intp_t leading
+        cdef intp_t i
+        self.least = 0
+        if n <= SHORT:
+            _sort_by_comparing(self, ranks, rows, n)
+            return
+        for i in range(n):
+            least = ranks[i] if ranks[i] < least else least
+            most = ranks[i] if ranks[i] > most else most
+        self.least = least
+        if most > least:
+            n_bits = highest_bit(most - least) + 1
+        for i in range(n):
+            keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(rows, i)
+        # Ranks are spread evenly, unless features go together: their leading bits leave
+        # little to be done
+        leading = min(n_bits, highest_bit(n) + SPARE_BITS)
+        _sort_by_digits(self, n, 32 + n_bits - leading, leading)
+        if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_A_ROW * n):
+            _sort_by_digits(self, n, 32, n_bits)
+
+
+cdef void _sort_by_comparing(
+    RankSort self, const int32_t* ranks, const uint64_t* rows, intp_t n
+) noexcept nogil:
+    # Without branches: a row comes behind as many as have a smaller rank, or the
+    # same and are before it.
+    cdef int32_t place
+    cdef int32_t rank
+    cdef intp_t i, j
+    for i in range(n):
+        rank = ranks[i]
+        place = 0
+        for j in range(i):
+            place += ranks[j] <= rank
+        for j in range(i + 1, n):
+            place += ranks[j] < rank
+        self.keys[place] = (<uint64_t> rank << 32) | _tag(rows, i)
+
+
+cdef void _sort_by_digits(
+    RankSort self, intp_t n, intp_t shift, intp_t n_bits
+) noexcept nogil:
+    # By the bits from `shift` on. No bit is the same as one that is never set.
+    cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
+    cdef intp_t digit_bits
+    cdef intp_t radix
+    cdef uint64_t mask
+    cdef uint32_t buckets[3 << DIGIT_BITS]
+    cdef uint64_t* keys = self.keys
+    cdef uint64_t* other = self.other
+    cdef uint32_t* bucket
+    cdef uint64_t key
+    cdef intp_t i, k
+    if n_bits > 6 and n_passes == 1:
+        n_passes = 2
+    digit_bits = (n_bits + n_passes - 1) // n_passes
+    radix = <intp_t> 1 << digit_bits
+    mask = radix - 1
+    memset(buckets, 0, n_passes * radix * sizeof(uint32_t))
+    bucket = buckets + radix
+    if n_passes == 2:       # nearly always
+        for i in range(n):
+            key = keys[i] >> shift
+            buckets[key & mask] += 1
+            bucket[(key >> digit_bits) & mask] += 1
+    else:
+        for i in range(n):
+            key = keys[i] >> shift
+            for k in range(n_passes):
+                buckets[k * radix + <intp_t> (key & mask)] += 1
+                key >>= digit_bits
+    for k in range(n_passes):
+        bucket = buckets + k * radix
+        counts_to_places(bucket, radix)
+        for i in range(n):
+            key = keys[i]
+            other[bucket[(key >> shift) & mask]] = key
+            bucket[(key >> shift) & mask] += 1
+        shift += digit_bits
+        keys, other = other, keys
+    self.keys = keys
+    self.other = other
+
+
+cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
+    return <uint64_t> i if rows == NULL else rows[i] >> 32
+
+
+# Walks over sorted keys (RankSort) that are tagged with classes and counts.
+#
+# They emit what Scan.walk_sorted does, in the same blocks; the place of a test is the
+# rank of the last key that goes left.
+
+cdef inline int32_t _weight(uint64_t key) noexcept nogil:
+    return <int32_t> ((key >> 16) & 0xFFFF)
+
+
+cdef intp_t walk_two_class_keys(
+    Scan scan, const uint64_t* keys, intp_t n, int32_t least
+) noexcept nogil:
+    # Every step writes a test; it stays if the next key has another rank.
+    cdef float64_t* left = scan.left
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* place = scan.place
+    cdef intp_t n_tests = 0
+    cdef intp_t p = 1
+    cdef intp_t size
+    cdef uint64_t key = keys[0]
+    cdef int32_t rank = <int32_t> (key >> 32)
+    cdef int32_t weight = _weight(key)
+    cdef int32_t ones = weight * <int32_t> (key & 0xFFFF)
+    cdef int32_t block_end, after, w
+    while p < n:
+        # weights ascend by 1 at least: a block has no more than BLOCK tests
+        block_end = (weight - 1) // BLOCK * BLOCK
+        size = 0
+        while p < n and weight - block_end <= BLOCK:
+            key = keys[p]
+            left[2 * size] = weight - ones
+            left[2 * size + 1] = ones
+            n_left[size] = weight
+            place[size] = rank + least
+            after = <int32_t> (key >> 32)
+            size += after != rank
+            rank = after
+            w = _weight(key)
+            weight += w
+            ones += w * <int32_t> (key & 0xFFFF)
+            p += 1
+        if size > 0:
+            scan.take(size)
+            n_tests += size
+    return n_tests
+
+
+cdef intp_t walk_square_keys(
+    Scan scan, const uint64_t* keys, intp_t n, int32_t least, const float64_t* total
+) noexcept nogil:
+    # With l and t a class's counts on the left and in all, (t - l)^2 = t^2 - 2 t l + l^2:
+    # a row changes one l.
+    cdef intp_t K = scan.n_classes
+    cdef int64_t* left = scan.counted
+    cdef int64_t* whole = scan.counted + K
+    cdef float64_t* phi_left = scan.phi_left
+    cdef float64_t* phi_right = scan.phi_right
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* place = scan.place
+    cdef int64_t squares = 0        # of l,
+    cdef int64_t right = 0          # and of t - l, summed over the classes
+    cdef int64_t weight = 0
+    cdef int64_t l, w
+    cdef intp_t n_tests = 0
+    cdef intp_t size = 0
+    cdef intp_t p, c
+    cdef uint64_t key = keys[0]
+    cdef int32_t rank, after
+    for c in range(K):
+        left[c] = 0
+        whole[c] = 2 * <int64_t> total[c]
+        right += <int64_t> total[c] * <int64_t> total[c]
+    rank = <int32_t> (key >> 32)
+    for p in range(1, n):
+        c = key & 0xFFFF
+        w = _weight(key)
+        l = left[c]
+        left[c] = l + w
+        weight += w
+        l = w * (2 * l + w)
+        squares += l
+        right += l - w * whole[c]
+        key = keys[p]
+        phi_left[size] = squares
+        phi_right[size] = right
+        n_left[size] = weight
+        place[size] = rank + least
+        after = <int32_t> (key >> 32)
+        size += after != rank
+        rank = after
+        if size == BLOCK:
+            scan.take(BLOCK)
+            n_tests += BLOCK
+            size = 0
+    if size > 0:
+        scan.take(size)
+    return n_tests + size
+
+
+cdef intp_t walk_plain_tally(
+    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
+    const float64_t* total,
+) noexcept nogil:
+    # As the walks over packed tallies, of [codes, n_classes]; sums of squares as above.
+    cdef intp_t K = scan.n_classes
+    cdef int64_t* left = scan.counted
+    cdef int64_t* whole = scan.counted + K
+    cdef int64_t squares = 0
+    cdef int64_t right = 0
+    cdef int64_t weight = 0
+    cdef int64_t l, w
+    cdef intp_t size = 0
+    cdef intp_t k, b, c
+    cdef uint64_t marks
+    for c in range(K):
+        left[c] = 0
+        whole[c] = 2 * <int64_t> total[c]
+        right += <int64_t> total[c] * <int64_t> total[c]
+    for k in range((n_levels + 63) // 64):
+        marks = present[k]
+        present[k] = 0
+        while marks != 0:
+            b = 64 * k + lowest_bit(marks)
+            marks &= marks - 1
+            for c in range(K):
+                w = tally[b * K + c]
+                tally[b * K + c] = 0
+                l = left[c]
+                left[c] = l + w
+                weight += w
+                l = w * (2 * l + w)
+                squares += l
+                right += l - w * whole[c]
+            # every step writes a test, also that behind the last level
+            if scan.additive:
+                scan.phi_left[size] = squares
+                scan.phi_right[size] = right
+            else:
+                for c in range(K):
+                    scan.left[size * K + c] = left[c]
+            scan.n_left[size] = weight
+            scan.place[size] = b
+            size += 1
+    size -= 1
+    if size > 0:
+        scan.take(size)
+    return size
+
+
+cdef enum:
+    LEAST_PRUNED = 256      # rows
+    MOST_RUNS = 2048
+    RUN_BITS = 3            # 8 to 16 rows a run, if ranks are spread evenly
+    CORNERS = 3             # of a run, beside that of the run before
+    MARGIN = 64             # ties, far more than scores are wrong by
+    WINDOW = 4
+
+
+# PrunedWalk: a walk over many rows of a node of two classes that are not sorted, all of
+# whose tests are counted, but of which those alone are emitted that can be the best.
+#
+# The score of a criterion is a concave function of the class counts on the left. Between
+# two cuts these lie in a box, so that no test there is better than the best corner of
+# the box. Rows are counted by runs of ranks; those alone are sorted whose run has a
+# corner as good as the best cut between two runs.
+#
+# What a Selection keeps is the same to the last bit: a test that is left out is worse
+# than the best one by more than comparing tests by a tie can tell. Where others are
+# within a few ties of it, so that this depends on their order, the walk gives up.
+cdef class PrunedWalk:
+    """The tests that can be the best, of at most so many rows and ranks."""
+
+    cdef Arena arena
+    cdef uint64_t* tally        # [MOST_RUNS] packed counts of the runs, zeros between walks
+    cdef uint64_t* before       # [MOST_RUNS] of all ranks below
+    cdef float64_t* lows        # [MOST_RUNS] no test of the run is better
+    cdef uint8_t* marked        # [MOST_RUNS] whether it may have the best test
+    cdef uint64_t* seen         # [n_codes] bits: ranks of the node, zeros between walks
+    cdef int32_t* codes         # [n_rows] of rows of runs that are marked
+    cdef uint64_t* rows
+    cdef uint64_t* left         # [n_rows + 1] tests: packed counts on the left,
+    cdef int32_t* places        # [n_rows + 1]
+    cdef float64_t* scores      # [n_rows + 1]
+
+    def __init__(self, intp_t n_rows, intp_t n_codes):
+        cdef intp_t room = n_rows + 1
+        self.arena = Arena()
+        self.tally = <uint64_t*> self.arena.take_zeros(MOST_RUNS, sizeof(uint64_t))
+        self.before = <uint64_t*> self.arena.take(MOST_RUNS, sizeof(uint64_t))
+        self.lows = <float64_t*> self.arena.take(MOST_RUNS, sizeof(float64_t))
+        self.marked = <uint8_t*> self.arena.take_zeros(MOST_RUNS, sizeof(uint8_t))
+        self.seen = <uint64_t*> self.arena.take_zeros(
+            (n_codes + 63) // 64, sizeof(uint64_t)
+        )
+        self.codes = <int32_t*> self.arena.take(room, sizeof(int32_t))
+        self.rows = <uint64_t*> self.arena.take(room, sizeof(uint64_t))
+        self.left = <uint64_t*> self.arena.take(room, sizeof(uint64_t))
+        self.places = <int32_t*> self.arena.take(room, sizeof(int32_t))
+        self.scores = <float64_t*> self.arena.take(room, sizeof(float64_t))
+
+    cdef intp_t walk(
+        self, Scan scan, RankSort order, const int32_t* codes, const uint64_t* rows,
+        intp_t n, intp_t n_codes, float64_t weight,
+    ) noexcept nogil:
+        # The number of tests of rows of these ranks, whose weights add up to `weight`; -1
+        # if it gave up, having emitted nothing.
+        cdef float64_t tie = tie_of(weight)
+        cdef intp_t shift = max(highest_bit(n_codes) - highest_bit(n) + RUN_BITS, 0)
+        cdef intp_t n_marked = 0
+        cdef intp_t n_tests, n_scored, n_runs, i
+        cdef float64_t best
+        while n_codes > <intp_t> MOST_RUNS << shift:
+            shift += 1
+        n_runs = ((n_codes - 1) >> shift) + 1
+        n_tests = _count_runs(self, codes, rows, n, n_codes, shift) - 1
+        best = _bound_runs(self, scan, n_runs)
+        if n_tests == 0:
+            return 0
+        if _mark_runs(self, n_runs, best + MARGIN * tie) > 0.5 * weight:
+            return -1
+        for i in range(n):
+            self.codes[n_marked] = codes[i]
+            self.rows[n_marked] = rows[i]
+            n_marked += self.marked[codes[i] >> shift]
+        order.sort_tagged(self.codes, self.rows, n_marked)
+        n_scored = _score_tests(self, scan, order, n_marked, shift)
+        if _left_weight(self.left[n_scored - 1]) == weight:
+            n_scored -= 1       # all rows on the left
+        i = _emit_best(self, scan, n_scored, tie)
+        if i < 0:
+            return -1
+        scan.leave_out(n_tests - i)
+        return n_tests
+
+
+cdef intp_t _count_runs(
+    PrunedWalk self, const int32_t* codes, const uint64_t* rows, intp_t n,
+    intp_t n_codes, intp_t shift,
+) noexcept nogil:
+    # The number of distinct ranks.
+    cdef uint64_t* tally = self.tally
+    cdef uint64_t* seen = self.seen
+    cdef intp_t n_distinct = 0
+    cdef uint64_t word
+    cdef int32_t code
+    cdef intp_t i
+    for i in range(n):
+        code = codes[i]
+        tally[code >> shift] += (
+            <uint64_t> count_of(rows[i]) << (class_of(rows[i]) << 5)
+        )
+        word = seen[code >> 6]
+        n_distinct += not (word >> (code & 63)) & 1
+        seen[code >> 6] = word | <uint64_t> 1 << (code & 63)
+    memset(seen, 0, (n_codes + 63) // 64 * sizeof(uint64_t))
+    return n_distinct
+
+
+cdef float64_t _bound_runs(PrunedWalk self, Scan scan, intp_t n_runs) noexcept nogil:
+    # The best score of a cut between two runs. An outcome without rows has no score,
+    # or that of no split, which is the worst.
+    cdef float64_t scores[BLOCK]
+    cdef intp_t runs[BLOCK]
+    cdef uint64_t sums = 0
+    cdef uint64_t run
+    cdef float64_t best = INFINITY
+    cdef float64_t edge = INFINITY
+    cdef float64_t low
+    cdef intp_t size = 0
+    cdef intp_t r, i
+    for r in range(n_runs + 1):
+        if size > 0 and (r == n_runs or size + CORNERS > BLOCK):
+            scan.measure(size, scores)
+            i = 0
+            while i < size:
+                low = _smaller(edge, _smaller(scores[i], INFINITY))
+                edge = scores[i]
+                best = _smaller(edge, best)
+                low = _smaller(scores[i + 1], low)
+                self.lows[runs[i]] = _smaller(scores[i + 2], low)
+                i += CORNERS
+            size = 0
+        if r == n_runs or self.tally[r] == 0:
+            continue
+        run = self.tally[r]
+        runs[size] = r
+        self.before[r] = sums
+        _write_left(scan, size, sums + run)
+        _write_left(scan, size + 1, sums + <uint32_t> run)
+        _write_left(scan, size + 2, sums + (run >> 32 << 32))
+        sums += run
+        size += CORNERS
+    return best
+
+
+cdef float64_t _mark_runs(
+    PrunedWalk self, intp_t n_runs, float64_t most
+) noexcept nogil:
+    # The weight of those that may have a test of this score.
+    cdef float64_t weight = 0.0
+    cdef intp_t r
+    for r in range(n_runs):
+        self.marked[r] = self.tally[r] != 0 and self.lows[r] <= most
+        if self.marked[r]:
+            weight += _left_weight(self.tally[r])
+        self.tally[r] = 0
+    return weight
+
+
+cdef intp_t _score_tests(
+    PrunedWalk self, Scan scan, RankSort order, intp_t n, intp_t shift
+) noexcept nogil:
+    # Those behind each rank of the rows that are sorted; their number.
+    cdef const uint64_t* keys = order.keys
+    cdef uint64_t sums = 0
+    cdef uint64_t key
+    cdef intp_t run = -1
+    cdef intp_t done = 0
+    cdef intp_t size = 0
+    cdef intp_t p
+    cdef int32_t rank
+    for p in range(n):
+        key = keys[p]
+        rank = <int32_t> (key >> 32) + order.least
+        if rank >> shift != run:
+            run = rank >> shift
+            sums = self.before[run]
+        sums += ((key >> 16) & 0xFFFF) << ((key & 1) << 5)
+        _write_left(scan, size, sums)
+        self.left[done + size] = sums
+        self.places[done + size] = rank
+        size += p + 1 == n or keys[p + 1] >> 32 != key >> 32
+        if size == BLOCK or p + 1 == n:
+            scan.measure(size, self.scores + done)
+            done += size
+            size = 0
+    return done
+
+
+cdef intp_t _emit_best(
+    PrunedWalk self, Scan scan, intp_t n, float64_t tie
+) noexcept nogil:
+    # The number of tests emitted.
+    cdef const float64_t* scores = self.scores
+    cdef float64_t least = INFINITY
+    cdef intp_t n_emitted = 0
+    cdef intp_t size = 0
+    cdef intp_t i
+    for i in range(n):
+        least = scores[i] if scores[i] < least else least
+    for i in range(n):
+        if least + 2.0 * tie < scores[i] <= least + WINDOW * tie:
+            return -1
+    for i in range(n):
+        if scores[i] <= least + 2.0 * tie:
+            _write_left(scan, size, self.left[i])
+            scan.place[size] = self.places[i]
+            size += 1
+            if size == BLOCK:
+                scan.take(size)
+                n_emitted += size
+                size = 0
+    if size > 0:
+        scan.take(size)
+    return n_emitted + size
+
+
+cdef inline void _write_left(Scan scan, intp_t i, uint64_t left) noexcept nogil:
+    # The counts on the left of a test.
+    scan.left[2 * i] = <int32_t> <uint32_t> left
+    scan.left[2 * i + 1] = <int32_t> (left >> 32)
+    scan.n_left[i] = _left_weight(left)
+
+
+cdef inline float64_t _left_weight(uint64_t counts) noexcept nogil:
+    return <int32_t> (<uint32_t> counts + <uint32_t> (counts >> 32))
+
+
+cdef inline float64_t _smaller(float64_t a, float64_t b) noexcept nogil:
+    return a if a < b else b    # b where a is not a number
 
 
 cdef enum:
@@ -282,8 +805,6 @@ cdef class DrawnSource(RowSource):
             self.at = <intp_t*> self.arena.take(n_codes, sizeof(intp_t))
         return 0
 
-    # -- the node -----------------------------------------------------------------
-
     cdef void begin(self) noexcept nogil:
         self.looked_up = -1
         self.sided = -1
@@ -324,8 +845,6 @@ cdef class DrawnSource(RowSource):
         self.row_codes.look_up(
             feature, self.rows + start, self.node.record.end - start, self.codes
         )
-
-    # -- walks --------------------------------------------------------------------
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         # Codes that are counted or sorted give the same tests. Where sums depend on
@@ -389,15 +908,23 @@ cdef class DrawnSource(RowSource):
         return counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
+        # Counts of each class by itself: the tally is [MAX_LEVELS, n_classes].
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
-        cdef const int32_t* codes = NULL
-        if self.columns[feature].has_missing:
-            codes = self.seen_codes
-        tally_plain(
-            self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
-            self.walked_rows, self.n_seen, self.node.n_classes, self.plain_tally,
-            self.present,
-        )
+        cdef const uint8_t* codes = self.row_codes.bytes + column.offset
+        cdef bint has_missing = self.columns[feature].has_missing
+        cdef intp_t stride = self.row_codes.row_bytes
+        cdef intp_t K = self.node.n_classes
+        cdef const uint64_t* rows = self.walked_rows
+        cdef int32_t* tally = self.plain_tally
+        cdef uint64_t* present = self.present
+        cdef intp_t i, code
+        for i in range(self.n_seen):
+            if has_missing:
+                code = self.seen_codes[i]
+            else:
+                code = codes[<intp_t> row_of(rows[i]) * stride]
+            tally[code * K + class_of(rows[i])] += count_of(rows[i])
+            present[code >> 6] |= <uint64_t> 1 << (code & 63)
 
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil:
         cdef intp_t n_levels = self.table.columns[feature].n_levels
@@ -410,16 +937,13 @@ cdef class DrawnSource(RowSource):
         memset(self.present, 0, MAX_LEVELS // 64 * sizeof(uint64_t))
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
-    cdef const int32_t* _walked_codes(self, intp_t feature) noexcept nogil:
-        if self.columns[feature].has_missing:
-            return self.seen_codes
-        self._look_up(feature)
-        return self.codes
-
     cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef const int32_t* codes = self._walked_codes(feature)
+        cdef const int32_t* codes = self.seen_codes
         cdef bint two_classes = self.node.n_classes == 2
         cdef intp_t found, i
+        if not self.columns[feature].has_missing:
+            self._look_up(feature)
+            codes = self.codes
         if two_classes and scan.prunes and self.n_seen >= LEAST_PRUNED and not (
             self.columns[feature].has_missing
         ):
@@ -451,8 +975,6 @@ cdef class DrawnSource(RowSource):
             self.plain_count if self.repeated else NULL, NULL, self.node.counts,
         )
 
-    # -- missing values -----------------------------------------------------------
-
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         # Puts aside the rows that have a value, which are to be walked.
         cdef intp_t K = self.node.n_classes
@@ -483,8 +1005,6 @@ cdef class DrawnSource(RowSource):
         return self.row_codes.columns[feature].n_codes - 1 - (
             self.table.columns[feature].has_missing
         )
-
-    # -- random cuts --------------------------------------------------------------
 
     cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
@@ -525,8 +1045,6 @@ cdef class DrawnSource(RowSource):
             else:
                 high = middle
         return self.row_codes.code(column.order[low - 1] >> 1, feature)
-
-    # -- one test -----------------------------------------------------------------
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
         if self.sided != feature or self.sided_place != place:
@@ -652,8 +1170,6 @@ cdef class DrawnSource(RowSource):
         values.labelled_missing = self.side_rows[2]
         return True
 
-    # -- nominal features ---------------------------------------------------------
-
     cdef intp_t count_categories(
         self, intp_t feature, float64_t* counts
     ) noexcept nogil:
@@ -679,8 +1195,6 @@ cdef class DrawnSource(RowSource):
                 z = children.unknown
             children.rows[z] += 1
             children.n_labelled[z] += 1
-
-    # -- what a builder asks ------------------------------------------------------
 
     cdef void divide(
         self, const NodeRecord* record, const Split* split, const intp_t* starts

@@ -90,12 +90,3 @@ cdef class SparseRows:
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
         bint with_values,
     ) noexcept nogil
-    cdef void _densify_codes(
-        self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
-    ) noexcept nogil
-    cdef void _densify_order(
-        self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
-    ) noexcept nogil
-    cdef void _densify_values(
-        self, intp_t feature, const uint32_t* rows, intp_t n
-    ) noexcept nogil

@@ -162,8 +162,6 @@ cdef class SparseRows:
                 to_codes[i] = rank[to_codes[i]]
         return n
 
-    # -- nodes --------------------------------------------------------------------
-
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil:
@@ -249,8 +247,6 @@ cdef class SparseRows:
             n_left = partition_entries(self.segment(feature), n, goes_left, spare)
         column.middle = column.begin + <uint32_t> n_left
 
-    # -- a column of one node as if it were not sparse ------------------------------
-
     cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
         bint with_values,
@@ -267,72 +263,75 @@ cdef class SparseRows:
         column.values = NULL
         if sparse.n_levels > 0:
             column.codes = self.dense_codes
-            self._densify_codes(feature, rows + start, n, column.codes + start)
+            _densify_codes(self, feature, rows + start, n, column.codes + start)
             return
         column.order = self.dense_order
         column.values = self.dense_values
-        self._densify_order(feature, rows + start, n, column.order + start)
+        _densify_order(self, feature, rows + start, n, column.order + start)
         if with_values:
-            self._densify_values(feature, rows + start, n)
+            _densify_values(self, feature, rows + start, n)
 
-    cdef void _densify_codes(
-        self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
-    ) noexcept nogil:
-        # The code of each of the node's rows.
-        cdef SparseColumn* column = &self.columns[feature]
-        cdef intp_t n_stored = self.n_stored(feature)
-        cdef const uint32_t* entries = self.segment(feature)
-        cdef const uint8_t* stored = self.codes + column.begin
-        cdef uint8_t zero = column.zero
-        cdef uint8_t other = 1
-        cdef intp_t i
-        for i in range(n_stored):
-            if column.form == CODED:
-                other = stored[i] ^ zero
-            self.by_row[entries[i] >> 1] = other
-        for i in range(n):
-            codes[i] = self.by_row[rows[i]] ^ zero
-        for i in range(n_stored):
-            self.by_row[entries[i] >> 1] = 0
 
-    cdef void _densify_order(
-        self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
-    ) noexcept nogil:
-        # Entries of all the node's rows in ascending order of the value.
-        cdef intp_t n_stored = self.n_stored(feature)
-        cdef const uint32_t* entries = self.segment(feature)
-        cdef intp_t n_below = self.n_below(feature)
-        cdef intp_t n_zero = n - n_stored
-        cdef intp_t p = n_below
-        cdef intp_t i
-        memcpy(order, entries, n_below * sizeof(uint32_t))
-        memcpy(
-            order + n_below + n_zero, entries + n_below,
-            (n_stored - n_below) * sizeof(uint32_t),
+cdef void _densify_codes(
+    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
+) noexcept nogil:
+    # The code of each of the node's rows.
+    cdef SparseColumn* column = &self.columns[feature]
+    cdef intp_t n_stored = self.n_stored(feature)
+    cdef const uint32_t* entries = self.segment(feature)
+    cdef const uint8_t* stored = self.codes + column.begin
+    cdef uint8_t zero = column.zero
+    cdef uint8_t other = 1
+    cdef intp_t i
+    for i in range(n_stored):
+        if column.form == CODED:
+            other = stored[i] ^ zero
+        self.by_row[entries[i] >> 1] = other
+    for i in range(n):
+        codes[i] = self.by_row[rows[i]] ^ zero
+    for i in range(n_stored):
+        self.by_row[entries[i] >> 1] = 0
+
+
+cdef void _densify_order(
+    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
+) noexcept nogil:
+    # Entries of all the node's rows in ascending order of the value.
+    cdef intp_t n_stored = self.n_stored(feature)
+    cdef const uint32_t* entries = self.segment(feature)
+    cdef intp_t n_below = self.n_below(feature)
+    cdef intp_t n_zero = n - n_stored
+    cdef intp_t p = n_below
+    cdef intp_t i
+    memcpy(order, entries, n_below * sizeof(uint32_t))
+    memcpy(
+        order + n_below + n_zero, entries + n_below,
+        (n_stored - n_below) * sizeof(uint32_t),
+    )
+    if n_zero == 0:
+        return
+    for i in range(n_stored):
+        self.by_row[entries[i] >> 1] = 1
+    for i in range(n):
+        if self.by_row[rows[i]] == 0:
+            order[p] = rows[i] << 1
+            p += 1
+    for i in range(n_stored):
+        self.by_row[entries[i] >> 1] = 0
+    order[n_below] |= 1
+    if n_below < n_stored:
+        order[p] |= 1
+
+
+cdef void _densify_values(
+    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n
+) noexcept nogil:
+    # The value of each of the node's rows, by row.
+    cdef const uint32_t* entries = self.segment(feature)
+    cdef intp_t i
+    for i in range(n):
+        self.dense_values[rows[i]] = 0.0
+    for i in range(self.n_stored(feature)):
+        self.dense_values[entries[i] >> 1] = self.table.value(
+            entries[i] >> 1, feature
         )
-        if n_zero == 0:
-            return
-        for i in range(n_stored):
-            self.by_row[entries[i] >> 1] = 1
-        for i in range(n):
-            if self.by_row[rows[i]] == 0:
-                order[p] = rows[i] << 1
-                p += 1
-        for i in range(n_stored):
-            self.by_row[entries[i] >> 1] = 0
-        order[n_below] |= 1
-        if n_below < n_stored:
-            order[p] |= 1
-
-    cdef void _densify_values(
-        self, intp_t feature, const uint32_t* rows, intp_t n
-    ) noexcept nogil:
-        # The value of each of the node's rows, by row.
-        cdef const uint32_t* entries = self.segment(feature)
-        cdef intp_t i
-        for i in range(n):
-            self.dense_values[rows[i]] = 0.0
-        for i in range(self.n_stored(feature)):
-            self.dense_values[entries[i] >> 1] = self.table.value(
-                entries[i] >> 1, feature
-            )

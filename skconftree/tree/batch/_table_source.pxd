@@ -116,18 +116,6 @@ cdef class TableSource(RowSource):
 
     # Divide the rows of a node, which have been marked, among two children.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
-    cdef Column* _column(self, intp_t feature) noexcept nogil
-    cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
-    cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil
-    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil
-    cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil
     cdef intp_t _walk_order(
         self, const Column* column, intp_t n, Scan scan
     ) noexcept nogil
-    cdef void _count_codes(
-        self, const Column* column, intp_t width, float64_t* out
-    ) noexcept nogil
-    cdef void _count_coded_sides(
-        self, const uint8_t* codes, intp_t place, Children* children
-    ) noexcept nogil
-    cdef intp_t _missing_code(self, const Column* column) noexcept nogil

@@ -16,7 +16,6 @@ from skconftree.tree.split._scan cimport (
 from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
-# -- Base class of sources whose rows are divided; the contract is written in the .pxd
 cdef class RowSource(Source):
     """Rows that a builder divides among the children of a node."""
 
@@ -138,26 +137,14 @@ cdef class TableSource(RowSource):
             weight += distinct[order[i] >> 1 if order != NULL else self.rows.ids[i]]
         return weight
 
-    cdef inline Column* _column(self, intp_t feature) noexcept nogil:
-        if self.rows.sparse_columns == NULL:
-            return &self.rows.columns[feature]
-        if self.rows.is_sparse(feature) and (self.rows.sparse.dense_feature != feature):
-            self.rows.densify(
-                feature, self.node.record.start, self.node.record.end,
-                self.node.has_pool,
-            )
-        return self.rows.column(feature)
-
-    # -- walks --------------------------------------------------------------------
-
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         cdef Column* column
         if self.rows.is_sparse(feature):
             if self.rows.sparse.n_stored(feature) == 0:
                 return 0
-            if self._is_counted_sparse(feature, scan.additive):
-                return self._walk_sparse(feature, scan)
-        column = self._column(feature)
+            if _is_counted_sparse(self, feature, scan.additive):
+                return _walk_sparse(self, feature, scan)
+        column = _column(self, feature)
         if column.order != NULL:
             # rows without a value come last
             return self._walk_order(
@@ -167,35 +154,7 @@ cdef class TableSource(RowSource):
             )
         if column.has_missing:      # count_values() has filled the histogram
             return self.walk_levels(column, self.histogram, scan)
-        return self._walk_codes(column, scan)
-
-    cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil:
-        cdef intp_t start = self.node.record.start
-        cdef intp_t n = self.node.record.end - start
-        cdef const int32_t* count = self.rows.node_count
-        cdef const float64_t* weight = self.rows.node_weight
-        cdef bint counts = counts_codes(self.node, self.n_walked, column.n_levels)
-        if self.packed.bits > 0 and (counts or self.is_exact(scan)):
-            self.packed.add(
-                column.codes + start, self.rows.node_y + start,
-                count + start if count != NULL else NULL, n,
-            )
-            return self.packed.walk(scan, column.n_levels, self.node.counts)
-        if counts:
-            self._count_codes(
-                column, self.node.n_classes + self.node.has_pool, self.histogram
-            )
-            return self.walk_levels(column, self.histogram, scan)
-        sort_codes(
-            column.codes + start, n, column.n_levels, self.sorted_codes,
-            self.sorted_rows,
-        )
-        scan.places = self.sorted_codes
-        return scan.walk_sorted(
-            self.sorted_rows, n, self.rows.node_y + start,
-            count + start if count != NULL else NULL,
-            weight + start if weight != NULL else NULL, self.node.counts,
-        )
+        return _walk_codes(self, column, scan)
 
     cdef intp_t _walk_order(
         self, const Column* column, intp_t n, Scan scan
@@ -212,122 +171,6 @@ cdef class TableSource(RowSource):
             self.node.counts,
         )
 
-    cdef void _count_codes(
-        self, const Column* column, intp_t width, float64_t* out
-    ) noexcept nogil:
-        # Class weights of each code in the node.
-        cdef intp_t start = self.node.record.start
-        cdef intp_t n = self.node.record.end - start
-        cdef const label_t* y = self.rows.node_y + start
-        cdef const int32_t* count = self.rows.node_count
-        cdef const float64_t* weight = self.rows.node_weight
-        if count != NULL:
-            count += start
-        if weight != NULL:
-            weight += start
-        if column.wide != NULL:
-            count_codes(
-                column.wide + start, n, y, count, weight, column.n_levels, width,
-                self.tally, out,
-            )
-        else:
-            count_codes(
-                column.codes + start, n, y, count, weight, column.n_levels, width,
-                self.tally, out,
-            )
-
-    # -- columns of sparse tables -------------------------------------------------
-
-    cdef inline bint _is_counted_sparse(
-        self, intp_t feature, bint additive
-    ) noexcept nogil:
-        # Whether the entries of a sparse column tell all that a walk over all rows
-        # of the node would, to the last bit. Sums of fractions depend on their order,
-        # and so do sums of phi over sorted rows.
-        cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
-        if not self.node.integral:
-            return False
-        if n_levels == 0:
-            return not additive and not self.node.has_pool
-        return counts_codes(self.node, self.n_walked, n_levels)
-
-    cdef inline intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
-        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
-        cdef const float32_t* levels = self.rows.sparse.levels + column.levels
-        cdef intp_t n = self.rows.sparse.n_stored(feature)
-        cdef intp_t i, c
-        cdef float64_t* zero = self.histogram
-        if column.n_levels > 0:
-            self._fill_sparse_histogram(feature)
-            if self.node.has_pool:
-                return scan.walk_histogram_with_pool(
-                    self.histogram, column.n_levels, levels
-                )
-            return scan.walk_histogram(
-                self.histogram, column.n_levels, self.node.counts
-            )
-        for c in range(self.node.n_classes):
-            zero[c] = self.node.counts[c]
-        for i in range(n):
-            zero[self.rows.y[entries[i] >> 1]] -= weight_of(
-                self.rows.count, self.rows.weight, entries[i] >> 1
-            )
-        return scan.walk_sorted_with_gap(
-            entries, n, self.rows.sparse.n_below(feature),
-            self.node.record.end - self.node.record.start - n, zero, self.rows.y,
-            self.rows.count, self.rows.weight,
-        )
-
-    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil:
-        # As _count_codes; what is not stored has the rest of the node's counts.
-        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
-        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
-        cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
-        cdef intp_t n = self.rows.sparse.n_stored(feature)
-        cdef const label_t* y = self.rows.y
-        cdef const int32_t* count = self.rows.count
-        cdef const float64_t* weight = self.rows.weight
-        cdef intp_t width = self.node.n_classes + self.node.has_pool
-        cdef intp_t size = column.n_levels * width
-        cdef float64_t* zero = self.histogram + column.zero * width
-        cdef int32_t* tally = self.tally
-        cdef intp_t i, c, row
-        cdef intp_t code = 1 - column.zero
-        cdef float64_t rest
-        if weight != NULL:
-            memset(self.histogram, 0, size * sizeof(float64_t))
-            for i in range(n):
-                if column.form == CODED:
-                    code = codes[i]
-                self.histogram[code * width + y[entries[i] >> 1]] += (
-                    weight[entries[i] >> 1]
-                )
-        else:
-            memset(tally, 0, size * sizeof(int32_t))
-            if count != NULL:
-                for i in range(n):
-                    if column.form == CODED:
-                        code = codes[i]
-                    row = entries[i] >> 1
-                    tally[code * width + y[row]] += count[row]
-            elif column.form == CODED:
-                for i in range(n):
-                    tally[codes[i] * width + y[entries[i] >> 1]] += 1
-            else:
-                tally += code * width
-                for i in range(n):
-                    tally[y[entries[i] >> 1]] += 1
-            for i in range(size):
-                self.histogram[i] = self.tally[i]
-        for c in range(width):
-            rest = self.node.counts[c] if c < self.node.n_classes else self.unlabelled
-            for i in range(column.n_levels):
-                rest -= self.histogram[i * width + c]
-            zero[c] = rest
-
-    # -- missing values -----------------------------------------------------------
-
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         # Fills the histogram of a coded feature.
         cdef intp_t K = self.node.n_classes
@@ -340,7 +183,7 @@ cdef class TableSource(RowSource):
             return False    # a missing value is no zero
         column = &self.rows.columns[feature]
         if column.order == NULL:
-            self._count_codes(column, K + self.node.has_pool, self.histogram)
+            _count_codes(self, column, K + self.node.has_pool, self.histogram)
             self.sum_levels(column, self.histogram, values)
             return True
         clear_values(values, K)
@@ -364,11 +207,6 @@ cdef class TableSource(RowSource):
             return column.n_levels - 1 - column.has_missing
         return self.rows.n_present(feature, start, end)
 
-    cdef intp_t _missing_code(self, const Column* column) noexcept nogil:
-        return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS
-
-    # -- random cuts --------------------------------------------------------------
-
     cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
@@ -381,8 +219,8 @@ cdef class TableSource(RowSource):
         low[0] = high[0] = 0.0
         if self.rows.is_sparse(feature) and self.rows.sparse.n_stored(feature) == 0:
             return
-        column = self._column(feature)
-        missing = self._missing_code(column)
+        column = _column(self, feature)
+        missing = _missing_code(self, column)
         if column.order != NULL:
             last = first + self.rows.n_present(feature, first, last + 1) - 1
             while self.rows.y[column.order[first] >> 1] == K:
@@ -402,7 +240,7 @@ cdef class TableSource(RowSource):
         high[0] = column.levels[largest]
 
     cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        cdef Column* column = self._column(feature)
+        cdef Column* column = _column(self, feature)
         cdef intp_t start = self.node.record.start
         cdef intp_t low = 0
         cdef intp_t high, middle
@@ -417,14 +255,12 @@ cdef class TableSource(RowSource):
                 high = middle
         return low
 
-    # -- one test -----------------------------------------------------------------
-
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
         # Midpoint of the labelled values on either side of the cut.
-        cdef Column* column = self._column(feature)
+        cdef Column* column = _column(self, feature)
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
-        cdef intp_t missing = self._missing_code(column)
+        cdef intp_t missing = _missing_code(self, column)
         cdef intp_t low = -1
         cdef intp_t high = MAX_LEVELS
         cdef intp_t i
@@ -453,12 +289,12 @@ cdef class TableSource(RowSource):
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
-        cdef Column* column = self._column(feature)
+        cdef Column* column = _column(self, feature)
         cdef const int32_t* count = self.rows.count
         cdef const float64_t* weight = self.rows.weight
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
-        cdef intp_t missing = self._missing_code(column)
+        cdef intp_t missing = _missing_code(self, column)
         cdef intp_t present = end
         cdef intp_t i, row, side, c
         cdef float64_t w
@@ -466,7 +302,7 @@ cdef class TableSource(RowSource):
             column.codes != NULL and not column.has_missing
             and count == NULL and weight == NULL
         ):
-            self._count_coded_sides(column.codes, place, children)
+            _count_coded_sides(self, column.codes, place, children)
             return False
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
@@ -501,33 +337,11 @@ cdef class TableSource(RowSource):
             values.n_missing += values.missing[c]
         return True
 
-    cdef void _count_coded_sides(
-        self, const uint8_t* codes, intp_t place, Children* children
-    ) noexcept nogil:
-        # As count_sides, of a feature that every row has; rows of weight 1.
-        cdef const label_t* y = self.rows.node_y
-        cdef intp_t K = self.node.n_classes
-        cdef intp_t width = K + 1
-        cdef int32_t* tally = self.tally
-        cdef intp_t i, side, c
-        memset(tally, 0, 2 * width * sizeof(int32_t))
-        for i in range(self.node.record.start, self.node.record.end):
-            tally[(codes[i] > place) * width + y[i]] += 1
-        for side in range(2):
-            for c in range(K):
-                children.counts[side * K + c] = tally[c]
-                children.n_labelled[side] += tally[c]
-            children.rows[side] = children.n_labelled[side] + tally[K]
-            children.pool[side] = <float64_t> children.rows[side]
-            tally += width
-
-    # -- nominal features ---------------------------------------------------------
-
     cdef intp_t count_categories(
         self, intp_t feature, float64_t* counts
     ) noexcept nogil:
         cdef Column* column = &self.rows.columns[feature]
-        self._count_codes(column, self.node.n_classes + 1, counts)
+        _count_codes(self, column, self.node.n_classes + 1, counts)
         return column.n_levels
 
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
@@ -540,8 +354,6 @@ cdef class TableSource(RowSource):
                 z = children.unknown
             children.rows[z] += 1
             children.n_labelled[z] += self.rows.node_y[i] < self.node.n_classes
-
-    # -- what a builder asks ------------------------------------------------------
 
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
@@ -591,3 +403,188 @@ cdef class TableSource(RowSource):
         if self.rows.sparse.child_segment(feature, outcome, segment):
             return SEGMENT
         return GONE
+
+
+cdef inline Column* _column(TableSource self, intp_t feature) noexcept nogil:
+    if self.rows.sparse_columns == NULL:
+        return &self.rows.columns[feature]
+    if self.rows.is_sparse(feature) and (self.rows.sparse.dense_feature != feature):
+        self.rows.densify(
+            feature, self.node.record.start, self.node.record.end,
+            self.node.has_pool,
+        )
+    return self.rows.column(feature)
+
+
+cdef inline bint _is_counted_sparse(
+    TableSource self, intp_t feature, bint additive
+) noexcept nogil:
+    # Whether the entries of a sparse column tell all that a walk over all rows
+    # of the node would, to the last bit. Sums of fractions depend on their order,
+    # and so do sums of phi over sorted rows.
+    cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
+    if not self.node.integral:
+        return False
+    if n_levels == 0:
+        return not additive and not self.node.has_pool
+    return counts_codes(self.node, self.n_walked, n_levels)
+
+
+cdef inline intp_t _walk_sparse(
+    TableSource self, intp_t feature, Scan scan
+) noexcept nogil:
+    cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+    cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+    cdef const float32_t* levels = self.rows.sparse.levels + column.levels
+    cdef intp_t n = self.rows.sparse.n_stored(feature)
+    cdef intp_t i, c
+    cdef float64_t* zero = self.histogram
+    if column.n_levels > 0:
+        _fill_sparse_histogram(self, feature)
+        if self.node.has_pool:
+            return scan.walk_histogram_with_pool(
+                self.histogram, column.n_levels, levels
+            )
+        return scan.walk_histogram(
+            self.histogram, column.n_levels, self.node.counts
+        )
+    for c in range(self.node.n_classes):
+        zero[c] = self.node.counts[c]
+    for i in range(n):
+        zero[self.rows.y[entries[i] >> 1]] -= weight_of(
+            self.rows.count, self.rows.weight, entries[i] >> 1
+        )
+    return scan.walk_sorted_with_gap(
+        entries, n, self.rows.sparse.n_below(feature),
+        self.node.record.end - self.node.record.start - n, zero, self.rows.y,
+        self.rows.count, self.rows.weight,
+    )
+
+
+cdef void _fill_sparse_histogram(TableSource self, intp_t feature) noexcept nogil:
+    # As _count_codes; what is not stored has the rest of the node's counts.
+    cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+    cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+    cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
+    cdef intp_t n = self.rows.sparse.n_stored(feature)
+    cdef const label_t* y = self.rows.y
+    cdef const int32_t* count = self.rows.count
+    cdef const float64_t* weight = self.rows.weight
+    cdef intp_t width = self.node.n_classes + self.node.has_pool
+    cdef intp_t size = column.n_levels * width
+    cdef float64_t* zero = self.histogram + column.zero * width
+    cdef int32_t* tally = self.tally
+    cdef intp_t i, c, row
+    cdef intp_t code = 1 - column.zero
+    cdef float64_t rest
+    if weight != NULL:
+        memset(self.histogram, 0, size * sizeof(float64_t))
+        for i in range(n):
+            if column.form == CODED:
+                code = codes[i]
+            self.histogram[code * width + y[entries[i] >> 1]] += (
+                weight[entries[i] >> 1]
+            )
+    else:
+        memset(tally, 0, size * sizeof(int32_t))
+        if count != NULL:
+            for i in range(n):
+                if column.form == CODED:
+                    code = codes[i]
+                row = entries[i] >> 1
+                tally[code * width + y[row]] += count[row]
+        elif column.form == CODED:
+            for i in range(n):
+                tally[codes[i] * width + y[entries[i] >> 1]] += 1
+        else:
+            tally += code * width
+            for i in range(n):
+                tally[y[entries[i] >> 1]] += 1
+        for i in range(size):
+            self.histogram[i] = self.tally[i]
+    for c in range(width):
+        rest = self.node.counts[c] if c < self.node.n_classes else self.unlabelled
+        for i in range(column.n_levels):
+            rest -= self.histogram[i * width + c]
+        zero[c] = rest
+
+
+cdef intp_t _walk_codes(
+    TableSource self, const Column* column, Scan scan
+) noexcept nogil:
+    cdef intp_t start = self.node.record.start
+    cdef intp_t n = self.node.record.end - start
+    cdef const int32_t* count = self.rows.node_count
+    cdef const float64_t* weight = self.rows.node_weight
+    cdef bint counts = counts_codes(self.node, self.n_walked, column.n_levels)
+    if self.packed.bits > 0 and (counts or self.is_exact(scan)):
+        self.packed.add(
+            column.codes + start, self.rows.node_y + start,
+            count + start if count != NULL else NULL, n,
+        )
+        return self.packed.walk(scan, column.n_levels, self.node.counts)
+    if counts:
+        _count_codes(
+            self, column, self.node.n_classes + self.node.has_pool, self.histogram
+        )
+        return self.walk_levels(column, self.histogram, scan)
+    sort_codes(
+        column.codes + start, n, column.n_levels, self.sorted_codes,
+        self.sorted_rows,
+    )
+    scan.places = self.sorted_codes
+    return scan.walk_sorted(
+        self.sorted_rows, n, self.rows.node_y + start,
+        count + start if count != NULL else NULL,
+        weight + start if weight != NULL else NULL, self.node.counts,
+    )
+
+
+cdef void _count_codes(
+    TableSource self, const Column* column, intp_t width, float64_t* out
+) noexcept nogil:
+    # Class weights of each code in the node.
+    cdef intp_t start = self.node.record.start
+    cdef intp_t n = self.node.record.end - start
+    cdef const label_t* y = self.rows.node_y + start
+    cdef const int32_t* count = self.rows.node_count
+    cdef const float64_t* weight = self.rows.node_weight
+    if count != NULL:
+        count += start
+    if weight != NULL:
+        weight += start
+    if column.wide != NULL:
+        count_codes(
+            column.wide + start, n, y, count, weight, column.n_levels, width,
+            self.tally, out,
+        )
+    else:
+        count_codes(
+            column.codes + start, n, y, count, weight, column.n_levels, width,
+            self.tally, out,
+        )
+
+
+cdef void _count_coded_sides(
+    TableSource self, const uint8_t* codes, intp_t place, Children* children
+) noexcept nogil:
+    # As count_sides, of a feature that every row has; rows of weight 1.
+    cdef const label_t* y = self.rows.node_y
+    cdef intp_t K = self.node.n_classes
+    cdef intp_t width = K + 1
+    cdef int32_t* tally = self.tally
+    cdef intp_t i, side, c
+    memset(tally, 0, 2 * width * sizeof(int32_t))
+    for i in range(self.node.record.start, self.node.record.end):
+        tally[(codes[i] > place) * width + y[i]] += 1
+    for side in range(2):
+        for c in range(K):
+            children.counts[side * K + c] = tally[c]
+            children.n_labelled[side] += tally[c]
+        children.rows[side] = children.n_labelled[side] + tally[K]
+        children.pool[side] = <float64_t> children.rows[side]
+        tally += width
+
+
+cdef intp_t _missing_code(TableSource self, const Column* column) noexcept nogil:
+    return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS

@@ -252,8 +252,6 @@ cdef void find_bins(
             places[f] = <int32_t> (first + bin_of(bins.edges + first, n, x[f]))
 
 
-# -- halves of a parent ------------------------------------------------------------
-#
 # Within a class the features are taken to be independent: of the rows of class c
 # the share that goes to a side is the same in every bin of the other features.
 # Within a bin values are taken to be uniform.

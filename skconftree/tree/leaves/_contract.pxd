@@ -1,6 +1,5 @@
 from skconftree.tree.leaves._bins cimport NOMINAL, Bins, n_value_bins
 from skconftree.tree.leaves._moments cimport Moments
-from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t, uint64_t,
@@ -183,14 +182,15 @@ cdef struct LeafHeader:     # of a leaf in a state: what is there
 
 
 cdef struct LeafMemory:
-    const char* name
+    # One of a kind of memory; `_leaf` calls its functions, which are NULL where nothing
+    # is to be done, or where nobody asks.
     int64_t code            # in a state: never changed, never used again
     bint remembers          # a leaf may be examined
     bint keeps_rows         # all of them, unless the leaf has dropped some
     bint counts_rows        # in bins that are its table; else the rows are, if it keeps
                             # them and cuts are not fixed
 
-    # Begin, in a leaf that remembers nothing.
+    # Begin, in a new leaf without a past.
     int (*open)(Leaf* leaf, const Policy* policy) except -1 nogil
     # Learn a row before it is in the leaf's counts; `bins` are the places of its values.
     # What memory it takes is taken before anything changes.
@@ -210,8 +210,6 @@ cdef struct LeafMemory:
         const Leaf* parent, const Policy* policy, const Parting* parting,
         intp_t outcome, float64_t* share, Leaf* child,
     ) except -1 nogil
-    # Whether all counts are whole numbers if weights are.
-    bint (*is_exact)(const Leaf* leaf, const Policy* policy) noexcept nogil
     # Class counts of the bins of a numeric feature, and of the categories of a nominal
     # one: [n_codes, width], zeros before.
     void (*tabulate)(
@@ -229,9 +227,3 @@ cdef struct LeafMemory:
         const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n,
         float32_t* left,
     ) noexcept nogil
-    # Write what `read` reads, and leave nothing to believe: `read` raises ValueError
-    # if it does not fit the leaf's counts.
-    object (*write)(StateWriter writer, const Leaf* leaf, const Policy* policy)
-    object (*read)(
-        StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-    )

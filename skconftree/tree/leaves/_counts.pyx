@@ -108,8 +108,6 @@ cdef void count_categories_of_bins(
             counts[code * width + c] = histogram[(first + code) * K + c]
 
 
-# -- new categories ----------------------------------------------------------------
-
 cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
     # Bins for the categories of a row that the leaf has not seen.
     cdef intp_t i, f, code
@@ -164,8 +162,6 @@ cdef float64_t* _spread_out(
     memcpy(copy + before + gap, histogram + before, (size - before) * sizeof(float64_t))
     return copy
 
-
-# -- parting -----------------------------------------------------------------------
 
 cdef void shares_of_bins(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
@@ -275,8 +271,6 @@ cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
                 leaf.histogram[b * K + c] *= ratio
 
 
-# -- state -------------------------------------------------------------------------
-#
 # Tests are scored by differences of counts, some of them through tables: a class of
 # which more rows go left than there are would be looked up in front of a table.
 

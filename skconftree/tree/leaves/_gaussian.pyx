@@ -5,19 +5,16 @@ from libc.string cimport memset
 
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafHeader, Parting, Policy,
+    BinTable, Leaf, Parting, Policy,
 )
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
-    read_bins, shares_of_bins, write_bins,
+    shares_of_bins,
 )
 from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, half_of_moments, has_one_cut,
-    normal_shares, open_for_row, part_of_moments, range_of_moments, read_moments,
-    rough_shares, weight_known, write_moments,
-)
-from skconftree.tree.leaves._state cimport (
-    StateReader, StateWriter, require, require_finite,
+    normal_shares, open_for_row, part_of_moments, range_of_moments, rough_shares,
+    weight_known,
 )
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._memory cimport take_array
@@ -71,8 +68,6 @@ cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-# -- parting -----------------------------------------------------------------------
-
 cdef int _part(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
@@ -122,12 +117,6 @@ cdef int _part_moments(
     if policy.fixed_cuts:
         _fix_cuts(child, policy)
     return 0
-
-
-# -- evidence ----------------------------------------------------------------------
-
-cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    return False
 
 
 cdef inline const Moments* _evidence(
@@ -226,45 +215,12 @@ cdef void _tabulate(
             below = shares[b]
 
 
-# -- state -------------------------------------------------------------------------
-
-cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    write_bins(writer, leaf, policy)
-    write_moments(writer, &leaf.moments, d, K)
-    write_moments(writer, &leaf.fresh_moments, d, K)
-    if leaf.own != NULL:
-        writer.put(leaf.own, 2 * d * sizeof(float64_t))
-
-
-cdef _read(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    read_bins(reader, header, policy, leaf)
-    require(leaf.histogram != NULL or policy.n_nominal == 0)
-    read_moments(reader, &leaf.remembered, &leaf.moments, d, K, leaf.held)
-    require(leaf.moments.blocks != NULL)
-    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, d, K, leaf.fresh)
-    if header.has_own:
-        leaf.own = reader.take_new(&leaf.remembered, 2 * d, sizeof(float64_t))
-        require_finite(<const float64_t*> leaf.own, 2 * d)
-
-
-GAUSSIAN.name = "gaussian"
 GAUSSIAN.code = 3
 GAUSSIAN.remembers = True
-GAUSSIAN.keeps_rows = False
 GAUSSIAN.open = _open
 GAUSSIAN.observe = _observe
 GAUSSIAN.convert = _convert
-GAUSSIAN.take_rows = NULL
 GAUSSIAN.part = _part
-GAUSSIAN.is_exact = _is_exact
 GAUSSIAN.tabulate = _tabulate
 GAUSSIAN.count_categories = count_categories_of_bins
 GAUSSIAN.sketch = _sketch
-GAUSSIAN.write = _write
-GAUSSIAN.read = _read

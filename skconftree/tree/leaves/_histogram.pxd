@@ -1,8 +1,4 @@
-from skconftree.tree.leaves._contract cimport (
-    Leaf, LeafHeader, LeafMemory, Parting, Policy,
-)
-from skconftree.tree.leaves._state cimport StateReader, StateWriter
-from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
+from skconftree.tree.leaves._contract cimport LeafMemory
 
 # HISTOGRAM: a leaf counts its rows per class and bin.
 

@@ -3,29 +3,21 @@
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins,
 )
-from skconftree.tree.leaves._contract cimport only_fresh
+from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy, only_fresh
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, forget_bins, hold_shares, open_counts,
-    part_bins, read_bins, shares_of_bins, tabulate_bins, write_bins,
+    part_bins, shares_of_bins, tabulate_bins,
 )
-from skconftree.tree.leaves._moments cimport (
-    read_no_moments, release_moments, write_no_moments,
-)
+from skconftree.tree.leaves._moments cimport release_moments
 from skconftree.tree.leaves._rows cimport (
-    append_row, keep_latest, part_rows, read_rows, write_rows,
+    append_row, keep_latest, part_rows,
 )
-from skconftree.tree.leaves._state cimport require
 from skconftree.utils._memory cimport give_back
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
-# -- A leaf that counts its rows per class and bin, and keeps them to hand over ----
 cdef enum:
     BLOCK = 256         # rows that are counted together
     FEW_CLASSES = 8     # that are gone through one by one
-
-
-cdef int _open_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Without a past there are no cuts: such a leaf keeps rows first.
-    return 0
 
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -199,55 +191,21 @@ cdef int _part_rows(
     return 0
 
 
-cdef bint _rows_are_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    return True
-
-
-cdef _write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    write_rows(writer, leaf, policy)
-    write_bins(writer, leaf, policy)
-    write_no_moments(writer)
-
-
-cdef _read_rows(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
-    read_rows(reader, header, policy, leaf)
-    read_bins(reader, header, policy, leaf)
-    require(leaf.histogram != NULL)
-    read_no_moments(reader)
-
-
-COUNTED_ROWS.name = "counted rows"
 COUNTED_ROWS.code = 5
 COUNTED_ROWS.remembers = True
 COUNTED_ROWS.keeps_rows = True
 COUNTED_ROWS.counts_rows = True
-COUNTED_ROWS.open = _open_rows
 COUNTED_ROWS.observe = _observe_row
 COUNTED_ROWS.convert = _convert_rows
 COUNTED_ROWS.take_rows = _take_counted_rows
 COUNTED_ROWS.part = _part_rows
-COUNTED_ROWS.is_exact = _rows_are_exact
 COUNTED_ROWS.tabulate = tabulate_bins
 COUNTED_ROWS.count_categories = count_categories_of_bins
-COUNTED_ROWS.write = _write_rows
-COUNTED_ROWS.read = _read_rows
-
-
-cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Without a past there are no cuts: such a leaf keeps rows first.
-    return 0
 
 
 cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     count_rows(leaf, policy)
-    _forget_rows(leaf)
     leaf.memory = &HISTOGRAM
-    return 0
-
-
-cdef void _forget_rows(Leaf* leaf) noexcept nogil:
     give_back(&leaf.remembered, leaf.x)
     give_back(&leaf.remembered, leaf.y)
     give_back(&leaf.remembered, leaf.weight)
@@ -256,6 +214,7 @@ cdef void _forget_rows(Leaf* leaf) noexcept nogil:
     leaf.weight = NULL
     leaf.n_rows = 0
     leaf.n_inherited = 0
+    return 0
 
 
 cdef int _observe(
@@ -263,10 +222,6 @@ cdef int _observe(
     const int32_t* bins,
 ) except -1 nogil:
     count_row(leaf, policy, x, y, weight, bins)
-    return 0
-
-
-cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
@@ -284,35 +239,11 @@ cdef int _part(
     return 0
 
 
-cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # What was taken over is fractions of counts.
-    return policy.separate or leaf.n_held == leaf.n_fresh
-
-
-cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    write_bins(writer, leaf, policy)
-    write_no_moments(writer)
-
-
-cdef _read(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
-    read_bins(reader, header, policy, leaf)
-    require(leaf.histogram != NULL)
-    read_no_moments(reader)
-
-
-HISTOGRAM.name = "histogram"
 HISTOGRAM.code = 2
 HISTOGRAM.remembers = True
-HISTOGRAM.keeps_rows = False
-HISTOGRAM.open = _open
+HISTOGRAM.counts_rows = True
 HISTOGRAM.observe = _observe
-HISTOGRAM.convert = _convert
 HISTOGRAM.take_rows = _take_rows
 HISTOGRAM.part = _part
-HISTOGRAM.is_exact = _is_exact
 HISTOGRAM.tabulate = tabulate_bins
 HISTOGRAM.count_categories = count_categories_of_bins
-HISTOGRAM.write = _write
-HISTOGRAM.read = _read

@@ -19,6 +19,7 @@ cdef int add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) except -1 nogil
+cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil
 
 
@@ -27,25 +28,12 @@ cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef LeafMemory NOTHING
 
 
-# What the outcomes of a test that parts a leaf take over from it.
+# What an outcome of a test that parts a leaf takes over from it.
 
 cdef int start_child(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
-cdef int start_drawn(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) except -1 nogil
-cdef int part_box(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    Leaf* child,
-) except -1 nogil
-
-
-# The memories there are. One row each; `_leaf` calls them, and nothing else names them.
-
-cdef const LeafMemory* memory_named(str name) except NULL
 
 
 # Leaves as bytes: for pickles. What is read is checked before it is believed.

@@ -1,19 +1,20 @@
 """A growing leaf: its memories, what its children take over, its bytes."""
 
-from libc.math cimport fabs
+from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport Bins
-from skconftree.tree.leaves._contract cimport BinTable, LeafHeader
+from skconftree.tree.leaves._contract cimport LeafHeader
+from skconftree.tree.leaves._counts cimport read_bins, write_bins
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport COUNTED_ROWS, HISTOGRAM
 from skconftree.tree.leaves._moments cimport (
-    Moments, allocate_moments, read_no_moments, release_moments, write_no_moments,
+    Moments, allocate_moments, read_moments, release_moments, write_moments,
 )
 from skconftree.tree.leaves._rows cimport (
-    ROWS, bytes_of_drawn, draw_features, place_of, policy_of,
+    ROWS, bytes_of_drawn, draw_features, place_of, policy_of, read_rows, write_rows,
 )
-from skconftree.tree.leaves._state cimport require, require_finite
+from skconftree.tree.leaves._state cimport require
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._codec import damaged
 from skconftree.utils._draws cimport mix
@@ -22,74 +23,7 @@ from skconftree.utils._memory cimport (
 )
 from skconftree.utils._typedefs cimport int64_t, uint64_t
 
-# -- A leaf that remembers nothing -------------------------------------------------
-cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
-    return 0
-
-
-cdef int _observe(
-    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
-    const int32_t* bins,
-) except -1 nogil:
-    return 0
-
-
-cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
-    return 0
-
-
-cdef int _part(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) except -1 nogil:
-    # Such a leaf is not examined; if it were, its children would not be either.
-    cdef intp_t c
-    for c in range(policy.n_classes):
-        share[c] = 1.0 / parting.n_outcomes
-    return 0
-
-
-cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    return False
-
-
-cdef void _tabulate(
-    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
-) noexcept nogil:
-    table.n_bins = 0
-
-
-cdef void _count_categories(
-    const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
-    float64_t* counts, intp_t width,
-) noexcept nogil:
-    pass
-
-
-cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    write_no_moments(writer)
-
-
-cdef _read(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
-    read_no_moments(reader)
-
-
-NOTHING.name = "nothing"
 NOTHING.code = 0
-NOTHING.remembers = False
-NOTHING.keeps_rows = False
-NOTHING.open = _open
-NOTHING.observe = _observe
-NOTHING.convert = _convert
-NOTHING.take_rows = NULL
-NOTHING.part = _part
-NOTHING.is_exact = _is_exact
-NOTHING.tabulate = _tabulate
-NOTHING.count_categories = _count_categories
-NOTHING.write = _write
-NOTHING.read = _read
 
 
 cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
@@ -162,7 +96,8 @@ cdef int add_row(
 ) except -1 nogil:
     # Learn a row, as the leaf sees it, for which there is room; bins are the places of
     # its values.
-    leaf.memory.observe(leaf, policy_of(leaf, policy), x, y, weight, bins)
+    if leaf.memory.observe != NULL:
+        leaf.memory.observe(leaf, policy_of(leaf, policy), x, y, weight, bins)
     leaf.fresh[y] += weight
     leaf.held[y] += weight
     leaf.n_fresh += weight
@@ -174,6 +109,13 @@ cdef int add_row(
     ):
         drop_past(leaf, policy)
         _trust_what_remains(leaf)
+    return 0
+
+
+cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # What becomes of a leaf that has got a row.
+    if leaf.memory.convert != NULL:
+        leaf.memory.convert(leaf, policy_of(leaf, policy))
     return 0
 
 
@@ -219,44 +161,29 @@ cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-# -- What the children of a leaf take over from it ---------------------------------
 cdef int start_child(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    # Hand over what goes to one outcome to an empty leaf. share[c] becomes the part
-    # of class c: exact unless it rests on moments.
-    child.memory = parent.memory
-    parent.memory.part(parent, policy, parting, outcome, share, child)
-    return 0
-
-
-cdef int start_drawn(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) except -1 nogil:
-    # The same for a child that draws its own features, of which its parent may know
-    # nothing: what it is handed over is no more than a model of its past.
-    cdef Parting test = parting[0]
-    test.feature = place_of(parent, parting.feature)
-    draw_features(child, policy)
-    child.memory = policy.first
-    child.memory.open(child, policy_of(child, policy))
-    child.past = new_leaf(policy, child.node)
-    child.past.key = parent.key
-    draw_features(child.past, policy)       # its parent's
-    start_child(parent, policy_of(parent, policy), &test, outcome, share, child.past)
-    if not policy.bayes:
-        drop_past(child, policy)
-    return 0
-
-
-cdef int part_box(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    Leaf* child,
-) except -1 nogil:
-    # The child's box, if leaves have any.
+    # Hand over what goes to one outcome to an empty leaf, its box included. share[c]
+    # becomes the part of class c: exact unless it rests on moments.
     cdef intp_t d = policy.n_features
+    cdef Parting test = parting[0]
+    cdef Leaf* heir = child
+    if parent.drawn != NULL:
+        # The child draws its own features, of which its parent may know nothing: what
+        # it is handed over is no more than a model of its past.
+        test.feature = place_of(parent, parting.feature)
+        draw_features(child, policy)
+        child.memory = policy.first
+        child.memory.open(child, policy_of(child, policy))
+        child.past = heir = new_leaf(policy, child.node)
+        heir.key = parent.key
+        draw_features(heir, policy)     # its parent's
+    heir.memory = parent.memory
+    parent.memory.part(parent, policy_of(parent, policy), &test, outcome, share, heir)
+    if heir != child and not policy.bayes:
+        drop_past(child, policy)
     if parent.box != NULL:
         child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
@@ -265,20 +192,11 @@ cdef int part_box(
     return 0
 
 
-# -- The memories that growing leaves may have -------------------------------------
 cdef enum:
     N_MEMORIES = 5
 
 cdef const LeafMemory* MEMORIES[N_MEMORIES]
 MEMORIES[:] = [&NOTHING, &ROWS, &HISTOGRAM, &GAUSSIAN, &COUNTED_ROWS]
-
-
-cdef const LeafMemory* memory_named(str name) except NULL:
-    cdef intp_t i
-    for i in range(N_MEMORIES):
-        if MEMORIES[i].name == name.encode():
-            return MEMORIES[i]
-    raise ValueError(f"There is no leaf memory {name!r}.")
 
 
 cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
@@ -289,29 +207,6 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
     raise damaged("growing tree")
 
 
-cdef _check():
-    # A function that is missing is found when the package is imported.
-    cdef const LeafMemory* one
-    cdef intp_t i, j
-    for i in range(N_MEMORIES):
-        one = MEMORIES[i]
-        if (
-            one.name == NULL or one.open == NULL or one.observe == NULL
-            or one.convert == NULL or one.part == NULL or one.is_exact == NULL
-            or one.tabulate == NULL or one.count_categories == NULL
-            or one.write == NULL or one.read == NULL
-        ):
-            raise TypeError(f"Leaf memory {i} lacks one of its functions.")
-        for j in range(i):
-            if MEMORIES[j].code == one.code or MEMORIES[j].name == one.name:
-                raise TypeError(f"Leaf memories {j} and {i} have one name or code.")
-
-
-_check()
-
-
-# -- Leaves as bytes ---------------------------------------------------------------
-#
 # A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and
 # its box. Where leaves draw their features, what they are drawn by comes first, and it
 # follows whether the leaf has a past, and its past. Which unlabelled rows it has, the
@@ -319,9 +214,6 @@ _check()
 cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
-
-cdef float64_t MOST_WEIGHT = 1e18   # of rows, 100 times what a sample is drawn from
-cdef float64_t ROUNDING = 1e-6      # of sums, relative
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
@@ -346,7 +238,12 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     writer.put(&header, sizeof(header))
     writer.put(&numbers[0], sizeof(numbers))
     writer.put(leaf.fresh, LEAF_COUNTS * policy.n_classes * sizeof(float64_t))
-    leaf.memory.write(writer, leaf, own)
+    write_rows(writer, leaf, own)
+    write_bins(writer, leaf, own)
+    write_moments(writer, &leaf.moments, own.n_features, own.n_classes)
+    write_moments(writer, &leaf.fresh_moments, own.n_features, own.n_classes)
+    if leaf.own != NULL:
+        writer.put(leaf.own, 2 * own.n_features * sizeof(float64_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
 
@@ -388,67 +285,49 @@ cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) exce
 
 cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
     cdef const Policy* own
+    cdef intp_t f
     cdef LeafHeader header
     if policy.n_drawn > 0:
         reader.take(&leaf.key, sizeof(leaf.key))
     draw_features(leaf, policy)
     own = policy_of(leaf, policy)
+    f = own.n_features
     reader.take(&header, sizeof(header))
-    _read_counts(reader, &header, policy.n_classes, leaf)
+    _read_counts(reader, &header, K, leaf)
     leaf.memory = memory_of_code(header.code)
-    require(0 <= header.n_inherited <= header.n_rows)
     require(0 <= header.handed <= policy.hands_over)
     leaf.handed = header.handed != 0
-    leaf.memory.read(reader, &header, own, leaf)
-    _check_header(&header, leaf, own.n_features)
+    read_rows(reader, &header, own, leaf)
+    read_bins(reader, &header, own, leaf)
+    read_moments(reader, &leaf.remembered, &leaf.moments, f, K, leaf.held)
+    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, f, K, leaf.fresh)
+    if leaf.memory.counts_rows:
+        require(leaf.histogram != NULL)
+    if leaf.memory == &GAUSSIAN:
+        require(leaf.moments.blocks != NULL)
+        require(leaf.histogram != NULL or own.n_nominal == 0)
+    if header.has_own:
+        leaf.own = reader.take_new(
+            &leaf.remembered, 2 * f, sizeof(float64_t)
+        )
     if header.has_box:
         leaf.box = <float64_t*> reader.take_new(
             policy.blocks, 2 * d + 1, sizeof(float64_t)
         )
-        require_finite(leaf.box, 2 * d + 1)
-        require(0.0 <= leaf.box[2 * d] <= 1.0)
 
 
 cdef _read_counts(StateReader reader, const LeafHeader* header, intp_t K, Leaf* leaf):
     cdef float64_t[N_NUMBERS] numbers
     cdef intp_t i
     reader.take(&numbers[0], sizeof(numbers))
-    require_finite(&numbers[0], N_NUMBERS)
     leaf.attempt = header.attempt
     leaf.n_fresh = numbers[0]
     leaf.n_examined = numbers[1]
     leaf.n_held = numbers[2]
     for i in range(N_MODELS):
         leaf.hits[i] = numbers[3 + i]
-        require(leaf.hits[i] >= 0.0)
-    require(0 <= leaf.attempt < 1000000000000000)
-    require(0.0 <= leaf.n_examined <= leaf.n_fresh and 0.0 <= leaf.n_held)
     reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
-    require_finite(leaf.fresh, LEAF_COUNTS * K)
-    for i in range(LEAF_COUNTS * K):
-        require(leaf.fresh[i] >= 0.0)
-    _require_sum(leaf.fresh, K, leaf.n_fresh)
-    _require_sum(leaf.held, K, leaf.n_held)
-
-
-cdef _require_sum(const float64_t* counts, intp_t K, float64_t n):
-    # What knows rows knows rows of some class, and no more than there can be.
-    cdef float64_t total = 0.0
-    cdef intp_t c
-    for c in range(K):
-        total += counts[c]
-    require(total <= MOST_WEIGHT and (total > 0.0) == (n > 0.0))
-    require(fabs(total - n) <= ROUNDING * total)
-
-
-cdef _check_header(const LeafHeader* header, const Leaf* leaf, intp_t d):
-    # The memory has found what the header announced.
-    cdef LeafHeader found = _header(leaf, d)
-    require(
-        found.n_rows == header.n_rows and found.n_inherited == header.n_inherited
-        and found.has_weights == header.has_weights and found.n_bins == header.n_bins
-        and found.has_histogram == header.has_histogram
-        and found.has_fresh_histogram == header.has_fresh_histogram
-        and found.has_own == header.has_own and found.dropped == header.dropped
-    )
+    for i in range(LEAF_COUNTS * K):    # they index tables
+        require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)

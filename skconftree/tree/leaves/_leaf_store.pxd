@@ -25,7 +25,6 @@ cdef class LeafStore:
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil
-    cdef void _share_rows(self) noexcept nogil
     cdef intp_t make_forget(self, intp_t node) noexcept nogil
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil

@@ -6,10 +6,12 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._contract cimport outcome_of
 from skconftree.tree.leaves._leaf cimport (
-    NOTHING, drop_past, forget, leaf_bytes, memory_named, move_leaf, new_leaf,
-    read_leaf, release_leaf, start_fresh, write_leaf,
+    NOTHING, drop_past, forget, leaf_bytes, move_leaf, new_leaf, read_leaf,
+    release_leaf, start_fresh, write_leaf,
 )
-from skconftree.tree.leaves._rows cimport draw_features, policy_of
+from skconftree.tree.leaves._gaussian cimport GAUSSIAN
+from skconftree.tree.leaves._histogram cimport COUNTED_ROWS, HISTOGRAM
+from skconftree.tree.leaves._rows cimport ROWS, draw_features, policy_of
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport DEAD, Node
 from skconftree.utils._box cimport cut_box, share_below
@@ -18,7 +20,6 @@ from skconftree.utils._memory cimport give_all_back, resize_array, take_array
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
 
-# -- The unlabelled rows in each leaf ----------------------------------------------
 cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
     # The rows without label (of X_pool) in each leaf.
     #
@@ -202,9 +203,9 @@ cdef class LeafStore:
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
         self.policy.blocks = &self.blocks
-        self.policy.first = memory_named("gaussian" if settings.gaussian else "rows")
-        self.policy.later = memory_named("histogram")
-        self.policy.counted = memory_named("counted rows")
+        self.policy.first = &GAUSSIAN if settings.gaussian else &ROWS
+        self.policy.later = &HISTOGRAM
+        self.policy.counted = &COUNTED_ROWS
         self.policy.row_limit = settings.row_limit
         self.kept_rows = settings.kept_rows
         self.policy.max_bins = settings.max_bins
@@ -245,8 +246,6 @@ cdef class LeafStore:
             self.room = room
         return 0
 
-    # -- taking up a tree ---------------------------------------------------------
-
     def open(self, Tree tree):
         """Give every leaf of the tree an empty memory."""
         cdef intp_t node
@@ -260,7 +259,7 @@ cdef class LeafStore:
                 draw_features(leaf, &self.policy)
                 leaf.memory = self.policy.first
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
-        self._share_rows()
+        _share_rows(self)
 
     def open_pool(self, const intp_t[::1] home):
         """Hand unlabelled rows to the leaves they reach; -1: it has its label."""
@@ -324,8 +323,6 @@ cdef class LeafStore:
             if self.policy.separate:
                 start_fresh(leaf, &self.policy)
 
-    # -- growth -------------------------------------------------------------------
-
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil:
@@ -338,15 +335,7 @@ cdef class LeafStore:
         release_leaf(leaf, &self.policy)
         self.at[node] = NULL
         self.n_leaves += n_children - 1
-        self._share_rows()
-
-    cdef void _share_rows(self) noexcept nogil:
-        # All leaves together keep no more rows beside counts than they may, unless
-        # there are so many leaves that each would keep fewer than one that counts none.
-        if self.kept_rows > 0:
-            self.policy.kept_rows = max(
-                self.kept_rows // max(self.n_leaves, 1), self.policy.row_limit
-            )
+        _share_rows(self)
 
     cdef intp_t make_forget(self, intp_t node) noexcept nogil:
         # Let a leaf forget; returns how many bytes that makes free.
@@ -415,7 +404,7 @@ cdef class LeafStore:
                 self.at[leaf.node] = leaf
         self.n_leaves = tree.n_leaves
         other.n_leaves = 0
-        self._share_rows()
+        _share_rows(self)
 
     cdef void trade(self, LeafStore other) noexcept nogil:
         # Trade leaves with a store of the same policy.
@@ -425,10 +414,8 @@ cdef class LeafStore:
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
         self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
         self.policy.seed, other.policy.seed = other.policy.seed, self.policy.seed
-        self._share_rows()
-        other._share_rows()
-
-    # -- state --------------------------------------------------------------------
+        _share_rows(self)
+        _share_rows(other)
 
     cdef bytes write(self):
         cdef StateWriter writer = StateWriter()
@@ -453,7 +440,7 @@ cdef class LeafStore:
                     raise ValueError("The state of this growing tree has no boxes.")
         reader.finish()
         self.n_leaves = tree.n_leaves
-        self._share_rows()
+        _share_rows(self)
 
     @property
     def n_codes(self):
@@ -479,6 +466,15 @@ cdef class LeafStore:
                 and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
                 for f, n in enumerate(n_codes)
             ])
+        )
+
+
+cdef void _share_rows(LeafStore self) noexcept nogil:
+    # All leaves together keep no more rows beside counts than they may, unless
+    # there are so many leaves that each would keep fewer than one that counts none.
+    if self.kept_rows > 0:
+        self.policy.kept_rows = max(
+            self.kept_rows // max(self.n_leaves, 1), self.policy.row_limit
         )
 
 

@@ -99,5 +99,3 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 )
-cdef write_no_moments(StateWriter writer)
-cdef read_no_moments(StateReader reader)

@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, erf, exp, sqrt
 from libc.string cimport memcpy
 
-from skconftree.tree.leaves._state cimport require, require_finite
+from skconftree.tree.leaves._state cimport require
 from skconftree.utils._lanes cimport LANES, rough_normal_below
 from skconftree.utils._memory cimport give_back, take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
@@ -418,8 +418,6 @@ cdef void _truncate(
         mean[0] = min(max(mean[0], low[0]), high[0])
 
 
-# -- state -------------------------------------------------------------------------
-
 cdef write_moments(
     StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes
 ):
@@ -446,46 +444,25 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 ):
-    # Where there are moments, each class that has been counted has its own.
-    cdef float64_t* known
+    # Where there are moments, each class that has been counted has its own, and there
+    # is a block of all classes.
     cdef uint8_t kept
-    cdef intp_t c, f
+    cdef intp_t c
     reader.take(&kept, 1)
     if not kept:
         return
     allocate_moments(blocks, moments, n_classes)
     reader.take(moments.n, (n_classes + 1) * sizeof(float64_t))
-    require_finite(moments.n, n_classes + 1)
     for c in range(n_classes + 1):
-        require(moments.n[c] >= 0.0)
         reader.take(&kept, 1)
         if kept:
             open_block(blocks, moments, n_features, c)
             reader.take(moments.blocks[c], 4 * n_features * sizeof(float64_t))
-            require_finite(moments.blocks[c], 2 * n_features)
-            for f in range(n_features):
-                require(moments.blocks[c][SQUARES * n_features + f] >= 0.0)
         if kept > 1:
-            known = _open_known(blocks, moments, n_features, n_classes, c)
-            reader.take(known, n_features * sizeof(float64_t))
-            for f in range(n_features):
-                require(0.0 <= known[f] <= moments.n[c] * (1.0 + 1e-9))
-    # the block of all classes is there if that of any class is
+            reader.take(
+                _open_known(blocks, moments, n_features, n_classes, c),
+                n_features * sizeof(float64_t),
+            )
     for c in range(n_classes):
+        require(moments.blocks[c] != NULL or not counts[c] > 0.0)
         require(moments.blocks[c] == NULL or moments.blocks[n_classes] != NULL)
-        require(not counts[c] > 0.0 or (
-            moments.blocks[c] != NULL and moments.n[c] > 0.0
-            and moments.n[n_classes] > 0.0
-        ))
-
-
-cdef write_no_moments(StateWriter writer):
-    # Neither of what is held nor of what is fresh.
-    cdef uint8_t[2] kept = [0, 0]
-    writer.put(&kept[0], 2)
-
-
-cdef read_no_moments(StateReader reader):
-    cdef uint8_t[2] kept
-    reader.take(&kept[0], 2)
-    require(kept[0] == 0 and kept[1] == 0)

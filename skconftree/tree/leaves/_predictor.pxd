@@ -17,10 +17,9 @@
 cimport cython
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
-from skconftree.tree.leaves._naive_bayes cimport NaiveBayes, Scratch
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum Prediction:
     BY_MAJORITY
@@ -39,6 +38,23 @@ cdef enum:
     JUDGED = 4      # they are judged by one of so many rows of a leaf: that is slow
 
 
+cdef struct Scratch:            # of one caller, all of it behind `precision`
+    float32_t* row              # [n_features] the row as its leaf sees it
+    int32_t* places             # [n_features] its bins
+    float32_t* past_row         # [n_features] the same for Leaf.past
+    int32_t* past_places
+    int32_t* telling            # [n_features] what tells classes apart, by moments
+    float64_t* scores           # [n_classes]
+    float64_t* products         # [n_classes]
+    float64_t* inverse          # [n_classes]
+    float64_t* precision        # [n_features] of those
+
+
+cdef int make_scratch(
+    Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
+) except -1
+
+
 @cython.final
 cdef class LeafPredictor:
     cdef Arena arena
@@ -46,7 +62,6 @@ cdef class LeafPredictor:
     cdef Prediction prediction
     cdef bint judging                   # keeps hits
     cdef bint calibrates                # learns how sure it may be
-    cdef NaiveBayes bayes
     cdef const float64_t[::1] _class_weight
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef float64_t* log_weight          # [n_classes] its logarithm
@@ -70,29 +85,12 @@ cdef class LeafPredictor:
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
         float64_t* out,
     ) noexcept nogil
-    cdef void _note(self, const Leaf* leaf, Model model) noexcept nogil
-    cdef void _judge_powers(self, label_t y, float64_t weight) noexcept nogil
     cdef void choose_power(self) noexcept nogil
     cdef void trade(self, LeafPredictor other) noexcept nogil
-    cdef float64_t _weight_behind(self, const Leaf* leaf, Model model) noexcept nogil
-    cdef void _fill_by_scores(
-        self, const Leaf* leaf, Model model, const Scratch* scratch, intp_t best,
-        float64_t* out,
-    ) noexcept nogil
-    cdef void _fill_by_counts(
-        self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
-        float64_t* out,
-    ) noexcept nogil
-    cdef Model _trusted(self, const Leaf* leaf) noexcept nogil
-    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil
-    cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil
     cdef const float64_t* _counts(
         self, Tree tree, intp_t node, Scratch* scratch
     ) noexcept nogil
     cdef intp_t _score(
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,
-    ) noexcept nogil
-    cdef bint _score_past(
-        self, const Leaf* past, const float32_t* x, Scratch* scratch
     ) noexcept nogil

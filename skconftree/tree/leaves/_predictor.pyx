@@ -2,14 +2,25 @@
 
 from skconftree.utils._codec import damaged
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp, fabs, log
 from libc.string cimport memset
 
-from skconftree.tree.leaves._bins cimport find_bins
-from skconftree.tree.leaves._naive_bayes cimport make_scratch
+from skconftree.tree.leaves._bins cimport Bins, find_bins
+from skconftree.tree.leaves._moments cimport (
+    HIGH, LOW, MEAN, SQUARES, Moments, takes_two_values, weight_known,
+)
 from skconftree.tree.leaves._rows cimport policy_of, seen_by
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING, prefetch
+from skconftree.utils._typedefs cimport int32_t
+
+cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
+    BINS_OF_A_LOG = 20
+    VARIANCES_OF_A_LOG = 14
+
+# What no leaf that has grown comes near, so that a damaged one divides by no zero.
+cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
+cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
@@ -19,6 +30,31 @@ cdef float64_t MELLOWING = 0.999    # of past losses with every row
 cdef float64_t FLATTEST = 0.5 ** (N_POWERS - 1)
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
+
+
+cdef inline float64_t _at_least(float64_t least, float64_t value) noexcept nogil:
+    # fmax of libm is a call, for which a loop has to give up its registers.
+    return value if value > least else least
+
+
+cdef int make_scratch(
+    Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
+) except -1:
+    # In one piece, so that it is near.
+    cdef intp_t n = n_features + 3 * n_classes
+    scratch.precision = <float64_t*> arena.take(
+        n * sizeof(float64_t)
+        + n_features * (3 * sizeof(int32_t) + 2 * sizeof(float32_t)), 1
+    )
+    scratch.scores = scratch.precision + n_features
+    scratch.products = scratch.scores + n_classes
+    scratch.inverse = scratch.products + n_classes
+    scratch.places = <int32_t*> (scratch.precision + n)
+    scratch.past_places = scratch.places + n_features
+    scratch.telling = scratch.past_places + n_features
+    scratch.row = <float32_t*> (scratch.telling + n_features)
+    scratch.past_row = scratch.row + n_features
+    return 0
 
 
 cdef inline void add_pseudo_row(
@@ -43,7 +79,6 @@ cdef class LeafPredictor:
         self.power = 1.0
         self.calibrates = self.prediction == BY_BETTER and not in_forest
         self.judging = self.prediction != BY_MAJORITY
-        self.bayes = NaiveBayes(n_features, n_classes)
         self.arena = Arena()
         self.log_weight = <float64_t*> self.arena.take_zeros(
             n_classes, sizeof(float64_t)
@@ -85,8 +120,8 @@ cdef class LeafPredictor:
         cdef bint waiting = proba != NULL
         cdef int model
         if tells or self.judging:
-            self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
-        trusted = self._trusted(leaf)
+            self.guess[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
+        trusted = _trusted(self, leaf)
         self.basis = 0.0
         if self.judging:
             for model in range(<int> HELD, <int> OWN + 1):
@@ -95,15 +130,15 @@ cdef class LeafPredictor:
                 )
                 if model == trusted and self.guess[model] >= 0:
                     if self.calibrates and tree.n_node_samples[leaf.node] % JUDGED == 0:
-                        self._note(leaf, trusted)
+                        _note(self, leaf, trusted)
                     if waiting:
-                        self._fill_by_scores(
-                            leaf, trusted, &self.scratch, self.guess[model], proba
+                        _fill_by_scores(
+                            self, leaf, trusted, &self.scratch, self.guess[model], proba
                         )
                         waiting = False
-            self.guess[<intp_t> RECENT] = self._most_recent(leaf)
+            self.guess[<intp_t> RECENT] = _most_recent(self, leaf)
         if waiting:
-            self._fill_by_counts(tree, leaf, trusted, &self.scratch, proba)
+            _fill_by_counts(self, tree, leaf, trusted, &self.scratch, proba)
         if self.guess[<intp_t> trusted] >= 0:
             return self.guess[<intp_t> trusted]
         return self.guess[<intp_t> MAJORITY]
@@ -122,36 +157,7 @@ cdef class LeafPredictor:
                 if self.guess[i] == y:
                     leaf.hits[i] += weight
             if self.basis > 0.0:
-                self._judge_powers(y, weight)
-
-    cdef void _note(self, const Leaf* leaf, Model model) noexcept nogil:
-        # What the trusted naive Bayes makes of a row to be learnt.
-        cdef const float64_t* scores = self.scratch.scores
-        cdef float64_t peak = scores[self.guess[<intp_t> model]]
-        cdef intp_t c
-        self.basis = self._weight_behind(leaf, model)
-        for c in range(self.policy.n_classes):
-            self.gaps[c] = scores[c] - peak
-
-    cdef void _judge_powers(self, label_t y, float64_t weight) noexcept nogil:
-        # Each power is the square of the next one.
-        cdef intp_t K = self.policy.n_classes
-        cdef float64_t[N_POWERS] total
-        cdef float64_t[N_POWERS] right
-        cdef float64_t value
-        cdef intp_t i, c
-        memset(&total[0], 0, N_POWERS * sizeof(float64_t))
-        for c in range(K):
-            value = exp(FLATTEST * self.gaps[c])
-            for i in range(N_POWERS - 1, -1, -1):
-                total[i] += value
-                if c == y:
-                    right[i] = value
-                value *= value
-        for i in range(N_POWERS):
-            value = (right[i] / total[i] * self.basis + 1.0 / K) / (self.basis + 1.0)
-            self.losses[i] = MELLOWING * self.losses[i] - weight * log(value)
-        self.choose_power()
+                _judge_powers(self, y, weight)
 
     cdef void choose_power(self) noexcept nogil:
         cdef intp_t best = 0
@@ -185,12 +191,6 @@ cdef class LeafPredictor:
         self.choose_power()
         other.choose_power()
 
-    cdef float64_t _weight_behind(self, const Leaf* leaf, Model model) noexcept nogil:
-        # Of the rows that a naive Bayes rests on.
-        if leaf.past != NULL:
-            return leaf.n_held if model == OWN else leaf.past.n_held
-        return leaf.n_fresh if model == OWN else leaf.n_held
-
     cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil:
         # A child trusts what its parent trusted until its own rows say otherwise.
         cdef float64_t held = max(parent.hits[<intp_t> HELD], parent.hits[<intp_t> OWN])
@@ -199,67 +199,6 @@ cdef class LeafPredictor:
         child.hits[<intp_t> MAJORITY] = parent.hits[<intp_t> MAJORITY] * scale
         child.hits[<intp_t> HELD] = held * scale
         child.hits[<intp_t> OWN] = 0.0
-
-    cdef Model _trusted(self, const Leaf* leaf) noexcept nogil:
-        cdef const float64_t* hits = leaf.hits
-        cdef Model best = HELD
-        if self.prediction == BY_MAJORITY:
-            return MAJORITY
-        if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
-            best = OWN
-        if self.prediction == BY_BETTER:
-            if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
-                best = MAJORITY
-            if hits[<intp_t> best] < hits[<intp_t> RECENT]:
-                best = RECENT
-        return best
-
-    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil:
-        # Most frequent class of the latest rows; -1 if there is none.
-        cdef float64_t most = 0.0
-        cdef float64_t seen
-        cdef intp_t best = -1
-        cdef intp_t c
-        for c in range(self.policy.n_classes):
-            seen = leaf.recent[c]
-            if self.class_weight != NULL:
-                seen *= self.class_weight[c]
-            if seen > most:
-                most = seen
-                best = c
-        return best
-
-    cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
-        # Most frequent class of a leaf, or of the nearest ancestor that has rows; most
-        # probable one if the tree has shrinkage.
-        cdef intp_t K = self.policy.n_classes
-        cdef const float64_t* counts = tree.counts + node * K
-        cdef float64_t* proba = self.scratch.products
-        cdef float64_t most = 0.0
-        cdef float64_t seen
-        cdef intp_t best = 0
-        cdef intp_t c
-        if tree.shrinkage > 0.0:
-            fill_shrunk(
-                tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
-                self.class_weight, node, proba,
-            )
-            for c in range(1, K):
-                if proba[c] > proba[best]:
-                    best = c
-            return best
-        while True:
-            for c in range(K):
-                seen = counts[c]
-                if self.class_weight != NULL:
-                    seen *= self.class_weight[c]
-                if seen > most:
-                    most = seen
-                    best = c
-            if most > 0.0 or node == 0:
-                return best
-            node = tree.parent[node]
-            counts = self._counts(tree, node, &self.scratch)
 
     cdef const float64_t* _counts(
         self, Tree tree, intp_t node, Scratch* scratch
@@ -276,16 +215,17 @@ cdef class LeafPredictor:
         # The best class by one of the models of naive Bayes, -1 if there is no such
         # model; `row` is what the leaf sees of x. Its scores stay in `scratch`.
         cdef float64_t* scores = scratch.scores
+        cdef const Policy* policy = policy_of(leaf, self.policy)
         cdef float64_t peak = -INFINITY
         cdef intp_t best = -1
         cdef intp_t c
         cdef bint found
         if leaf.past == NULL:
-            found = self.bayes.score(leaf, model == OWN, row, scratch)
+            found = score_by_bayes(policy, leaf, model == OWN, row, scratch)
         elif model == OWN:
-            found = self.bayes.score(leaf, False, row, scratch)
+            found = score_by_bayes(policy, leaf, False, row, scratch)
         else:
-            found = self._score_past(leaf.past, x, scratch)
+            found = _score_past(self, leaf.past, x, scratch)
         if not found:
             return -1
         for c in range(self.policy.n_classes):
@@ -301,77 +241,391 @@ cdef class LeafPredictor:
                     best = c
         return best
 
-    cdef bint _score_past(
-        self, const Leaf* past, const float32_t* x, Scratch* scratch
-    ) noexcept nogil:
-        # By what the leaf took over, which may see other features.
-        cdef Scratch places = scratch[0]
-        places.row = scratch.past_row
-        places.places = scratch.past_places
-        return self.bayes.score(past, False, self.locate(past, x, &places), &places)
-
     cdef void fill_proba(
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
         float64_t* out,
     ) noexcept nogil:
         # Class probabilities of a row.
-        cdef Model trusted = self._trusted(leaf)
+        cdef Model trusted = _trusted(self, leaf)
         cdef const float32_t* row = self.locate(leaf, x, scratch)
         cdef intp_t best = -1
         if trusted == HELD or trusted == OWN:
             best = self._score(leaf, trusted, x, row, scratch)
         if best >= 0:
-            self._fill_by_scores(leaf, trusted, scratch, best, out)
+            _fill_by_scores(self, leaf, trusted, scratch, best, out)
         else:
-            self._fill_by_counts(tree, leaf, trusted, scratch, out)
+            _fill_by_counts(self, tree, leaf, trusted, scratch, out)
 
-    cdef void _fill_by_scores(
-        self, const Leaf* leaf, Model model, const Scratch* scratch, intp_t best,
-        float64_t* out,
-    ) noexcept nogil:
-        # Probabilities whose logarithms, up to a constant, are there before they are
-        # calibrated.
-        cdef float64_t peak = scratch.scores[best]
-        cdef float64_t total = 0.0
-        cdef intp_t c
-        for c in range(self.policy.n_classes):
-            out[c] = exp(self.power * (scratch.scores[c] - peak))
-            total += out[c]
-        for c in range(self.policy.n_classes):
-            out[c] /= total
-        if self.calibrates:
-            add_pseudo_row(out, self._weight_behind(leaf, model), self.policy.n_classes)
 
-    cdef void _fill_by_counts(
-        self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
-        float64_t* out,
-    ) noexcept nogil:
-        # Proportions of a leaf's rows, or of those of the nearest ancestor that has any;
-        # drawn towards those of the ancestors if the tree has shrinkage.
-        cdef intp_t K = self.policy.n_classes
-        cdef intp_t node = leaf.node
-        cdef const float64_t* counts = tree.counts + node * K
-        cdef float64_t total = 0.0
-        cdef intp_t c
-        if tree.shrinkage > 0.0 and trusted != RECENT:
-            fill_shrunk(
-                tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
-                self.class_weight, node, out,
-            )
-            return
-        if trusted == RECENT:
-            counts = leaf.recent
-        while True:
-            for c in range(K):
-                out[c] = counts[c]
-                if self.class_weight != NULL:
-                    out[c] *= self.class_weight[c]
-                total += out[c]
-            if total > 0.0 or node == 0:
-                break
-            node = tree.parent[node]
-            counts = self._counts(tree, node, scratch)
+cdef void _note(LeafPredictor self, const Leaf* leaf, Model model) noexcept nogil:
+    # What the trusted naive Bayes makes of a row to be learnt.
+    cdef const float64_t* scores = self.scratch.scores
+    cdef float64_t peak = scores[self.guess[<intp_t> model]]
+    cdef intp_t c
+    self.basis = _weight_behind(self, leaf, model)
+    for c in range(self.policy.n_classes):
+        self.gaps[c] = scores[c] - peak
+
+
+cdef void _judge_powers(LeafPredictor self, label_t y, float64_t weight) noexcept nogil:
+    # Each power is the square of the next one.
+    cdef intp_t K = self.policy.n_classes
+    cdef float64_t[N_POWERS] total
+    cdef float64_t[N_POWERS] right
+    cdef float64_t value
+    cdef intp_t i, c
+    memset(&total[0], 0, N_POWERS * sizeof(float64_t))
+    for c in range(K):
+        value = exp(FLATTEST * self.gaps[c])
+        for i in range(N_POWERS - 1, -1, -1):
+            total[i] += value
+            if c == y:
+                right[i] = value
+            value *= value
+    for i in range(N_POWERS):
+        value = (right[i] / total[i] * self.basis + 1.0 / K) / (self.basis + 1.0)
+        self.losses[i] = MELLOWING * self.losses[i] - weight * log(value)
+    self.choose_power()
+
+
+cdef float64_t _weight_behind(
+    LeafPredictor self, const Leaf* leaf, Model model
+) noexcept nogil:
+    # Of the rows that a naive Bayes rests on.
+    if leaf.past != NULL:
+        return leaf.n_held if model == OWN else leaf.past.n_held
+    return leaf.n_fresh if model == OWN else leaf.n_held
+
+
+cdef void _fill_by_scores(
+    LeafPredictor self, const Leaf* leaf, Model model, const Scratch* scratch,
+    intp_t best, float64_t* out,
+) noexcept nogil:
+    # Probabilities whose logarithms, up to a constant, are there before they are
+    # calibrated.
+    cdef float64_t peak = scratch.scores[best]
+    cdef float64_t total = 0.0
+    cdef intp_t c
+    for c in range(self.policy.n_classes):
+        out[c] = exp(self.power * (scratch.scores[c] - peak))
+        total += out[c]
+    for c in range(self.policy.n_classes):
+        out[c] /= total
+    if self.calibrates:
+        add_pseudo_row(out, _weight_behind(self, leaf, model), self.policy.n_classes)
+
+
+cdef void _fill_by_counts(
+    LeafPredictor self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
+    float64_t* out,
+) noexcept nogil:
+    # Proportions of a leaf's rows, or of those of the nearest ancestor that has any;
+    # drawn towards those of the ancestors if the tree has shrinkage.
+    cdef intp_t K = self.policy.n_classes
+    cdef intp_t node = leaf.node
+    cdef const float64_t* counts = tree.counts + node * K
+    cdef float64_t total = 0.0
+    cdef intp_t c
+    if tree.shrinkage > 0.0 and trusted != RECENT:
+        fill_shrunk(
+            tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
+            self.class_weight, node, out,
+        )
+        return
+    if trusted == RECENT:
+        counts = leaf.recent
+    while True:
         for c in range(K):
-            out[c] = out[c] / total if total > 0.0 else 1.0 / K
-        if self.calibrates:
-            add_pseudo_row(out, total, K)
+            out[c] = counts[c]
+            if self.class_weight != NULL:
+                out[c] *= self.class_weight[c]
+            total += out[c]
+        if total > 0.0 or node == 0:
+            break
+        node = tree.parent[node]
+        counts = self._counts(tree, node, scratch)
+    for c in range(K):
+        out[c] = out[c] / total if total > 0.0 else 1.0 / K
+    if self.calibrates:
+        add_pseudo_row(out, total, K)
+
+
+cdef Model _trusted(LeafPredictor self, const Leaf* leaf) noexcept nogil:
+    cdef const float64_t* hits = leaf.hits
+    cdef Model best = HELD
+    if self.prediction == BY_MAJORITY:
+        return MAJORITY
+    if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
+        best = OWN
+    if self.prediction == BY_BETTER:
+        if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
+            best = MAJORITY
+        if hits[<intp_t> best] < hits[<intp_t> RECENT]:
+            best = RECENT
+    return best
+
+
+cdef intp_t _most_recent(LeafPredictor self, const Leaf* leaf) noexcept nogil:
+    # Most frequent class of the latest rows; -1 if there is none.
+    cdef float64_t most = 0.0
+    cdef float64_t seen
+    cdef intp_t best = -1
+    cdef intp_t c
+    for c in range(self.policy.n_classes):
+        seen = leaf.recent[c]
+        if self.class_weight != NULL:
+            seen *= self.class_weight[c]
+        if seen > most:
+            most = seen
+            best = c
+    return best
+
+
+cdef intp_t _majority(LeafPredictor self, Tree tree, intp_t node) noexcept nogil:
+    # Most frequent class of a leaf, or of the nearest ancestor that has rows; most
+    # probable one if the tree has shrinkage.
+    cdef intp_t K = self.policy.n_classes
+    cdef const float64_t* counts = tree.counts + node * K
+    cdef float64_t* proba = self.scratch.products
+    cdef float64_t most = 0.0
+    cdef float64_t seen
+    cdef intp_t best = 0
+    cdef intp_t c
+    if tree.shrinkage > 0.0:
+        fill_shrunk(
+            tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
+            self.class_weight, node, proba,
+        )
+        for c in range(1, K):
+            if proba[c] > proba[best]:
+                best = c
+        return best
+    while True:
+        for c in range(K):
+            seen = counts[c]
+            if self.class_weight != NULL:
+                seen *= self.class_weight[c]
+            if seen > most:
+                most = seen
+                best = c
+        if most > 0.0 or node == 0:
+            return best
+        node = tree.parent[node]
+        counts = self._counts(tree, node, &self.scratch)
+
+
+cdef bint _score_past(
+    LeafPredictor self, const Leaf* past, const float32_t* x, Scratch* scratch
+) noexcept nogil:
+    # By what the leaf took over, which may see other features.
+    cdef Scratch places = scratch[0]
+    places.row = scratch.past_row
+    places.places = scratch.past_places
+    return score_by_bayes(
+        policy_of(past, self.policy), past, False, self.locate(past, x, &places),
+        &places,
+    )
+
+
+cdef bint score_by_bayes(
+    const Policy* policy, const Leaf* leaf, bint own, const float32_t* x,
+    Scratch* scratch,
+) noexcept nogil:
+    # Naive Bayes over what a leaf remembers, all it holds or its own rows alone: log
+    # scores of the classes, up to a term that all of them share; -infinity for classes
+    # it has not seen. False if there is no such model. The row and the policy are those
+    # that the leaf sees.
+    #
+    # Each class starts with one pseudo-row: spread evenly over the bins of a feature, or
+    # with the variance the feature has over all classes. So a value that a class has not
+    # shown yet does not rule it out, and a feature without variance is no trouble.
+    # Moments of a feature that has taken two values only are as good as their counts: it
+    # is no normal distribution then. A missing value is a bin of its own in a histogram
+    # and says nothing otherwise.
+    #
+    # Scores are exact at every row: nothing is cached between rows. Logarithms are
+    # taken of products of many factors, which costs less than a cache would save.
+    cdef const float64_t* n = leaf.held
+    cdef const float64_t* histogram = leaf.histogram
+    cdef const Moments* moments = &leaf.moments
+    cdef float64_t total = leaf.n_held
+    cdef intp_t n_present = 0
+    cdef intp_t c
+    if own:
+        n = leaf.fresh
+        histogram = leaf.fresh_histogram
+        moments = &leaf.fresh_moments
+        total = leaf.n_fresh
+    if not total > 0.0 or histogram == NULL and moments.blocks == NULL:
+        return False
+    for c in range(policy.n_classes):
+        scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
+        n_present += n[c] > 0.0
+    if n_present == 1:
+        return True     # whatever the row
+    if histogram != NULL:
+        _score_bins(policy, &leaf.bins, histogram, n, scratch)
+    if moments.blocks != NULL:
+        _score_moments(policy, moments, n, histogram == NULL, x, scratch)
+    return True
+
+
+cdef void _score_bins(
+    const Policy* policy, const Bins* bins, const float64_t* histogram,
+    const float64_t* n, Scratch* scratch,
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const int32_t* places = scratch.places
+    cdef float64_t* scores = scratch.scores
+    cdef float64_t* products = scratch.products
+    cdef float64_t* inverse = scratch.inverse
+    cdef const float64_t* counts
+    cdef float64_t spread
+    cdef intp_t f, c, n_bins
+    cdef intp_t in_group = 0
+    for c in range(K):
+        products[c] = n[c]      # the share of the class
+        inverse[c] = 1.0 / (n[c] + 1.0)
+    for f in range(policy.n_features):
+        if places[f] >= 0:
+            prefetch(histogram + places[f] * K)
+    if K == 2:
+        _score_bins_of_two(policy, bins, histogram, scratch)
+        return
+    for f in range(policy.n_features):
+        n_bins = bins.first[f + 1] - bins.first[f]
+        if n_bins == 1 or places[f] < 0:
+            continue
+        counts = histogram + places[f] * K
+        spread = 1.0 / n_bins
+        for c in range(K):
+            products[c] *= (counts[c] + spread) * inverse[c]
+        in_group += 1
+        if in_group == BINS_OF_A_LOG:
+            in_group = 0
+            for c in range(K):
+                scores[c] += log(products[c])
+                products[c] = 1.0
+    for c in range(K):
+        scores[c] += log(products[c])
+
+
+cdef void _score_moments(
+    const Policy* policy, const Moments* moments, const float64_t* weights, bint alone,
+    const float32_t* x, Scratch* scratch,
+) noexcept nogil:
+    # Variances are taken relative to those over all classes, which cancel.
+    cdef float64_t* precision = scratch.precision
+    cdef const int32_t* telling = scratch.telling
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* centre = moments.blocks[K] + MEAN * d
+    cdef intp_t n_telling = _find_telling(policy, moments, x, scratch)
+    cdef const float64_t* mean
+    cdef const float64_t* squares
+    cdef const float64_t* known
+    cdef float64_t n, inverse, gap, ratio, product, distance, total
+    cdef intp_t f, c, i, start
+    for c in range(K):
+        if moments.blocks[c] == NULL or not weights[c] > 0.0:
+            continue
+        mean = moments.blocks[c] + MEAN * d
+        squares = moments.blocks[c] + SQUARES * d
+        n = moments.n[c]
+        inverse = 1.0 / (n + 1.0)
+        product = 1.0
+        known = NULL if moments.known == NULL else moments.known[c]
+        if alone:       # the share of the class
+            product = 1.0 / _at_least(LEAST_SQUARE, weights[c] * weights[c])
+        distance = 0.0
+        total = 0.0
+        start = 0
+        while True:
+            for i in range(start, min(start + VARIANCES_OF_A_LOG, n_telling)):
+                f = telling[i]
+                gap = x[f] - mean[f]
+                if known != NULL:
+                    n = known[f]
+                    inverse = 1.0 / (n + 1.0)
+                    if not n > 0.0:
+                        gap = x[f] - centre[f]      # the pseudo-row alone
+                if precision[i] > 0.0:
+                    ratio = (squares[f] * precision[i] + 1.0) * inverse
+                    distance += gap * gap * precision[i] / ratio
+                else:   # share of the other value, then of this one
+                    if precision[i] != -1.0:    # as it is for zeros and ones
+                        gap /= precision[i]
+                    ratio = (n * fabs(gap) + 0.5) * inverse
+                    ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
+                    ratio = 1.0 / (ratio * ratio)
+                product *= ratio
+            start += VARIANCES_OF_A_LOG
+            if start > n_telling:
+                break
+            total += log(product)
+            product = 1.0
+        scratch.scores[c] -= 0.5 * (distance + total + log(product))
+
+
+cdef void _score_bins_of_two(
+    const Policy* policy, const Bins* bins, const float64_t* histogram, Scratch* scratch
+) noexcept nogil:
+    # The same for two classes, whose products need not leave the processor.
+    cdef const int32_t* places = scratch.places
+    cdef const float64_t* counts
+    cdef float64_t product = scratch.products[0]
+    cdef float64_t other = scratch.products[1]
+    cdef float64_t inverse = scratch.inverse[0]
+    cdef float64_t inverse_of_other = scratch.inverse[1]
+    cdef float64_t spread
+    cdef intp_t f, n_bins
+    cdef intp_t in_group = 0
+    for f in range(policy.n_features):
+        n_bins = bins.first[f + 1] - bins.first[f]
+        if n_bins == 1 or places[f] < 0:
+            continue
+        counts = histogram + places[f] * 2
+        spread = 1.0 / n_bins
+        product *= (counts[0] + spread) * inverse
+        other *= (counts[1] + spread) * inverse_of_other
+        in_group += 1
+        if in_group == BINS_OF_A_LOG:
+            in_group = 0
+            scratch.scores[0] += log(product)
+            scratch.scores[1] += log(other)
+            product = 1.0
+            other = 1.0
+    scratch.scores[0] += log(product)
+    scratch.scores[1] += log(other)
+
+
+cdef intp_t _find_telling(
+    const Policy* policy, const Moments* moments, const float32_t* x, Scratch* scratch
+) noexcept nogil:
+    # The numeric features that vary and that the row has a value of, and their
+    # precisions; one below 0 is that of a feature of two values: minus its range.
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* together = moments.blocks[K]
+    cdef const float64_t* squares = together + SQUARES * d
+    cdef const float64_t* low = together + LOW * d
+    cdef const float64_t* high = together + HIGH * d
+    cdef float64_t n = moments.n[K]
+    cdef float64_t precision
+    cdef intp_t n_telling = 0
+    cdef intp_t f
+    for f in range(d):
+        if not squares[f] > 0.0 or policy.n_codes != NULL and policy.n_codes[f] >= 0:
+            continue
+        if moments.known != NULL:
+            n = weight_known(moments, K, f)
+        if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
+            together, n, d, f
+        ):
+            precision = low[f] - high[f]
+        else:
+            precision = n / squares[f] if x[f] == x[f] else 0.0
+        scratch.precision[n_telling] = precision
+        scratch.telling[n_telling] = <int32_t> f
+        n_telling += precision != 0.0
+    return n_telling

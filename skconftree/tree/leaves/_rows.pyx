@@ -8,11 +8,10 @@ from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
 from skconftree.tree.leaves._contract cimport BinTable, Drawn, only_fresh, outcome_of
 from skconftree.tree.leaves._counts cimport (
-    count_row, open_categories, read_bins, write_bins,
+    count_row, open_categories,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, open_for_row, read_moments,
-    write_moments,
+    Moments, add_to_moments, allocate_moments, open_for_row,
 )
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._draws cimport mix
@@ -34,8 +33,6 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
             open_categories(leaf, policy)
     return 0
 
-
-# -- learning ----------------------------------------------------------------------
 
 cdef inline intp_t _room_for(intp_t n) noexcept nogil:
     # It depends on n alone, and so do the bytes a leaf counts.
@@ -153,8 +150,6 @@ cdef int _set_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-# -- parting -----------------------------------------------------------------------
-
 cdef int part_rows(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
@@ -220,15 +215,9 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-# -- evidence ----------------------------------------------------------------------
-
 cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The first row that is evidence.
     return leaf.n_inherited if only_fresh(leaf, policy) else 0
-
-
-cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    return True
 
 
 cdef void _tabulate(
@@ -267,8 +256,6 @@ cdef void _count_categories(
         counts[code * width + leaf.y[i]] += _weight_of(leaf, i)
 
 
-# -- state -------------------------------------------------------------------------
-
 cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
     writer.put(leaf.x, leaf.n_rows * policy.n_features * sizeof(float32_t))
     writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
@@ -276,21 +263,15 @@ cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.weight, leaf.n_rows * sizeof(float64_t))
 
 
-cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    write_rows(writer, leaf, policy)
-    write_bins(writer, leaf, policy)
-    write_moments(writer, &leaf.moments, d, K)
-    write_moments(writer, &leaf.fresh_moments, d, K)
-
-
 cdef read_rows(
     StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
 ):
     cdef intp_t d = policy.n_features
     cdef intp_t n = header.n_rows
-    require(header.dropped == 0 or header.dropped == 1 and leaf.memory.counts_rows)
+    if not leaf.memory.keeps_rows:
+        require(n == 0)
+        return
+    require(0 <= header.n_inherited <= n)
     leaf.dropped = header.dropped != 0
     require(n > 0 or not header.has_weights)
     require(n <= reader.left() // <intp_t> (d * sizeof(float32_t)))
@@ -309,17 +290,6 @@ cdef read_rows(
     leaf.n_rows = n
     leaf.n_inherited = header.n_inherited
     _check_sums(leaf, policy.n_classes)
-
-
-cdef _read(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    read_rows(reader, header, policy, leaf)
-    read_bins(reader, header, policy, leaf)
-    read_moments(reader, &leaf.remembered, &leaf.moments, d, K, leaf.held)
-    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, d, K, leaf.fresh)
 
 
 cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
@@ -356,23 +326,17 @@ cdef _check_sums(const Leaf* leaf, intp_t K):
             require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
 
 
-ROWS.name = "rows"
 ROWS.code = 1
 ROWS.remembers = True
 ROWS.keeps_rows = True
 ROWS.open = _open
 ROWS.observe = _observe
 ROWS.convert = _convert
-ROWS.take_rows = NULL
 ROWS.part = part_rows
-ROWS.is_exact = _is_exact
 ROWS.tabulate = _tabulate
 ROWS.count_categories = _count_categories
-ROWS.write = _write
-ROWS.read = _read
 
 
-# -- The features that a leaf has drawn for its life -------------------------------
 cdef enum:
     ARRAYS = 3      # features, nominal ones, categories of each
 

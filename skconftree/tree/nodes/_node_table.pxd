@@ -25,7 +25,6 @@ cdef class Snapshot:
     cdef dict counted           # good until the next row
 
     cdef object array(self, str name)
-    cdef object _found(self, str name)
     cdef dict all_arrays(self)
     cdef object of_structure(self, object make)
     cdef object of_counts(self, object make)
@@ -123,9 +122,6 @@ cdef class NodeArrays:
     cdef Snapshot _look(self, Snapshot old)
     cdef Snapshot _last_shown(self)
     cdef void _show(self, Snapshot shown) noexcept
-    cdef bint _is_fresh(self, Snapshot shown) noexcept
-    cdef object _copy_to(self, Snapshot new, Snapshot old)
-    cdef object _few(self, object nodes)
     cdef object counts_of_leaves(self)
     cdef int fill_value(self, intp_t node, float64_t* out) except -1
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil

@@ -124,7 +124,6 @@ def sum_up(
             counts[above, c] += counts[node, c]
 
 
-# -- What the arrays of a tree were at one moment ----------------------------------
 cdef class Snapshot:
     """The arrays of a tree, and what was built from them."""
 
@@ -135,22 +134,14 @@ cdef class Snapshot:
 
     cdef object array(self, str name):
         # To be handed out, from when on nobody can write to it.
-        found = self._found(name)
+        found = _found(self, name)
         if found.flags.writeable:
             found = self.arrays[name] = read_only(found)
         return found
 
-    cdef object _found(self, str name):
-        found = self.arrays.get(name)
-        if found is None:   # the impurity of a tree that grows
-            found = self.arrays[name] = self.criterion.impurities(
-                self.arrays["counts"] * self.class_weight
-            )
-        return found
-
     cdef dict all_arrays(self):
         # To be read here; they may be the tree's own.
-        self._found("impurity")
+        _found(self, "impurity")
         return self.arrays
 
     cdef object of_structure(self, object make):
@@ -185,7 +176,15 @@ cdef class Snapshot:
         return found
 
 
-# -- The arrays of the nodes of a tree: room for them, and looks at them -----------
+cdef object _found(Snapshot self, str name):
+    found = self.arrays.get(name)
+    if found is None:   # the impurity of a tree that grows
+        found = self.arrays[name] = self.criterion.impurities(
+            self.arrays["counts"] * self.class_weight
+        )
+    return found
+
+
 cdef enum:
     FIRST_ROOM = 64     # nodes; more room costs many small arrays at a time
 
@@ -220,8 +219,6 @@ cdef class NodeArrays:
         self.keeps_rivals = keep_rivals
         self._arrays = {}
         self.reserve(FIRST_ROOM)
-
-    # -- room ---------------------------------------------------------------------
 
     cdef dict _shapes(self, intp_t capacity):
         # A split has two children or more.
@@ -346,8 +343,6 @@ cdef class NodeArrays:
             + self.n_splits() * self.split_bytes()
         )
 
-    # -- looks --------------------------------------------------------------------
-
     cdef int _read(self) except -1:
         if self.lock is not None:
             self.lock.read()
@@ -363,7 +358,7 @@ cdef class NodeArrays:
         self._read()
         try:
             shown = self._last_shown()
-            if not self._is_fresh(shown):
+            if not _is_fresh(self, shown):
                 shown = self._look(shown)
                 self._show(shown)
             return shown
@@ -385,14 +380,6 @@ cdef class NodeArrays:
         self._shown = shown
         leave_guard(&self.guard)
 
-    cdef bint _is_fresh(self, Snapshot shown) noexcept:
-        return (
-            shown is not None
-            and shown.version == self.version
-            and shown.node_count == self.node_count
-            and shown.n_edits == self.n_edits
-        )
-
     cdef Snapshot _look(self, Snapshot old):
         cdef Snapshot new = Snapshot()
         new.version = self.version
@@ -404,33 +391,8 @@ cdef class NodeArrays:
             for name, array in self._arrays.items():
                 new.arrays[name] = array[: self._size(name)]
         else:
-            self._copy_to(new, old)
+            _copy_to(self, new, old)
         return new
-
-    cdef object _copy_to(self, Snapshot new, Snapshot old):
-        # Learning writes to the arrays: what is shown are copies, in which the counts
-        # of internal nodes follow from those of the leaves, unless a tree with
-        # shrinkage has kept them. Few looks come after a split; the others need new
-        # counts alone.
-        if (
-            old is not None
-            and old.node_count == self.node_count
-            and old.n_edits == self.n_edits
-        ):
-            new.structural = old.structural
-            new.arrays = dict(old.arrays)
-        else:
-            for name, array in self._arrays.items():
-                if name not in OF_ROWS:
-                    new.arrays[name] = array[: self._size(name)].copy()
-        counts = self._arrays["counts"][: self.node_count].copy()
-        n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
-        kept = counts.copy() if self.shrinkage > 0.0 else counts
-        sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-        new.arrays["counts"] = kept
-        new.arrays["n_node_samples"] = n_rows
-        new.arrays["impurity"] = None   # until somebody asks
-        new.criterion = self.criterion
 
     cdef object counts_of_leaves(self):
         # Counts of every node as they stand, up to date at the leaves only.
@@ -565,13 +527,13 @@ cdef class NodeArrays:
 
     def value_of(self, nodes):
         """Rows of `value`; of few leaves without a look at all nodes."""
-        found = self._few(nodes)
+        found = _few(self, nodes)
         return self.value.take(nodes, axis=0) if found is None else found
 
     def best_of(self, nodes):
         """Most frequent class of nodes, the first one of equals; see `value_of`."""
         cdef Snapshot shown
-        found = self._few(nodes)
+        found = _few(self, nodes)
         if found is not None:
             return found.argmax(axis=1)
         shown = self._still()
@@ -580,25 +542,6 @@ cdef class NodeArrays:
             best = shown.values().argmax(axis=1)
             shown.counted["best"] = best
         return best.take(nodes)
-
-    cdef object _few(self, object nodes):
-        # `value` of fewer leaves than a look would cost nodes; or None.
-        cdef Snapshot shown
-        if self.lock is None or len(nodes) >= self.node_count:
-            return None
-        self._read()
-        try:
-            shown = self._last_shown()
-            if self._is_fresh(shown):
-                return None
-            if self.shrinkage > 0.0:
-                return self._shrunk_rows(np.asarray(nodes, dtype=np.intp))
-            if self._arrays["n_children"].take(nodes).any():
-                return None
-            counts = self._arrays["counts"].take(nodes, axis=0)
-        finally:
-            self._leave()
-        return proportions_of_leaves(counts, self.class_weight)
 
     def _shrunk_rows(self, const intp_t[::1] nodes):
         # Rows of `value` by the paths of the nodes, for whoever holds the lock to read.
@@ -619,6 +562,61 @@ cdef class NodeArrays:
         return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)
 
 
+cdef bint _is_fresh(NodeArrays self, Snapshot shown) noexcept:
+    return (
+        shown is not None
+        and shown.version == self.version
+        and shown.node_count == self.node_count
+        and shown.n_edits == self.n_edits
+    )
+
+
+cdef object _copy_to(NodeArrays self, Snapshot new, Snapshot old):
+    # Learning writes to the arrays: what is shown are copies, in which the counts
+    # of internal nodes follow from those of the leaves, unless a tree with
+    # shrinkage has kept them. Few looks come after a split; the others need new
+    # counts alone.
+    if (
+        old is not None
+        and old.node_count == self.node_count
+        and old.n_edits == self.n_edits
+    ):
+        new.structural = old.structural
+        new.arrays = dict(old.arrays)
+    else:
+        for name, array in self._arrays.items():
+            if name not in OF_ROWS:
+                new.arrays[name] = array[: self._size(name)].copy()
+    counts = self._arrays["counts"][: self.node_count].copy()
+    n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
+    kept = counts.copy() if self.shrinkage > 0.0 else counts
+    sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
+    new.arrays["counts"] = kept
+    new.arrays["n_node_samples"] = n_rows
+    new.arrays["impurity"] = None   # until somebody asks
+    new.criterion = self.criterion
+
+
+cdef object _few(NodeArrays self, object nodes):
+    # `value` of fewer leaves than a look would cost nodes; or None.
+    cdef Snapshot shown
+    if self.lock is None or len(nodes) >= self.node_count:
+        return None
+    self._read()
+    try:
+        shown = self._last_shown()
+        if _is_fresh(self, shown):
+            return None
+        if self.shrinkage > 0.0:
+            return self._shrunk_rows(np.asarray(nodes, dtype=np.intp))
+        if self._arrays["n_children"].take(nodes).any():
+            return None
+        counts = self._arrays["counts"].take(nodes, axis=0)
+    finally:
+        self._leave()
+    return proportions_of_leaves(counts, self.class_weight)
+
+
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
 
 
@@ -633,8 +631,6 @@ cdef class NodeTable(NodeArrays):
     which growth looked ahead, 24 bytes (`keep_costs`); and the tests that it was chosen
     over, 40 bytes each (`keep_rivals`).
     """
-
-    # -- growth -------------------------------------------------------------------
 
     def _add_root(self):
         """Start with a root that no row has reached."""
@@ -696,8 +692,6 @@ cdef class NodeTable(NodeArrays):
         self.criterion = type(criterion)(self.n_classes)
         self.lock = lock
         self._show(None)
-
-    # -- pruning ------------------------------------------------------------------
 
     def _pruned(self, keep_as_leaf):
         """Copy the tree with the internal nodes of a mask turned into leaves.
@@ -769,8 +763,6 @@ cdef class NodeTable(NodeArrays):
         # Give a tree that has its nodes the tests of those that have split there.
         return
 
-    # -- shrinkage ----------------------------------------------------------------
-
     def _shrunk_by(self, shrinkage):
         """Draw `value` towards that of the parents, see `shrunk`; counts stay.
 
@@ -780,8 +772,6 @@ cdef class NodeTable(NodeArrays):
         self.shrinkage = checked_shrinkage(shrinkage)
         self._show(None)
 
-    # -- state --------------------------------------------------------------------
-    #
     # Bytes and numbers only: equal states give equal pickles, as nothing in them
     # can be one object here and two equal ones there.
 

@@ -73,7 +73,6 @@ cdef void route_any(
         i += LANES
 
 
-# -- Routing of many rows through a tree whose nodes are packed --------------------
 cdef enum:
     ROUND = 4           # steps between two looks at who has arrived
     LINE = 16           # values in a line of the cache

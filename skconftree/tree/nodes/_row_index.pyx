@@ -66,8 +66,6 @@ cdef class NodeRanges:
         self.order = self._arrays["order"]
         self.taken = self._arrays["taken"]
 
-    # -- following the tree -------------------------------------------------------
-
     def become(self, X, finite):
         """Take the same rows with further categories, for whoever follows next."""
         self.X = X
@@ -290,8 +288,6 @@ cdef class NodeRanges:
                 i += LANES
         return 0
 
-    # -- what lies where ----------------------------------------------------------
-
     cdef intp_t _checked(self, intp_t node) except -1:
         if not 0 <= node < self.n_nodes:
             raise ValueError(
@@ -406,7 +402,6 @@ cdef class NodeRanges:
         return sum([array.nbytes for array in self._arrays.values()])
 
 
-# -- The node in which each row of a table lies, by row ----------------------------
 def growth_of(Tree tree not None):
     """What changes when rows may lie elsewhere: nodes, and edits of tests."""
     return tree.node_count, tree.n_edits

@@ -106,8 +106,6 @@ cdef class Tree(NodeTable):
             "ordinals": np.zeros(0, dtype=np.int16),
         })
 
-    # -- room ---------------------------------------------------------------------
-
     cdef dict _shapes(self, intp_t capacity):
         cdef dict shapes = NodeTable._shapes(self, capacity)
         shapes["nodes"] = ((capacity,), NODE_DTYPE)
@@ -151,8 +149,6 @@ cdef class Tree(NodeTable):
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
         return NodeTable.bytes_of_nodes(self) + self.n_ordinals * sizeof(int16_t)
-
-    # -- growth -------------------------------------------------------------------
 
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
@@ -212,8 +208,6 @@ cdef class Tree(NodeTable):
         self.lead(node, code)
         self.n_edits += 1
 
-    # -- pruning and repair -------------------------------------------------------
-
     def _grafted(self, intp_t node, Tree branch not None):
         """Copy the tree with another one in the place of what lies below a node.
 
@@ -247,8 +241,6 @@ cdef class Tree(NodeTable):
                 )
                 branching.first = <int32_t> tree.n_ordinals
                 tree.n_ordinals += branching.n_codes
-
-    # -- tests --------------------------------------------------------------------
 
     @property
     def feature(self):
@@ -333,8 +325,6 @@ cdef class Tree(NodeTable):
             self.n_features,
         )
 
-    # -- routing ------------------------------------------------------------------
-
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
         """Leaf reached by each row, or the node where its category is not known.
 
@@ -372,8 +362,6 @@ cdef class Tree(NodeTable):
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
         return child_of(self.nodes, self.branching, self.ordinals, node, row)
 
-    # -- state --------------------------------------------------------------------
-
     cdef object _check(self, dict arrays):
         NodeTable._check(self, arrays)
         check_tests(arrays, self.n_features)
@@ -383,7 +371,6 @@ cdef class Tree(NodeTable):
         self.n_ordinals = len(arrays["ordinals"])
 
 
-# -- What a node costs as a leaf; the contract is written in the .pxd --------------
 cdef class LeafCost:
     """What a node costs as a leaf."""
 

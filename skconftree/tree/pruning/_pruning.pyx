@@ -404,7 +404,6 @@ cdef class SubtreeRaising:
         self.tree.impurity[node] = self.criterion.impurity(&self.seen[0], n)
 
 
-# -- Pessimistic errors of leaves --------------------------------------------------
 cdef enum:
     FEWEST = 64         # limits remembered; powers of two
     MOST = 16384

@@ -86,19 +86,7 @@ cdef class CategorySets:
     cdef void divide(
         self, intp_t feature, intp_t place, Children* children
     ) noexcept nogil
-    cdef Search _search(self) noexcept nogil
-    cdef intp_t _walk_subsets(self, Scan scan) noexcept nogil
-    cdef intp_t _walk_orderings(self, Scan scan) noexcept nogil
-    cdef void _emit_set(self, Scan scan, intp_t n_in_set, intp_t place) noexcept nogil
-    cdef void _add_category(self, Scan scan, intp_t i) noexcept nogil
-    cdef void _clear_set(self, Scan scan) noexcept nogil
-    cdef intp_t _n_orderings(self) noexcept nogil
     cdef bint _rank(self, intp_t ordering) noexcept nogil
-    cdef float64_t _weight(self, const float64_t* row) noexcept nogil
-    cdef float64_t _share(self, const float64_t* row, intp_t c) noexcept nogil
-    cdef void _principal_shares(self) noexcept nogil
-    cdef float64_t _projection(self, const float64_t* row) noexcept nogil
-    cdef void _send_left(self, intp_t feature, intp_t place) noexcept nogil
 
 
 # NodeTests: the tests of a node's attributes, whatever the source of its rows: which
@@ -138,7 +126,6 @@ cdef class NodeTests(Scan):
         return self.n_categories != NULL and self.n_categories[feature] > 0
 
     cdef int reserve_categories(self, intp_t room) except -1
-    cdef int _reserve_children(self, intp_t room) except -1
     # Walk one attribute; 0 if it is constant in the node. `additive` says whether sums
     # of phi will do, if the walk can have them.
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil
@@ -146,16 +133,4 @@ cdef class NodeTests(Scan):
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil
     # infinity = whether there is a value
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil
-    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil
-    cdef intp_t _walk_drawn(self, intp_t feature) noexcept nogil
-    cdef intp_t _walk_sets(self, intp_t feature) noexcept nogil
-    cdef void _take_presence(self, intp_t feature) noexcept nogil
-    cdef void _take_children(self, Cut cut) noexcept nogil
     cdef void _show(self, intp_t size) noexcept nogil
-    cdef void _add_missing(self, intp_t size) noexcept nogil
-    cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil
-    cdef bint _has_small_child(self) noexcept nogil
-    cdef uint64_t _draw_key(self, intp_t feature) noexcept nogil
-    cdef void _count_sides(self, intp_t feature, Cut cut) noexcept nogil
-    cdef void _send_missing(self, bint any_missing, Cut cut) noexcept nogil
-    cdef float64_t _left_volume(self, intp_t feature, Cut cut) noexcept nogil

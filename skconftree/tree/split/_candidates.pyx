@@ -9,7 +9,6 @@ from skconftree.tree.split._node cimport NodeRecord
 from skconftree.utils._box cimport share_below
 from skconftree.utils._draws cimport mix, unit
 
-# -- Tests of nominal features: sets of categories, or a branch for every one ------
 cdef enum:
     LARGEST_POWER = 1000    # sums of 2 to larger ones may be no float
     ITERATIONS = 20         # of the power method: an ordering need not be exact
@@ -77,82 +76,13 @@ cdef class CategorySets:
                 self.unknown += row[K]
 
     cdef intp_t walk(self, Scan scan) noexcept nogil:
-        if self._search() == SUBSETS:
-            return self._walk_subsets(scan)
+        if _search(self) == SUBSETS:
+            return _walk_subsets(self, scan)
         self.n_implied = ldexp(1.0, <int> min(self.n_present - 1, LARGEST_POWER)) - 1.0
         self.log_implied = log(self.n_implied)
         if self.n_present - 1 > LARGEST_POWER:
             self.log_implied = (self.n_present - 1) * LOG_2
-        return self._walk_orderings(scan)
-
-    cdef Search _search(self) noexcept nogil:
-        if self.random_cuts:
-            return DRAWN
-        if self.concave and self.node.n_classes == 2:
-            return PREFIXES
-        return SUBSETS if self.n_present <= ENUMERABLE else ORDERINGS
-
-    # -- candidates ---------------------------------------------------------------
-
-    cdef intp_t _walk_subsets(self, Scan scan) noexcept nogil:
-        cdef intp_t m = self.n_present
-        cdef intp_t last = (<intp_t> 1) << (m - 1)
-        cdef intp_t bits, place, n_in_set
-        for bits in range(1, last):
-            self._clear_set(scan)
-            n_in_set = 0
-            for place in range(m - 1):
-                if (bits >> place) & 1:
-                    self._add_category(scan, place)
-                    n_in_set += 1
-            self._emit_set(scan, n_in_set, bits)
-        return scan.finish()
-
-    cdef intp_t _walk_orderings(self, Scan scan) noexcept nogil:
-        cdef intp_t m = self.n_present
-        cdef intp_t ordering, length
-        for ordering in range(self._n_orderings()):
-            if not self._rank(ordering):
-                continue
-            self._clear_set(scan)
-            for length in range(1, m):
-                self._add_category(scan, self.ranked[length - 1].place)
-                self._emit_set(scan, length, ordering * m + length)
-        return scan.finish()
-
-    cdef void _clear_set(self, Scan scan) noexcept nogil:
-        memset(scan.running, 0, self.node.n_classes * sizeof(float64_t))
-        self.set_weight = 0.0
-        self.set_pool = 0.0
-
-    cdef inline void _add_category(self, Scan scan, intp_t i) noexcept nogil:
-        cdef intp_t K = self.node.n_classes
-        cdef const float64_t* row = self.counts + self.present[i] * (K + 1)
-        cdef intp_t c
-        for c in range(K):
-            scan.running[c] += row[c]
-            self.set_weight += row[c]
-        self.set_pool += row[K]
-
-    cdef inline void _emit_set(
-        self, Scan scan, intp_t n_in_set, intp_t place
-    ) noexcept nogil:
-        # The test whose left outcome holds the categories added.
-        cdef intp_t K = self.node.n_classes
-        cdef float64_t* pool_left = scan.pool_left + scan.size
-        memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
-        if self.node.by_volume:
-            pool_left[0] = self.node.record.pool * (
-                <float64_t> n_in_set / self.n_present
-            )
-        else:
-            pool_left[0] = self.set_weight + self.set_pool
-            if self.set_weight > self.node.n - self.set_weight:
-                pool_left[0] += self.unknown
-        scan.emit(self.set_weight, place)
-
-    cdef intp_t _n_orderings(self) noexcept nogil:
-        return 1 if self.node.n_classes == 2 else self.node.n_classes + 1
+        return _walk_orderings(self, scan)
 
     cdef bint _rank(self, intp_t ordering) noexcept nogil:
         # Put the categories into the order of one share; False if nothing has it.
@@ -161,87 +91,17 @@ cdef class CategorySets:
         cdef const float64_t* row
         cdef intp_t place
         if c == K:
-            self._principal_shares()
+            _principal_shares(self)
         elif self.node.counts[c] <= 0.0:
             return False
         else:
             for place in range(self.n_present):
                 row = self.counts + self.present[place] * (K + 1)
-                self.ranked[place].share = self._share(row, c)
+                self.ranked[place].share = _share(self, row, c)
         for place in range(self.n_present):
             self.ranked[place].place = <int32_t> place
         qsort(self.ranked, self.n_present, sizeof(Ranked), _compare_ranked)
         return True
-
-    cdef inline float64_t _weight(self, const float64_t* row) noexcept nogil:
-        # Of a category, as the criterion sees it.
-        cdef const float64_t* weight = self.node.class_weight
-        cdef float64_t n = 0.0
-        cdef intp_t c
-        for c in range(self.node.n_classes):
-            n += row[c] if weight == NULL else row[c] * weight[c]
-        return n
-
-    cdef inline float64_t _share(self, const float64_t* row, intp_t c) noexcept nogil:
-        cdef float64_t count = row[c]
-        if self.node.class_weight != NULL:
-            count *= self.node.class_weight[c]
-        return count / self._weight(row)
-
-    cdef void _principal_shares(self) noexcept nogil:
-        # Projections of the class shares on their first principal component, by the
-        # power method from the deviation that weighs most.
-        cdef intp_t K = self.node.n_classes
-        cdef float64_t* axis = self.axis
-        cdef float64_t* moved = self.axis + K
-        cdef const NodeFacts* seen = &self.node.seen
-        cdef const float64_t* row
-        cdef float64_t n, square, length, deviation
-        cdef float64_t most = -1.0
-        cdef intp_t start = 0
-        cdef intp_t place, c
-        for place in range(self.n_present):
-            row = self.counts + self.present[place] * (K + 1)
-            n = self._weight(row)
-            square = 0.0
-            for c in range(K):
-                deviation = self._share(row, c) - seen.counts[c] / seen.n
-                square += deviation * deviation
-            if n * square > most:
-                most = n * square
-                start = place
-        row = self.counts + self.present[start] * (K + 1)
-        for c in range(K):
-            axis[c] = self._share(row, c) - seen.counts[c] / seen.n
-        for _ in range(ITERATIONS):
-            memset(moved, 0, K * sizeof(float64_t))
-            for place in range(self.n_present):
-                row = self.counts + self.present[place] * (K + 1)
-                n = self._weight(row) * self._projection(row)
-                for c in range(K):
-                    deviation = self._share(row, c) - seen.counts[c] / seen.n
-                    moved[c] += n * deviation
-            length = 0.0
-            for c in range(K):
-                length += moved[c] * moved[c]
-            length = sqrt(length)
-            if not length > 0.0:
-                break
-            for c in range(K):
-                axis[c] = moved[c] / length
-        for place in range(self.n_present):
-            row = self.counts + self.present[place] * (K + 1)
-            self.ranked[place].share = self._projection(row)
-
-    cdef float64_t _projection(self, const float64_t* row) noexcept nogil:
-        cdef const NodeFacts* seen = &self.node.seen
-        cdef float64_t sum_ = 0.0
-        cdef intp_t c
-        for c in range(self.node.n_classes):
-            sum_ += self.axis[c] * (self._share(row, c) - seen.counts[c] / seen.n)
-        return sum_
-
-    # -- a chosen test ------------------------------------------------------------
 
     cdef void divide(
         self, intp_t feature, intp_t place, Children* children
@@ -256,7 +116,7 @@ cdef class CategorySets:
         for i in range(m):
             self.ordinals[self.present[i]] = <int16_t> i if self.multiway else 1
         if not self.multiway:
-            self._send_left(feature, place)
+            _send_left(self, feature, place)
         children.n_outcomes = m if self.multiway else 2
         children.ordinals = self.ordinals
         children.n_codes = self.n_codes - 1     # without the unknown
@@ -288,28 +148,177 @@ cdef class CategorySets:
                 z = self.ordinals[self.present[i]]
                 children.pool[z] += self.node.record.pool / m
 
-    cdef void _send_left(self, intp_t feature, intp_t place) noexcept nogil:
-        cdef intp_t m = self.n_present
-        cdef Search search = self._search()
-        cdef uint64_t key
-        cdef intp_t n_left = 0
-        cdef intp_t i
-        if search == SUBSETS:
-            for i in range(m):
-                if (place >> i) & 1:
-                    self.ordinals[self.present[i]] = 0
-        elif search == DRAWN:
-            key = mix(self.node.key ^ <uint64_t> feature)
-            for i in range(m):
-                if mix(key ^ <uint64_t> self.present[i]) & 1:
-                    self.ordinals[self.present[i]] = 0
-                    n_left += 1
-            if n_left == 0 or n_left == m:
-                self.ordinals[self.present[0]] = 0 if n_left == 0 else 1
-        else:
-            self._rank(place // m)
-            for i in range(place % m):
-                self.ordinals[self.present[self.ranked[i].place]] = 0
+
+cdef Search _search(CategorySets self) noexcept nogil:
+    if self.random_cuts:
+        return DRAWN
+    if self.concave and self.node.n_classes == 2:
+        return PREFIXES
+    return SUBSETS if self.n_present <= ENUMERABLE else ORDERINGS
+
+
+cdef intp_t _walk_subsets(CategorySets self, Scan scan) noexcept nogil:
+    cdef intp_t m = self.n_present
+    cdef intp_t last = (<intp_t> 1) << (m - 1)
+    cdef intp_t bits, place, n_in_set
+    for bits in range(1, last):
+        _clear_set(self, scan)
+        n_in_set = 0
+        for place in range(m - 1):
+            if (bits >> place) & 1:
+                _add_category(self, scan, place)
+                n_in_set += 1
+        _emit_set(self, scan, n_in_set, bits)
+    return scan.finish()
+
+
+cdef intp_t _walk_orderings(CategorySets self, Scan scan) noexcept nogil:
+    cdef intp_t m = self.n_present
+    cdef intp_t ordering, length
+    for ordering in range(_n_orderings(self)):
+        if not self._rank(ordering):
+            continue
+        _clear_set(self, scan)
+        for length in range(1, m):
+            _add_category(self, scan, self.ranked[length - 1].place)
+            _emit_set(self, scan, length, ordering * m + length)
+    return scan.finish()
+
+
+cdef inline void _emit_set(
+    CategorySets self, Scan scan, intp_t n_in_set, intp_t place
+) noexcept nogil:
+    # The test whose left outcome holds the categories added.
+    cdef intp_t K = self.node.n_classes
+    cdef float64_t* pool_left = scan.pool_left + scan.size
+    memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
+    if self.node.by_volume:
+        pool_left[0] = self.node.record.pool * (
+            <float64_t> n_in_set / self.n_present
+        )
+    else:
+        pool_left[0] = self.set_weight + self.set_pool
+        if self.set_weight > self.node.n - self.set_weight:
+            pool_left[0] += self.unknown
+    scan.emit(self.set_weight, place)
+
+
+cdef inline void _add_category(CategorySets self, Scan scan, intp_t i) noexcept nogil:
+    cdef intp_t K = self.node.n_classes
+    cdef const float64_t* row = self.counts + self.present[i] * (K + 1)
+    cdef intp_t c
+    for c in range(K):
+        scan.running[c] += row[c]
+        self.set_weight += row[c]
+    self.set_pool += row[K]
+
+
+cdef void _clear_set(CategorySets self, Scan scan) noexcept nogil:
+    memset(scan.running, 0, self.node.n_classes * sizeof(float64_t))
+    self.set_weight = 0.0
+    self.set_pool = 0.0
+
+
+cdef intp_t _n_orderings(CategorySets self) noexcept nogil:
+    return 1 if self.node.n_classes == 2 else self.node.n_classes + 1
+
+
+cdef inline float64_t _weight(CategorySets self, const float64_t* row) noexcept nogil:
+    # Of a category, as the criterion sees it.
+    cdef const float64_t* weight = self.node.class_weight
+    cdef float64_t n = 0.0
+    cdef intp_t c
+    for c in range(self.node.n_classes):
+        n += row[c] if weight == NULL else row[c] * weight[c]
+    return n
+
+
+cdef inline float64_t _share(
+    CategorySets self, const float64_t* row, intp_t c
+) noexcept nogil:
+    cdef float64_t count = row[c]
+    if self.node.class_weight != NULL:
+        count *= self.node.class_weight[c]
+    return count / _weight(self, row)
+
+
+cdef void _principal_shares(CategorySets self) noexcept nogil:
+    # Projections of the class shares on their first principal component, by the
+    # power method from the deviation that weighs most.
+    cdef intp_t K = self.node.n_classes
+    cdef float64_t* axis = self.axis
+    cdef float64_t* moved = self.axis + K
+    cdef const NodeFacts* seen = &self.node.seen
+    cdef const float64_t* row
+    cdef float64_t n, square, length, deviation
+    cdef float64_t most = -1.0
+    cdef intp_t start = 0
+    cdef intp_t place, c
+    for place in range(self.n_present):
+        row = self.counts + self.present[place] * (K + 1)
+        n = _weight(self, row)
+        square = 0.0
+        for c in range(K):
+            deviation = _share(self, row, c) - seen.counts[c] / seen.n
+            square += deviation * deviation
+        if n * square > most:
+            most = n * square
+            start = place
+    row = self.counts + self.present[start] * (K + 1)
+    for c in range(K):
+        axis[c] = _share(self, row, c) - seen.counts[c] / seen.n
+    for _ in range(ITERATIONS):
+        memset(moved, 0, K * sizeof(float64_t))
+        for place in range(self.n_present):
+            row = self.counts + self.present[place] * (K + 1)
+            n = _weight(self, row) * _projection(self, row)
+            for c in range(K):
+                deviation = _share(self, row, c) - seen.counts[c] / seen.n
+                moved[c] += n * deviation
+        length = 0.0
+        for c in range(K):
+            length += moved[c] * moved[c]
+        length = sqrt(length)
+        if not length > 0.0:
+            break
+        for c in range(K):
+            axis[c] = moved[c] / length
+    for place in range(self.n_present):
+        row = self.counts + self.present[place] * (K + 1)
+        self.ranked[place].share = _projection(self, row)
+
+
+cdef float64_t _projection(CategorySets self, const float64_t* row) noexcept nogil:
+    cdef const NodeFacts* seen = &self.node.seen
+    cdef float64_t sum_ = 0.0
+    cdef intp_t c
+    for c in range(self.node.n_classes):
+        sum_ += self.axis[c] * (_share(self, row, c) - seen.counts[c] / seen.n)
+    return sum_
+
+
+cdef void _send_left(CategorySets self, intp_t feature, intp_t place) noexcept nogil:
+    cdef intp_t m = self.n_present
+    cdef Search search = _search(self)
+    cdef uint64_t key
+    cdef intp_t n_left = 0
+    cdef intp_t i
+    if search == SUBSETS:
+        for i in range(m):
+            if (place >> i) & 1:
+                self.ordinals[self.present[i]] = 0
+    elif search == DRAWN:
+        key = mix(self.node.key ^ <uint64_t> feature)
+        for i in range(m):
+            if mix(key ^ <uint64_t> self.present[i]) & 1:
+                self.ordinals[self.present[i]] = 0
+                n_left += 1
+        if n_left == 0 or n_left == m:
+            self.ordinals[self.present[0]] = 0 if n_left == 0 else 1
+    else:
+        self._rank(place // m)
+        for i in range(place % m):
+            self.ordinals[self.present[self.ranked[i].place]] = 0
 
 
 cdef class NodeTests(Scan):
@@ -330,7 +339,7 @@ cdef class NodeTests(Scan):
         self.values.missing = <float64_t*> self.arrays.take_zeros(
             K + 1, sizeof(float64_t)
         )
-        self._reserve_children(2)
+        _reserve_children(self, 2)
         if n_categories is not None:
             self.n_categories = &n_categories[0]
             for f in range(self.node.n_features):
@@ -341,33 +350,8 @@ cdef class NodeTests(Scan):
         # Arrays for features with this many categories; forgets what they hold.
         self.sets.reserve(room)
         if self.sets.multiway:
-            self._reserve_children(room)
+            _reserve_children(self, room)
         return 0
-
-    cdef int _reserve_children(self, intp_t room) except -1:
-        cdef Children* children = &self.children
-        cdef intp_t K = self.n_classes
-        if room <= self.child_room:
-            return 0
-        children.counts = <float64_t*> self.arrays.resize(
-            children.counts, room * K, sizeof(float64_t)
-        )
-        children.scaled = <float64_t*> self.arrays.resize(
-            children.scaled, room * K, sizeof(float64_t)
-        )
-        children.pool = <float64_t*> self.arrays.resize(
-            children.pool, room, sizeof(float64_t)
-        )
-        children.rows = <intp_t*> self.arrays.resize(
-            children.rows, room, sizeof(intp_t)
-        )
-        children.n_labelled = <intp_t*> self.arrays.resize(
-            children.n_labelled, room, sizeof(intp_t)
-        )
-        self.child_room = room
-        return 0
-
-    # -- all tests of one attribute -----------------------------------------------
 
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil:
         self.feature = feature
@@ -380,101 +364,12 @@ cdef class NodeTests(Scan):
             self.node.filters or self.node.by_volume
         )
         if self.nominal:
-            return self._walk_sets(feature)
+            return _walk_sets(self, feature)
         if self.random_cuts:
-            return self._walk_drawn(feature)
+            return _walk_drawn(self, feature)
         if self.source.complete:
             return self.source.walk(feature, self)
-        return self._walk_values(feature)
-
-    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
-        cdef intp_t found
-        if not self.source.count_values(feature, &self.values):
-            return self.source.walk(feature, self)
-        if not self.values.n_missing > 0.0:
-            if self.values.missing[self.n_classes] > 0.0:
-                self.missing = UNLABELLED
-            return self.source.walk(feature, self)
-        if not self.values.n_seen > 0.0:
-            return 0
-        self.additive = False
-        found = self.source.walk(feature, self)
-        self._take_presence(feature)
-        self.missing = LEFT
-        self.missing_left = True
-        return found + 1 + self.source.walk(feature, self)
-
-    cdef void _take_presence(self, intp_t feature) noexcept nogil:
-        # The test whether there is a value: rows without one go right.
-        cdef intp_t c
-        for c in range(self.n_classes):
-            self.left[c] = self.values.seen[c]
-        self.n_left[0] = self.values.n_seen
-        self.pool_left[0] = self.values.pool_seen
-        self.place[0] = self.source.everything(feature)
-        self.places = NULL
-        self.take(1)
-
-    cdef intp_t _walk_drawn(self, intp_t feature) noexcept nogil:
-        cdef uint64_t key = self._draw_key(feature)
-        cdef float64_t threshold
-        cdef bint any_missing
-        cdef Cut cut
-        any_missing = (
-            self.source.count_values(feature, &self.values)
-            and self.values.n_missing > 0.0
-        )
-        if any_missing and not self.values.n_seen > 0.0:
-            return 0
-        cut.place = self.source.draw(feature, unit(key), &threshold)
-        cut.missing_left = any_missing and cut.place >= 0 and mix(key) & 1
-        if cut.place < 0:
-            # a constant: what is left to ask is whether there is a value
-            if not any_missing:
-                return 0
-            cut.place = self.source.everything(feature)
-        self._count_sides(feature, cut)
-        self._take_children(cut)
-        return 1
-
-    cdef intp_t _walk_sets(self, intp_t feature) noexcept nogil:
-        cdef Cut cut
-        self.additive = False
-        self.sets.begin(self.source.count_categories(feature, self.sets.counts))
-        if self.sets.n_present < 2:
-            return 0
-        if self.sets.skips_scattered and self.sets.is_scattered():
-            return 1
-        if not self.sets.has_one_test():
-            return self.sets.walk(self)
-        cut.place = 0
-        cut.missing_left = False
-        self.sets.divide(feature, 0, &self.children)
-        if not self.sets.multiway:
-            self._take_children(cut)
-        elif not self._has_small_child():
-            self.reader.read_children(&self.children)
-        return 1
-
-    cdef void _take_children(self, Cut cut) noexcept nogil:
-        # The one test that an attribute has, if it parts anything.
-        cdef intp_t c
-        self.additive = False
-        self.n_left[0] = 0.0
-        for c in range(self.n_classes):
-            self.left[c] = self.children.counts[c]
-            self.n_left[0] += self.children.counts[c]
-        if self.n_left[0] == 0.0 or self.n_left[0] == self.node.n:
-            return
-        self.pool_left[0] = self.children.pool[0]
-        self.place[0] = cut.place
-        self.missing_left = cut.missing_left
-        self.take(1)
-
-    cdef uint64_t _draw_key(self, intp_t feature) noexcept nogil:
-        return mix(self.node.draw_key ^ <uint64_t> feature)
-
-    # -- blocks of tests ----------------------------------------------------------
+        return _walk_values(self, feature)
 
     cdef void take(self, intp_t size) noexcept nogil:
         cdef Cut cut
@@ -483,16 +378,16 @@ cdef class NodeTests(Scan):
             for i in range(size):
                 self.place[i] = self.places[self.place[i] - 1]
         if self.missing != NONE:
-            self._add_missing(size)
+            _add_missing(self, size)
         if self.node.filters:
-            size = self._drop_small_children(size)
+            size = _drop_small_children(self, size)
         if size == 0:
             return
         if self.node.by_volume and not self.nominal:
             cut.missing_left = self.missing_left
             for i in range(size):
                 cut.place = self.place[i]
-                self.pool_left[i] = self._left_volume(self.feature, cut)
+                self.pool_left[i] = _left_volume(self, self.feature, cut)
         self._show(size)
         self.reader.read(self)
 
@@ -513,63 +408,10 @@ cdef class NodeTests(Scan):
         self.tests.phi_left = self.phi_left if self.additive else NULL
         self.tests.phi_right = self.phi_right if self.additive else NULL
 
-    cdef void _add_missing(self, intp_t size) noexcept nogil:
-        # Send the rows without a value to the left outcome of tests without them.
-        cdef intp_t K = self.n_classes
-        cdef const float64_t* counts = self.values.missing
-        cdef float64_t n = self.values.n_missing
-        cdef intp_t i, c
-        if self.missing == UNLABELLED:
-            for i in range(size):
-                if self.n_left[i] > self.node.n - self.n_left[i]:
-                    self.pool_left[i] += counts[K]
-            return
-        for i in range(size):
-            for c in range(K):
-                self.left[i * K + c] += counts[c]
-            self.n_left[i] += n
-            self.pool_left[i] += n + counts[K]
-
-    cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil:
-        cdef float64_t least = self.node.min_weight
-        cdef float64_t least_seen = self.node.min_seen_weight
-        cdef float64_t n = self.node.n
-        cdef intp_t K = self.n_classes
-        cdef intp_t kept = 0
-        cdef intp_t i, c
-        cdef float64_t seen
-        for i in range(size):
-            if self.n_left[i] < least or n - self.n_left[i] < least:
-                continue
-            if least_seen > 0.0:
-                seen = self.node.seen_weight(self.left + i * K, self.n_left[i])
-                if seen < least_seen or self.node.seen.n - seen < least_seen:
-                    continue
-            for c in range(K):
-                self.left[kept * K + c] = self.left[i * K + c]
-            self.n_left[kept] = self.n_left[i]
-            self.pool_left[kept] = self.pool_left[i]
-            self.phi_left[kept] = self.phi_left[i]
-            self.phi_right[kept] = self.phi_right[i]
-            self.place[kept] = self.place[i]
-            kept += 1
-        return kept
-
-    cdef bint _has_small_child(self) noexcept nogil:
-        cdef intp_t z
-        if not self.node.filters:
-            return False
-        for z in range(self.children.n_outcomes):
-            if self.node.is_small(self.children.counts + z * self.n_classes):
-                return True
-        return False
-
-    # -- one test -----------------------------------------------------------------
-
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil:
         cdef Children* children = &self.children
         if not self.is_nominal(feature):
-            self._count_sides(feature, cut)
+            _count_sides(self, feature, cut)
             return
         self.sets.begin(self.source.count_categories(feature, self.sets.counts))
         self.sets.divide(feature, cut.place, children)
@@ -577,72 +419,246 @@ cdef class NodeTests(Scan):
         memset(children.n_labelled, 0, children.n_outcomes * sizeof(intp_t))
         self.source.count_branches(feature, children)
 
-    cdef void _count_sides(self, intp_t feature, Cut cut) noexcept nogil:
-        cdef Children* children = &self.children
-        cdef intp_t K = self.n_classes
-        cdef bint any_missing
-        cdef intp_t side, c
-        children.n_outcomes = 2
-        children.ordinals = NULL
-        children.n_codes = 0
-        children.unknown = 0
-        memset(children.counts, 0, 2 * K * sizeof(float64_t))
-        for side in range(2):
-            children.pool[side] = 0.0
-            children.rows[side] = 0
-            children.n_labelled[side] = 0
-        any_missing = self.source.count_sides(
-            feature, cut.place, children, &self.values
-        )
-        children.missing_seen = any_missing and self.values.n_missing > 0.0
-        self._send_missing(any_missing, cut)
-        if self.source.right_is_rest:
-            for c in range(K):
-                children.counts[K + c] = max(
-                    self.node.counts[c] - children.counts[c], 0.0
-                )
-        if self.node.by_volume:
-            children.pool[0] = self._left_volume(feature, cut)
-        if self.node.by_volume or self.source.right_is_rest:
-            children.pool[1] = self.node.record.pool - children.pool[0]
-
-    cdef void _send_missing(self, bint any_missing, Cut cut) noexcept nogil:
-        # Rows without a value go where the test says; where no labelled row of the node
-        # misses it, that is the larger child.
-        cdef Children* children = &self.children
-        cdef intp_t K = self.n_classes
-        cdef float64_t n_left = 0.0
-        cdef float64_t n_right = 0.0
-        cdef intp_t side, c
-        children.missing_left = cut.missing_left
-        if not children.missing_seen:
-            for c in range(K):
-                n_left += children.counts[c]
-                n_right += children.counts[K + c]
-            if self.source.right_is_rest:
-                n_right = self.node.n - n_left
-            children.missing_left = n_left > n_right
-        if not any_missing:
-            return
-        side = 0 if children.missing_left else 1
-        for c in range(K):
-            children.counts[side * K + c] += self.values.missing[c]
-        for c in range(K + 1):
-            children.pool[side] += self.values.missing[c]
-        children.rows[side] += self.values.rows_missing
-        children.n_labelled[side] += self.values.labelled_missing
-
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
         cdef float64_t threshold
         if not cut.missing_left and cut.place == self.source.everything(feature):
             return INFINITY
         if not self.random_cuts:
             return self.source.threshold(feature, cut.place)
-        self.source.draw(feature, unit(self._draw_key(feature)), &threshold)
+        self.source.draw(feature, unit(_draw_key(self, feature)), &threshold)
         return threshold
 
-    cdef float64_t _left_volume(self, intp_t feature, Cut cut) noexcept nogil:
-        cdef NodeRecord* record = self.node.record
-        return record.pool * share_below(
-            record.box, feature, self.threshold(feature, cut)
-        )
+
+cdef int _reserve_children(NodeTests self, intp_t room) except -1:
+    cdef Children* children = &self.children
+    cdef intp_t K = self.n_classes
+    if room <= self.child_room:
+        return 0
+    children.counts = <float64_t*> self.arrays.resize(
+        children.counts, room * K, sizeof(float64_t)
+    )
+    children.scaled = <float64_t*> self.arrays.resize(
+        children.scaled, room * K, sizeof(float64_t)
+    )
+    children.pool = <float64_t*> self.arrays.resize(
+        children.pool, room, sizeof(float64_t)
+    )
+    children.rows = <intp_t*> self.arrays.resize(
+        children.rows, room, sizeof(intp_t)
+    )
+    children.n_labelled = <intp_t*> self.arrays.resize(
+        children.n_labelled, room, sizeof(intp_t)
+    )
+    self.child_room = room
+    return 0
+
+
+cdef intp_t _walk_values(NodeTests self, intp_t feature) noexcept nogil:
+    cdef intp_t found
+    if not self.source.count_values(feature, &self.values):
+        return self.source.walk(feature, self)
+    if not self.values.n_missing > 0.0:
+        if self.values.missing[self.n_classes] > 0.0:
+            self.missing = UNLABELLED
+        return self.source.walk(feature, self)
+    if not self.values.n_seen > 0.0:
+        return 0
+    self.additive = False
+    found = self.source.walk(feature, self)
+    _take_presence(self, feature)
+    self.missing = LEFT
+    self.missing_left = True
+    return found + 1 + self.source.walk(feature, self)
+
+
+cdef intp_t _walk_drawn(NodeTests self, intp_t feature) noexcept nogil:
+    cdef uint64_t key = _draw_key(self, feature)
+    cdef float64_t threshold
+    cdef bint any_missing
+    cdef Cut cut
+    any_missing = (
+        self.source.count_values(feature, &self.values)
+        and self.values.n_missing > 0.0
+    )
+    if any_missing and not self.values.n_seen > 0.0:
+        return 0
+    cut.place = self.source.draw(feature, unit(key), &threshold)
+    cut.missing_left = any_missing and cut.place >= 0 and mix(key) & 1
+    if cut.place < 0:
+        # a constant: what is left to ask is whether there is a value
+        if not any_missing:
+            return 0
+        cut.place = self.source.everything(feature)
+    _count_sides(self, feature, cut)
+    _take_children(self, cut)
+    return 1
+
+
+cdef intp_t _walk_sets(NodeTests self, intp_t feature) noexcept nogil:
+    cdef Cut cut
+    self.additive = False
+    self.sets.begin(self.source.count_categories(feature, self.sets.counts))
+    if self.sets.n_present < 2:
+        return 0
+    if self.sets.skips_scattered and self.sets.is_scattered():
+        return 1
+    if not self.sets.has_one_test():
+        return self.sets.walk(self)
+    cut.place = 0
+    cut.missing_left = False
+    self.sets.divide(feature, 0, &self.children)
+    if not self.sets.multiway:
+        _take_children(self, cut)
+    elif not _has_small_child(self):
+        self.reader.read_children(&self.children)
+    return 1
+
+
+cdef void _take_presence(NodeTests self, intp_t feature) noexcept nogil:
+    # The test whether there is a value: rows without one go right.
+    cdef intp_t c
+    for c in range(self.n_classes):
+        self.left[c] = self.values.seen[c]
+    self.n_left[0] = self.values.n_seen
+    self.pool_left[0] = self.values.pool_seen
+    self.place[0] = self.source.everything(feature)
+    self.places = NULL
+    self.take(1)
+
+
+cdef void _take_children(NodeTests self, Cut cut) noexcept nogil:
+    # The one test that an attribute has, if it parts anything.
+    cdef intp_t c
+    self.additive = False
+    self.n_left[0] = 0.0
+    for c in range(self.n_classes):
+        self.left[c] = self.children.counts[c]
+        self.n_left[0] += self.children.counts[c]
+    if self.n_left[0] == 0.0 or self.n_left[0] == self.node.n:
+        return
+    self.pool_left[0] = self.children.pool[0]
+    self.place[0] = cut.place
+    self.missing_left = cut.missing_left
+    self.take(1)
+
+
+cdef void _add_missing(NodeTests self, intp_t size) noexcept nogil:
+    # Send the rows without a value to the left outcome of tests without them.
+    cdef intp_t K = self.n_classes
+    cdef const float64_t* counts = self.values.missing
+    cdef float64_t n = self.values.n_missing
+    cdef intp_t i, c
+    if self.missing == UNLABELLED:
+        for i in range(size):
+            if self.n_left[i] > self.node.n - self.n_left[i]:
+                self.pool_left[i] += counts[K]
+        return
+    for i in range(size):
+        for c in range(K):
+            self.left[i * K + c] += counts[c]
+        self.n_left[i] += n
+        self.pool_left[i] += n + counts[K]
+
+
+cdef intp_t _drop_small_children(NodeTests self, intp_t size) noexcept nogil:
+    cdef float64_t least = self.node.min_weight
+    cdef float64_t least_seen = self.node.min_seen_weight
+    cdef float64_t n = self.node.n
+    cdef intp_t K = self.n_classes
+    cdef intp_t kept = 0
+    cdef intp_t i, c
+    cdef float64_t seen
+    for i in range(size):
+        if self.n_left[i] < least or n - self.n_left[i] < least:
+            continue
+        if least_seen > 0.0:
+            seen = self.node.seen_weight(self.left + i * K, self.n_left[i])
+            if seen < least_seen or self.node.seen.n - seen < least_seen:
+                continue
+        for c in range(K):
+            self.left[kept * K + c] = self.left[i * K + c]
+        self.n_left[kept] = self.n_left[i]
+        self.pool_left[kept] = self.pool_left[i]
+        self.phi_left[kept] = self.phi_left[i]
+        self.phi_right[kept] = self.phi_right[i]
+        self.place[kept] = self.place[i]
+        kept += 1
+    return kept
+
+
+cdef bint _has_small_child(NodeTests self) noexcept nogil:
+    cdef intp_t z
+    if not self.node.filters:
+        return False
+    for z in range(self.children.n_outcomes):
+        if self.node.is_small(self.children.counts + z * self.n_classes):
+            return True
+    return False
+
+
+cdef uint64_t _draw_key(NodeTests self, intp_t feature) noexcept nogil:
+    return mix(self.node.draw_key ^ <uint64_t> feature)
+
+
+cdef void _count_sides(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
+    cdef Children* children = &self.children
+    cdef intp_t K = self.n_classes
+    cdef bint any_missing
+    cdef intp_t side, c
+    children.n_outcomes = 2
+    children.ordinals = NULL
+    children.n_codes = 0
+    children.unknown = 0
+    memset(children.counts, 0, 2 * K * sizeof(float64_t))
+    for side in range(2):
+        children.pool[side] = 0.0
+        children.rows[side] = 0
+        children.n_labelled[side] = 0
+    any_missing = self.source.count_sides(
+        feature, cut.place, children, &self.values
+    )
+    children.missing_seen = any_missing and self.values.n_missing > 0.0
+    _send_missing(self, any_missing, cut)
+    if self.source.right_is_rest:
+        for c in range(K):
+            children.counts[K + c] = max(
+                self.node.counts[c] - children.counts[c], 0.0
+            )
+    if self.node.by_volume:
+        children.pool[0] = _left_volume(self, feature, cut)
+    if self.node.by_volume or self.source.right_is_rest:
+        children.pool[1] = self.node.record.pool - children.pool[0]
+
+
+cdef void _send_missing(NodeTests self, bint any_missing, Cut cut) noexcept nogil:
+    # Rows without a value go where the test says; where no labelled row of the node
+    # misses it, that is the larger child.
+    cdef Children* children = &self.children
+    cdef intp_t K = self.n_classes
+    cdef float64_t n_left = 0.0
+    cdef float64_t n_right = 0.0
+    cdef intp_t side, c
+    children.missing_left = cut.missing_left
+    if not children.missing_seen:
+        for c in range(K):
+            n_left += children.counts[c]
+            n_right += children.counts[K + c]
+        if self.source.right_is_rest:
+            n_right = self.node.n - n_left
+        children.missing_left = n_left > n_right
+    if not any_missing:
+        return
+    side = 0 if children.missing_left else 1
+    for c in range(K):
+        children.counts[side * K + c] += self.values.missing[c]
+    for c in range(K + 1):
+        children.pool[side] += self.values.missing[c]
+    children.rows[side] += self.values.rows_missing
+    children.n_labelled[side] += self.values.labelled_missing
+
+
+cdef float64_t _left_volume(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
+    cdef NodeRecord* record = self.node.record
+    return record.pool * share_below(
+        record.box, feature, self.threshold(feature, cut)
+    )

@@ -117,8 +117,6 @@ cdef class ExaminedNode:
         self.facts.n_fresh = self.facts.n
         self.facts.pool = self.record.pool * self.share
 
-    # -- scales of class counts ---------------------------------------------------
-
     cdef float64_t to_seen(
         self, const float64_t* counts, float64_t* seen
     ) noexcept nogil:
@@ -170,8 +168,6 @@ cdef class ExaminedNode:
         cdef intp_t z
         for z in range(children.n_outcomes):
             self.to_bound(children.counts + z * K, children.scaled + z * K)
-
-    # -- smallest weights of a child ----------------------------------------------
 
     cdef float64_t seen_weight(
         self, const float64_t* counts, float64_t n

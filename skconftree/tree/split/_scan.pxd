@@ -106,38 +106,10 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
-    cdef intp_t _walk_two_classes(
-        self, const uint32_t* entries, intp_t n, const label_t* y
-    ) noexcept nogil
-    cdef intp_t _walk_counts(
-        self, const uint32_t* entries, intp_t n, const label_t* y
-    ) noexcept nogil
-    cdef intp_t _walk_additive(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* total,
-    ) noexcept nogil
-    cdef intp_t _walk_squares(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* total,
-    ) noexcept nogil
-    cdef intp_t _walk_two_classes_counted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
-    ) noexcept nogil
-    cdef intp_t _walk_additive_counted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* total,
-    ) noexcept nogil
-    cdef intp_t _walk_weighted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* weight,
-    ) noexcept nogil
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count,
         const float64_t* weight,
-    ) noexcept nogil
-    cdef void _emit_in_block(
-        self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
     ) noexcept nogil
     cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -212,7 +184,6 @@ cdef class Source:
     # Weight of the node's labelled rows by RootFacts.distinct. Of tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 
-    # -- a numeric attribute ------------------------------------------------------
     # Whether rows miss a value. If not, `values` may stay as it is.
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil
     # Emit the tests of the rows that have a value; 0 = they all have the same.
@@ -236,7 +207,6 @@ cdef class Source:
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
     ) noexcept nogil
 
-    # -- a nominal attribute ------------------------------------------------------
     # Class weights of each category, [n_codes, n_classes + 1], the last column without
     # label. Returns n_codes; the last code stands for other categories.
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil

@@ -57,220 +57,25 @@ cdef class Scan:
         cdef float64_t n_repeated = 0.0
         cdef intp_t c
         if weight != NULL:
-            return self._walk_weighted(entries, n, y, NULL, weight)
+            return _walk_weighted(self, entries, n, y, NULL, weight)
         if count != NULL:
             if self.n_classes == 2:
-                return self._walk_two_classes_counted(entries, n, y, count)
+                return _walk_two_classes_counted(self, entries, n, y, count)
             for c in range(self.n_classes):
                 n_repeated += total[c]
             self.additive = self.additive and n_repeated <= REPEATS * n
             if self.additive and self.squares:
-                return self._walk_squares(entries, n, y, count, total)
+                return _walk_squares(self, entries, n, y, count, total)
             if self.additive:
-                return self._walk_additive_counted(entries, n, y, count, total)
-            return self._walk_weighted(entries, n, y, count, NULL)
+                return _walk_additive_counted(self, entries, n, y, count, total)
+            return _walk_weighted(self, entries, n, y, count, NULL)
         if self.n_classes == 2:
-            return self._walk_two_classes(entries, n, y)
+            return _walk_two_classes(self, entries, n, y)
         if self.additive and self.squares:
-            return self._walk_squares(entries, n, y, NULL, total)
+            return _walk_squares(self, entries, n, y, NULL, total)
         if self.additive:
-            return self._walk_additive(entries, n, y, total)
-        return self._walk_counts(entries, n, y)
-
-    cdef intp_t _walk_two_classes(
-        self, const uint32_t* entries, intp_t n, const label_t* y
-    ) noexcept nogil:
-        # Invariant: `ones` of the first p rows are of class 1. Every step writes a
-        # test; it stays if the next row starts a new value.
-        cdef float64_t* left = self.left
-        cdef float64_t* n_left = self.n_left
-        cdef intp_t* place = self.place
-        cdef intp_t n_tests = 0
-        cdef intp_t size, stop
-        cdef intp_t p = 1
-        cdef int32_t ones = y[entries[0] >> 1]
-        cdef uint32_t entry
-        while p < n:
-            stop = min(p + BLOCK, n)
-            size = 0
-            while p < stop:
-                entry = entries[p]
-                left[2 * size] = <int32_t> p - ones
-                left[2 * size + 1] = ones
-                n_left[size] = <int32_t> p
-                place[size] = p
-                size += entry & 1
-                ones += y[entry >> 1]
-                p += 1
-            if size > 0:
-                self.take(size)
-                n_tests += size
-        return n_tests
-
-    cdef intp_t _walk_counts(
-        self, const uint32_t* entries, intp_t n, const label_t* y
-    ) noexcept nogil:
-        cdef intp_t K = self.n_classes
-        cdef float64_t* running = self.running
-        cdef intp_t p
-        memset(running, 0, K * sizeof(float64_t))
-        running[y[entries[0] >> 1]] += 1.0
-        for p in range(1, n):
-            if entries[p] & 1:
-                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self.emit(p, p)
-            running[y[entries[p] >> 1]] += 1.0
-        return self.finish()
-
-    cdef intp_t _walk_additive(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* total,
-    ) noexcept nogil:
-        # Invariant: phi_left and phi_right are the sums of phi over the classes for
-        # the first p rows and for the others; one row changes one term of each.
-        cdef intp_t K = self.n_classes
-        cdef float64_t* running = self.running
-        cdef float64_t phi_left = 0.0
-        cdef float64_t phi_right = 0.0
-        cdef intp_t p, c, count, rest
-        for c in range(K):
-            running[c] = 0.0
-            phi_left += self.phi[0]
-            phi_right += self.phi[<intp_t> total[c]]
-        for p in range(n):
-            if p > 0 and entries[p] & 1:
-                self.phi_left[self.size] = phi_left
-                self.phi_right[self.size] = phi_right
-                self.emit(p, p)
-            c = y[entries[p] >> 1]
-            count = <intp_t> running[c]
-            rest = <intp_t> total[c] - count
-            phi_left += self.phi[count + 1] - self.phi[count]
-            phi_right += self.phi[rest - 1] - self.phi[rest]
-            running[c] = count + 1
-        return self.finish()
-
-    cdef intp_t _walk_squares(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* total,
-    ) noexcept nogil:
-        # As _walk_additive where phi is the square. With l and t a class's counts on the
-        # left and in all, (t - l)^2 = t^2 - 2 t l + l^2: a row changes one l.
-        cdef intp_t K = self.n_classes
-        cdef int64_t* left = self.counted
-        cdef int64_t* whole = self.counted + K
-        cdef int64_t squares = 0        # of l,
-        cdef int64_t products = 0       # t l
-        cdef int64_t constant = 0       # and t^2, summed over the classes
-        cdef int64_t n_left = 0
-        cdef int64_t w = 1
-        cdef intp_t p, c, row
-        for c in range(K):
-            left[c] = 0
-            whole[c] = <int64_t> total[c]
-            constant += whole[c] * whole[c]
-        for p in range(n):
-            if p > 0 and entries[p] & 1:
-                self.phi_left[self.size] = squares
-                self.phi_right[self.size] = constant - 2 * products + squares
-                self.emit(n_left, p)
-            row = entries[p] >> 1
-            c = y[row]
-            if count != NULL:
-                w = count[row]
-            squares += w * (2 * left[c] + w)
-            products += w * whole[c]
-            left[c] += w
-            n_left += w
-        return self.finish()
-
-    cdef intp_t _walk_two_classes_counted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
-    ) noexcept nogil:
-        # As _walk_two_classes; a block ends where that of the repeats would.
-        cdef float64_t* left = self.left
-        cdef float64_t* n_left = self.n_left
-        cdef intp_t* place = self.place
-        cdef intp_t n_tests = 0
-        cdef intp_t size
-        cdef intp_t p = 1
-        cdef intp_t row = entries[0] >> 1
-        cdef int32_t weight = count[row]
-        cdef int32_t ones = weight * y[row]
-        cdef int32_t block_end
-        cdef uint32_t entry
-        while p < n:
-            # weights ascend by 1 at least: a block has no more than BLOCK tests
-            block_end = (weight - 1) // BLOCK * BLOCK
-            size = 0
-            while p < n and weight - block_end <= BLOCK:
-                entry = entries[p]
-                left[2 * size] = weight - ones
-                left[2 * size + 1] = ones
-                n_left[size] = weight
-                place[size] = p
-                size += entry & 1
-                row = entry >> 1
-                weight += count[row]
-                ones += count[row] * y[row]
-                p += 1
-            if size > 0:
-                self.take(size)
-                n_tests += size
-        return n_tests
-
-    cdef intp_t _walk_additive_counted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* total,
-    ) noexcept nogil:
-        # As _walk_additive, a step for every repeat.
-        cdef intp_t K = self.n_classes
-        cdef float64_t* running = self.running
-        cdef float64_t phi_left = 0.0
-        cdef float64_t phi_right = 0.0
-        cdef float64_t n_left = 0.0
-        cdef intp_t p, c, row, counted, rest
-        for c in range(K):
-            running[c] = 0.0
-            phi_left += self.phi[0]
-            phi_right += self.phi[<intp_t> total[c]]
-        for p in range(n):
-            if p > 0 and entries[p] & 1:
-                self.phi_left[self.size] = phi_left
-                self.phi_right[self.size] = phi_right
-                self.emit(n_left, p)
-            row = entries[p] >> 1
-            c = y[row]
-            counted = <intp_t> running[c]
-            rest = <intp_t> total[c] - counted
-            for _ in range(count[row]):
-                phi_left += self.phi[counted + 1] - self.phi[counted]
-                phi_right += self.phi[rest - 1] - self.phi[rest]
-                counted += 1
-                rest -= 1
-            running[c] = counted
-            n_left += count[row]
-        return self.finish()
-
-    cdef intp_t _walk_weighted(
-        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
-        const float64_t* weight,
-    ) noexcept nogil:
-        cdef intp_t K = self.n_classes
-        cdef float64_t* running = self.running
-        cdef float64_t n_left = 0.0
-        cdef float64_t w
-        cdef intp_t p, row
-        memset(running, 0, K * sizeof(float64_t))
-        for p in range(n):
-            if p > 0 and entries[p] & 1:
-                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self.emit(n_left, p)
-            row = entries[p] >> 1
-            w = weight_of(count, weight, row)
-            running[y[row]] += w
-            n_left += w
-        return self.finish()
+            return _walk_additive(self, entries, n, y, total)
+        return _walk_counts(self, entries, n, y)
 
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
@@ -294,7 +99,7 @@ cdef class Scan:
             new = q < n and (entries[q] & 1)
             if q == n_below and n_gap > 0:
                 if p > 0:
-                    self._emit_in_block(n_left, p, by_rows, &block_end)
+                    _emit_in_block(self, n_left, p, by_rows, &block_end)
                 for c in range(K):
                     running[c] += gap[c]
                     n_left += gap[c]
@@ -303,31 +108,13 @@ cdef class Scan:
             if q == n:
                 break
             if new and p > 0:
-                self._emit_in_block(n_left, p, by_rows, &block_end)
+                _emit_in_block(self, n_left, p, by_rows, &block_end)
             row = entries[q] >> 1
             w = weight_of(count, weight, row)
             running[y[row]] += w
             n_left += w
             p += 1
         return self.finish()
-
-    cdef inline void _emit_in_block(
-        self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
-    ) noexcept nogil:
-        # Emit a test with the running counts, after a block that ends before the row
-        # that follows n_left others.
-        cdef intp_t size = self.size
-        if by_rows and n_left > block_end[0]:
-            block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
-            if size > 0:
-                self.n_emitted += size
-                self.size = 0
-                self.take(size)
-        memcpy(
-            self.left + self.size * self.n_classes, self.running,
-            self.n_classes * sizeof(float64_t),
-        )
-        self.emit(n_left, p)
 
     cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -451,7 +238,227 @@ cdef class Scan:
         return self.finish()
 
 
-# -- Base class of the sources of a node's rows; the contract is written in the .pxd ---
+cdef intp_t _walk_two_classes(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y
+) noexcept nogil:
+    # Invariant: `ones` of the first p rows are of class 1. Every step writes a
+    # test; it stays if the next row starts a new value.
+    cdef float64_t* left = self.left
+    cdef float64_t* n_left = self.n_left
+    cdef intp_t* place = self.place
+    cdef intp_t n_tests = 0
+    cdef intp_t size, stop
+    cdef intp_t p = 1
+    cdef int32_t ones = y[entries[0] >> 1]
+    cdef uint32_t entry
+    while p < n:
+        stop = min(p + BLOCK, n)
+        size = 0
+        while p < stop:
+            entry = entries[p]
+            left[2 * size] = <int32_t> p - ones
+            left[2 * size + 1] = ones
+            n_left[size] = <int32_t> p
+            place[size] = p
+            size += entry & 1
+            ones += y[entry >> 1]
+            p += 1
+        if size > 0:
+            self.take(size)
+            n_tests += size
+    return n_tests
+
+
+cdef intp_t _walk_counts(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y
+) noexcept nogil:
+    cdef intp_t K = self.n_classes
+    cdef float64_t* running = self.running
+    cdef intp_t p
+    memset(running, 0, K * sizeof(float64_t))
+    running[y[entries[0] >> 1]] += 1.0
+    for p in range(1, n):
+        if entries[p] & 1:
+            memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+            self.emit(p, p)
+        running[y[entries[p] >> 1]] += 1.0
+    return self.finish()
+
+
+cdef intp_t _walk_additive(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    const float64_t* total,
+) noexcept nogil:
+    # Invariant: phi_left and phi_right are the sums of phi over the classes for
+    # the first p rows and for the others; one row changes one term of each.
+    cdef intp_t K = self.n_classes
+    cdef float64_t* running = self.running
+    cdef float64_t phi_left = 0.0
+    cdef float64_t phi_right = 0.0
+    cdef intp_t p, c, count, rest
+    for c in range(K):
+        running[c] = 0.0
+        phi_left += self.phi[0]
+        phi_right += self.phi[<intp_t> total[c]]
+    for p in range(n):
+        if p > 0 and entries[p] & 1:
+            self.phi_left[self.size] = phi_left
+            self.phi_right[self.size] = phi_right
+            self.emit(p, p)
+        c = y[entries[p] >> 1]
+        count = <intp_t> running[c]
+        rest = <intp_t> total[c] - count
+        phi_left += self.phi[count + 1] - self.phi[count]
+        phi_right += self.phi[rest - 1] - self.phi[rest]
+        running[c] = count + 1
+    return self.finish()
+
+
+cdef intp_t _walk_squares(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    const int32_t* count, const float64_t* total,
+) noexcept nogil:
+    # As _walk_additive where phi is the square. With l and t a class's counts on the
+    # left and in all, (t - l)^2 = t^2 - 2 t l + l^2: a row changes one l.
+    cdef intp_t K = self.n_classes
+    cdef int64_t* left = self.counted
+    cdef int64_t* whole = self.counted + K
+    cdef int64_t squares = 0        # of l,
+    cdef int64_t products = 0       # t l
+    cdef int64_t constant = 0       # and t^2, summed over the classes
+    cdef int64_t n_left = 0
+    cdef int64_t w = 1
+    cdef intp_t p, c, row
+    for c in range(K):
+        left[c] = 0
+        whole[c] = <int64_t> total[c]
+        constant += whole[c] * whole[c]
+    for p in range(n):
+        if p > 0 and entries[p] & 1:
+            self.phi_left[self.size] = squares
+            self.phi_right[self.size] = constant - 2 * products + squares
+            self.emit(n_left, p)
+        row = entries[p] >> 1
+        c = y[row]
+        if count != NULL:
+            w = count[row]
+        squares += w * (2 * left[c] + w)
+        products += w * whole[c]
+        left[c] += w
+        n_left += w
+    return self.finish()
+
+
+cdef intp_t _walk_two_classes_counted(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
+) noexcept nogil:
+    # As _walk_two_classes; a block ends where that of the repeats would.
+    cdef float64_t* left = self.left
+    cdef float64_t* n_left = self.n_left
+    cdef intp_t* place = self.place
+    cdef intp_t n_tests = 0
+    cdef intp_t size
+    cdef intp_t p = 1
+    cdef intp_t row = entries[0] >> 1
+    cdef int32_t weight = count[row]
+    cdef int32_t ones = weight * y[row]
+    cdef int32_t block_end
+    cdef uint32_t entry
+    while p < n:
+        # weights ascend by 1 at least: a block has no more than BLOCK tests
+        block_end = (weight - 1) // BLOCK * BLOCK
+        size = 0
+        while p < n and weight - block_end <= BLOCK:
+            entry = entries[p]
+            left[2 * size] = weight - ones
+            left[2 * size + 1] = ones
+            n_left[size] = weight
+            place[size] = p
+            size += entry & 1
+            row = entry >> 1
+            weight += count[row]
+            ones += count[row] * y[row]
+            p += 1
+        if size > 0:
+            self.take(size)
+            n_tests += size
+    return n_tests
+
+
+cdef intp_t _walk_additive_counted(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    const int32_t* count, const float64_t* total,
+) noexcept nogil:
+    # As _walk_additive, a step for every repeat.
+    cdef intp_t K = self.n_classes
+    cdef float64_t* running = self.running
+    cdef float64_t phi_left = 0.0
+    cdef float64_t phi_right = 0.0
+    cdef float64_t n_left = 0.0
+    cdef intp_t p, c, row, counted, rest
+    for c in range(K):
+        running[c] = 0.0
+        phi_left += self.phi[0]
+        phi_right += self.phi[<intp_t> total[c]]
+    for p in range(n):
+        if p > 0 and entries[p] & 1:
+            self.phi_left[self.size] = phi_left
+            self.phi_right[self.size] = phi_right
+            self.emit(n_left, p)
+        row = entries[p] >> 1
+        c = y[row]
+        counted = <intp_t> running[c]
+        rest = <intp_t> total[c] - counted
+        for _ in range(count[row]):
+            phi_left += self.phi[counted + 1] - self.phi[counted]
+            phi_right += self.phi[rest - 1] - self.phi[rest]
+            counted += 1
+            rest -= 1
+        running[c] = counted
+        n_left += count[row]
+    return self.finish()
+
+
+cdef intp_t _walk_weighted(
+    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    const int32_t* count, const float64_t* weight,
+) noexcept nogil:
+    cdef intp_t K = self.n_classes
+    cdef float64_t* running = self.running
+    cdef float64_t n_left = 0.0
+    cdef float64_t w
+    cdef intp_t p, row
+    memset(running, 0, K * sizeof(float64_t))
+    for p in range(n):
+        if p > 0 and entries[p] & 1:
+            memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+            self.emit(n_left, p)
+        row = entries[p] >> 1
+        w = weight_of(count, weight, row)
+        running[y[row]] += w
+        n_left += w
+    return self.finish()
+
+
+cdef inline void _emit_in_block(
+    Scan self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
+) noexcept nogil:
+    # Emit a test with the running counts, after a block that ends before the row
+    # that follows n_left others.
+    cdef intp_t size = self.size
+    if by_rows and n_left > block_end[0]:
+        block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
+        if size > 0:
+            self.n_emitted += size
+            self.size = 0
+            self.take(size)
+    memcpy(
+        self.left + self.size * self.n_classes, self.running,
+        self.n_classes * sizeof(float64_t),
+    )
+    self.emit(n_left, p)
+
+
 cdef int lacks(object made, str method) except -1:
     raise NotImplementedError(f"{type(made).__name__} does not define {method}.")
 

@@ -93,10 +93,7 @@ cdef class Selection(TestReader):
         self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil
 
-    cdef const float64_t* _additive_phi(self, Score score)
     cdef void _score(self, Scan scan) noexcept nogil
-    cdef void _score_without_repeats(self, const TestBlock* tests) noexcept nogil
-    cdef void _keep_best(self, Scan scan) noexcept nogil
 
 
 cdef class BestTests(Selection):
@@ -105,26 +102,8 @@ cdef class BestTests(Selection):
     cdef Contender first
     cdef Contender rivals[MOST_RIVALS]      # the best of the others, the best first
 
-    cdef void _forget_choice(self) noexcept nogil
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
     cdef void _make_room(self, intp_t place) noexcept nogil
-    cdef void _contest(
-        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
-    ) noexcept nogil
-    cdef bint _wins(
-        self, Contender* later, Contender* earlier, NodeTests tests
-    ) noexcept nogil
-    cdef bint _knows_by_gain(self, const Contender* one, NodeTests tests) noexcept nogil
-    cdef void _tell_tests(self, Contender* one) noexcept nogil
-    cdef void _ask_rank(
-        self, Contender* one, float64_t most, NodeTests tests
-    ) noexcept nogil
-    cdef void _take_ratios(
-        self, NodeTests tests, const int32_t* visited, intp_t n_visited
-    ) noexcept nogil
-    cdef float64_t _outcome_entropy(
-        self, intp_t feature, NodeTests tests
-    ) noexcept nogil
 
 
 # Challengers: the selection of interval bounds. A test wins by its cost, the bound's
@@ -141,18 +120,6 @@ cdef class Challengers(Selection):
     cdef Cut incumbent_cut
     cdef RivalTest floors[MOST_RIVALS + 1]  # the smallest, the smallest first
 
-    cdef void _note_floors(
-        self, const int32_t* visited, intp_t n_visited
-    ) noexcept nogil
-    cdef void _challenge_with(self, Scan scan) noexcept nogil
-    cdef void _offer(
-        self, intp_t feature, Cut cut, const float64_t* pair, float64_t pool_left,
-        float64_t pool_right,
-    ) noexcept nogil
-    cdef void _install_if_better(
-        self, intp_t feature, Cut cut, float64_t cost
-    ) noexcept nogil
-
 
 # SummedEvidence: the selection of evidence bounds. The evidence of all tests is averaged,
 # over the tests of an attribute, then over attributes; the test itself is the best by
@@ -165,5 +132,3 @@ cdef class SummedEvidence(BestTests):
     cdef float64_t reach            # how far above it evidence still counts
     cdef float64_t total            # log of the sum over attributes
 
-    cdef void _add_block(self, Scan scan) noexcept nogil
-    cdef void _add_feature(self) noexcept nogil

@@ -67,19 +67,11 @@ cdef class Selection(TestReader):
         self._tables = []
         self.phi_size = min(largest_count + 1, PHI_LIMIT)
         if not node.root.weighted and node.class_weight == NULL and not node.has_pool:
-            self.criterion_phi = self._additive_phi(criterion)
+            self.criterion_phi = _additive_phi(self, criterion)
             if not node.rescales:
-                self.bound_phi = self._additive_phi(self.bound_score)
+                self.bound_phi = _additive_phi(self, self.bound_score)
             self.criterion_squares = _is_square(self.criterion_phi, self.phi_size)
             self.bound_squares = _is_square(self.bound_phi, self.phi_size)
-
-    cdef const float64_t* _additive_phi(self, Score score):
-        cdef float64_t[::1] table
-        if score is None or not score.additive or self.node.n_classes == 2:
-            return NULL
-        table = _tabulate_phi(score, self.phi_size)
-        self._tables.append(table)
-        return &table[0]
 
     cdef void begin(self) noexcept nogil:
         self.criterion.begin(&self.node.seen)
@@ -141,7 +133,7 @@ cdef class Selection(TestReader):
         elif not self.node.rescales:
             self.bound_score.block(&scan.tests, self.out)
         elif self.node.class_weight == NULL:
-            self._score_without_repeats(&scan.tests)
+            _score_without_repeats(self, &scan.tests)
         else:
             # each child is scaled to its own weight, so the right one is not the rest
             # and no block formula holds
@@ -149,66 +141,77 @@ cdef class Selection(TestReader):
                 self.node.pair_to_bound(scan.left + i * K, self.pair)
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
 
-    cdef void _score_without_repeats(self, const TestBlock* tests) noexcept nogil:
-        # All counts of the node shrink alike, so that block formulas hold.
-        cdef intp_t K = self.node.n_classes
-        cdef float64_t share = self.node.share
-        cdef float64_t* n_left = self.shrunk + BLOCK * K
-        cdef float64_t* pool_left = n_left + BLOCK
-        cdef TestBlock shrunk = tests[0]
-        cdef intp_t i
-        for i in range(tests.size * K):
-            self.shrunk[i] = tests.left[i] * share
-        for i in range(tests.size):
-            n_left[i] = tests.n_left[i] * share
-            pool_left[i] = tests.pool_left[i] * share
-        shrunk.left = self.shrunk
-        shrunk.n_left = n_left
-        shrunk.pool_left = pool_left
-        self.bound_score.block(&shrunk, self.out)
 
-    cdef void _keep_best(self, Scan scan) noexcept nogil:
-        # Most blocks hold nothing better: the minimum of four interleaved rows finds
-        # that out without a chain of dependent comparisons.
-        cdef const float64_t* out = self.out
-        cdef intp_t size = scan.tests.size
-        cdef float64_t best = self.best.score
-        cdef float64_t a = INFINITY
-        cdef float64_t b = INFINITY
-        cdef float64_t c = INFINITY
-        cdef float64_t d = INFINITY
-        cdef float64_t least
-        cdef intp_t found
-        cdef intp_t i = 0
-        self.best.n_tests += size
-        while i + 4 <= size:
-            a = out[i] if out[i] < a else a
-            b = out[i + 1] if out[i + 1] < b else b
-            c = out[i + 2] if out[i + 2] < c else c
-            d = out[i + 3] if out[i + 3] < d else d
-            i += 4
-        while i < size:
-            a = out[i] if out[i] < a else a
-            i += 1
-        least = min(a, b, c, d)
-        if not least < best - self.tie:
-            return
-        found = 0
-        while not out[found] <= least + 2.0 * self.tie:     # NaN is not
-            found += 1
-        # Nothing before it is as good by a tie, nothing behind it is better by one:
-        # comparing test by test ends here, too, unless others are within a hair
-        if best > least + 2.0 * self.tie and out[found] <= least + 0.5 * self.tie:
-            best = out[found]
-        else:
-            for i in range(size):
-                if out[i] < best - self.tie:
-                    best = out[i]
-                    found = i
-        self.best.score = best
-        self.best.cut.place = scan.place[found]
-        self.best.cut.missing_left = scan.missing_left
-        self.best.n_left = scan.n_left[found]
+cdef const float64_t* _additive_phi(Selection self, Score score):
+    cdef float64_t[::1] table
+    if score is None or not score.additive or self.node.n_classes == 2:
+        return NULL
+    table = _tabulate_phi(score, self.phi_size)
+    self._tables.append(table)
+    return &table[0]
+
+
+cdef void _score_without_repeats(Selection self, const TestBlock* tests) noexcept nogil:
+    # All counts of the node shrink alike, so that block formulas hold.
+    cdef intp_t K = self.node.n_classes
+    cdef float64_t share = self.node.share
+    cdef float64_t* n_left = self.shrunk + BLOCK * K
+    cdef float64_t* pool_left = n_left + BLOCK
+    cdef TestBlock shrunk = tests[0]
+    cdef intp_t i
+    for i in range(tests.size * K):
+        self.shrunk[i] = tests.left[i] * share
+    for i in range(tests.size):
+        n_left[i] = tests.n_left[i] * share
+        pool_left[i] = tests.pool_left[i] * share
+    shrunk.left = self.shrunk
+    shrunk.n_left = n_left
+    shrunk.pool_left = pool_left
+    self.bound_score.block(&shrunk, self.out)
+
+
+cdef void _keep_best(Selection self, Scan scan) noexcept nogil:
+    # Most blocks hold nothing better: the minimum of four interleaved rows finds
+    # that out without a chain of dependent comparisons.
+    cdef const float64_t* out = self.out
+    cdef intp_t size = scan.tests.size
+    cdef float64_t best = self.best.score
+    cdef float64_t a = INFINITY
+    cdef float64_t b = INFINITY
+    cdef float64_t c = INFINITY
+    cdef float64_t d = INFINITY
+    cdef float64_t least
+    cdef intp_t found
+    cdef intp_t i = 0
+    self.best.n_tests += size
+    while i + 4 <= size:
+        a = out[i] if out[i] < a else a
+        b = out[i + 1] if out[i + 1] < b else b
+        c = out[i + 2] if out[i + 2] < c else c
+        d = out[i + 3] if out[i + 3] < d else d
+        i += 4
+    while i < size:
+        a = out[i] if out[i] < a else a
+        i += 1
+    least = min(a, b, c, d)
+    if not least < best - self.tie:
+        return
+    found = 0
+    while not out[found] <= least + 2.0 * self.tie:     # NaN is not
+        found += 1
+    # Nothing before it is as good by a tie, nothing behind it is better by one:
+    # comparing test by test ends here, too, unless others are within a hair
+    if best > least + 2.0 * self.tie and out[found] <= least + 0.5 * self.tie:
+        best = out[found]
+    else:
+        for i in range(size):
+            if out[i] < best - self.tie:
+                best = out[i]
+                found = i
+    self.best.score = best
+    self.best.cut.place = scan.place[found]
+    self.best.cut.missing_left = scan.missing_left
+    self.best.n_left = scan.n_left[found]
 
 
 cdef class BestTests(Selection):
@@ -230,11 +233,11 @@ cdef class BestTests(Selection):
 
     cdef void begin(self) noexcept nogil:
         Selection.begin(self)
-        self._forget_choice()
+        _forget_choice(self)
 
     cdef void read(self, Scan scan) noexcept nogil:
         self._score(scan)
-        self._keep_best(scan)
+        _keep_best(self, scan)
 
     cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil:
         self.criterion.block(&scan.tests, scores)
@@ -255,11 +258,11 @@ cdef class BestTests(Selection):
     cdef void choose(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
-        self._contest(tests, visited, n_visited, split)
+        _contest(self, tests, visited, n_visited, split)
         if self.bound is not None:
             self.bound.node_begin(&self.node.facts)
         if self.ranks and split.feature >= 0:
-            self._tell_tests(&self.first)
+            _tell_tests(self, &self.first)
             split.evidence.n_tests = (
                 self.node.facts.n_varying * self.node.facts.n_attribute_tests
             )
@@ -293,40 +296,11 @@ cdef class BestTests(Selection):
         one.n_tests = best.n_tests
         one.log_tests = best.log_tests
         if self.ranks:
-            self._tell_tests(&one)
+            _tell_tests(self, &one)
             split.evidence.n_tests = (
                 self.node.facts.n_varying * self.node.facts.n_attribute_tests
             )
         return True
-
-    # -- the contest of attributes ------------------------------------------------
-
-    cdef void _forget_choice(self) noexcept nogil:
-        cdef intp_t i
-        self.first.feature = -1
-        self.first.score = INFINITY
-        for i in range(MOST_RIVALS):
-            self.rivals[i].feature = -1
-            self.rivals[i].score = INFINITY
-
-    cdef void _contest(
-        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
-    ) noexcept nogil:
-        # The best test of all features, and the best ones of other features.
-        cdef intp_t j
-        if not self.at_once:
-            if self.criterion.by_ratio and not self.by_bound and not self.ranks:
-                self._take_ratios(tests, visited, n_visited)
-            for j in range(n_visited):
-                self._weigh(visited[j], tests)
-        split.feature = self.first.feature
-        split.cut = self.first.cut
-        split.evidence.score = self.first.score / self.node.seen.n
-        split.evidence.rival_score = self.rivals[0].score / self.node.seen.n
-        split.evidence.rival_feature = self.rivals[0].feature
-        for j in range(MOST_RIVALS):
-            split.rivals[j].feature = self.rivals[j].feature
-            split.rivals[j].cut = self.rivals[j].cut
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
         # Compare the best test of a feature with those of the features before it.
@@ -344,13 +318,13 @@ cdef class BestTests(Selection):
         new.n_tests = best.n_tests
         new.log_tests = best.log_tests
         new.rank = NAN
-        if self._wins(&new, &self.first, tests):
+        if _wins(self, &new, &self.first, tests):
             self._make_room(0)
             self.rivals[0] = self.first
             self.first = new
             return
         for i in range(MOST_RIVALS):
-            if self._wins(&new, &self.rivals[i], tests):
+            if _wins(self, &new, &self.rivals[i], tests):
                 self._make_room(i)
                 self.rivals[i] = new
                 return
@@ -361,125 +335,157 @@ cdef class BestTests(Selection):
         for i in range(MOST_RIVALS - 1, place, -1):
             self.rivals[i] = self.rivals[i - 1]
 
-    cdef bint _wins(
-        self, Contender* later, Contender* earlier, NodeTests tests
-    ) noexcept nogil:
-        cdef float64_t most = INFINITY
-        cdef Contender* last = &self.rivals[MOST_RIVALS - 1]
-        if not self.ranks:
-            return later.score < earlier.score - self.tie
-        if earlier.feature < 0 or later.score == INFINITY:
-            return later.score < INFINITY
-        if self._knows_by_gain(later, tests) and self._knows_by_gain(earlier, tests):
-            # no need to ask where gain and number of tests say the same; numbers
-            # too large for a float look equal
-            if later.score >= earlier.score - self.tie:
-                if later.n_tests > earlier.n_tests or (
-                    later.n_tests == earlier.n_tests
-                    and later.log_tests >= earlier.log_tests
-                ):
-                    return False
-            elif later.n_tests < earlier.n_tests or (
+cdef void _forget_choice(BestTests self) noexcept nogil:
+    cdef intp_t i
+    self.first.feature = -1
+    self.first.score = INFINITY
+    for i in range(MOST_RIVALS):
+        self.rivals[i].feature = -1
+        self.rivals[i].score = INFINITY
+
+
+cdef void _contest(
+    BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited,
+    Split* split,
+) noexcept nogil:
+    # The best test of all features, and the best ones of other features.
+    cdef intp_t j
+    if not self.at_once:
+        if self.criterion.by_ratio and not self.by_bound and not self.ranks:
+            _take_ratios(self, tests, visited, n_visited)
+        for j in range(n_visited):
+            self._weigh(visited[j], tests)
+    split.feature = self.first.feature
+    split.cut = self.first.cut
+    split.evidence.score = self.first.score / self.node.seen.n
+    split.evidence.rival_score = self.rivals[0].score / self.node.seen.n
+    split.evidence.rival_feature = self.rivals[0].feature
+    for j in range(MOST_RIVALS):
+        split.rivals[j].feature = self.rivals[j].feature
+        split.rivals[j].cut = self.rivals[j].cut
+
+
+cdef bint _wins(
+    BestTests self, Contender* later, Contender* earlier, NodeTests tests
+) noexcept nogil:
+    cdef float64_t most = INFINITY
+    cdef Contender* last = &self.rivals[MOST_RIVALS - 1]
+    if not self.ranks:
+        return later.score < earlier.score - self.tie
+    if earlier.feature < 0 or later.score == INFINITY:
+        return later.score < INFINITY
+    if _knows_by_gain(self, later, tests) and _knows_by_gain(self, earlier, tests):
+        # no need to ask where gain and number of tests say the same; numbers
+        # too large for a float look equal
+        if later.score >= earlier.score - self.tie:
+            if later.n_tests > earlier.n_tests or (
                 later.n_tests == earlier.n_tests
-                and later.log_tests <= earlier.log_tests
+                and later.log_tests >= earlier.log_tests
             ):
-                return True
-        # a score that is better by `tie` makes a rank better by no more than twice that;
-        # what is above the last rival's rank need not be known
-        if last.feature >= 0:
-            self._ask_rank(last, INFINITY, tests)
-            most = last.rank + 2.0 * self.tie
-        self._ask_rank(earlier, INFINITY, tests)
-        self._ask_rank(later, most, tests)
-        if later.rank < earlier.rank - 2.0 * self.tie:
+                return False
+        elif later.n_tests < earlier.n_tests or (
+            later.n_tests == earlier.n_tests
+            and later.log_tests <= earlier.log_tests
+        ):
             return True
-        return later.rank <= earlier.rank + 2.0 * self.tie and (
-            later.score < earlier.score - self.tie
+    # a score that is better by `tie` makes a rank better by no more than twice that;
+    # what is above the last rival's rank need not be known
+    if last.feature >= 0:
+        _ask_rank(self, last, INFINITY, tests)
+        most = last.rank + 2.0 * self.tie
+    _ask_rank(self, earlier, INFINITY, tests)
+    _ask_rank(self, later, most, tests)
+    if later.rank < earlier.rank - 2.0 * self.tie:
+        return True
+    return later.rank <= earlier.rank + 2.0 * self.tie and (
+        later.score < earlier.score - self.tie
+    )
+
+
+cdef bint _knows_by_gain(
+    BestTests self, const Contender* one, NodeTests tests
+) noexcept nogil:
+    return self.ranks_by_gain and not (
+        tests.sets.multiway and tests.is_nominal(one.feature)
+    )
+
+
+cdef void _tell_tests(BestTests self, Contender* one) noexcept nogil:
+    # Let the bound know how many tests the attribute has.
+    if one.log_tests < 0.0:
+        one.log_tests = log(one.n_tests)
+    self.node.facts.n_attribute_tests = one.n_tests
+    self.node.facts.log_attribute_tests = one.log_tests
+
+
+cdef void _ask_rank(
+    BestTests self, Contender* one, float64_t most, NodeTests tests
+) noexcept nogil:
+    if one.rank == one.rank:
+        return
+    _tell_tests(self, one)
+    if _knows_by_gain(self, one, tests):
+        one.rank = self.bound.rank_of_gain(
+            &self.node.facts, self.node.share * (self.whole - one.score)
         )
+        return
+    tests.count_children(one.feature, one.cut)
+    self.node.children_to_bound(&tests.children)
+    one.rank = self.bound.rank(
+        &self.node.facts, tests.children.scaled, tests.children.n_outcomes, most
+    )
 
-    cdef bint _knows_by_gain(
-        self, const Contender* one, NodeTests tests
-    ) noexcept nogil:
-        return self.ranks_by_gain and not (
-            tests.sets.multiway and tests.is_nominal(one.feature)
+
+cdef void _take_ratios(
+    BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited
+) noexcept nogil:
+    # As in C4.5: of the features whose best gain is at least the average, the
+    # one with the largest ratio of gain to the entropy of the outcome wins.
+    cdef float64_t average = 0.0
+    cdef intp_t n_features = 0
+    cdef float64_t gain, entropy
+    cdef Best* best
+    cdef intp_t j
+    for j in range(n_visited):
+        best = self.best_of + visited[j]
+        if best.cut.place >= 0:
+            average += self.whole - best.score
+            n_features += 1
+    if n_features > 0:
+        average /= n_features
+    for j in range(n_visited):
+        best = self.best_of + visited[j]
+        if best.cut.place < 0:
+            continue
+        gain = self.whole - best.score
+        best.score = INFINITY
+        if gain >= average - self.tie:
+            entropy = _outcome_entropy(self, visited[j], tests)
+            if entropy > 0.0:   # 0: one outcome has all the weight but a rounding
+                best.score = -gain / entropy
+
+
+cdef float64_t _outcome_entropy(
+    BestTests self, intp_t feature, NodeTests tests
+) noexcept nogil:
+    # Of the best test of a feature.
+    cdef const Best* best = self.best_of + feature
+    cdef const Children* children = &tests.children
+    cdef float64_t sides[2]
+    cdef intp_t K = self.node.n_classes
+    cdef intp_t z
+    if not (tests.sets.multiway and tests.is_nominal(feature)):
+        sides[0] = best.n_left
+        sides[1] = self.node.seen.n - sides[0]
+        return outcome_entropy(sides, 2)
+    tests.count_children(feature, best.cut)
+    for z in range(children.n_outcomes):
+        children.scaled[z] = self.node.to_seen(
+            children.counts + z * K, children.counts + z * K
         )
-
-    cdef void _tell_tests(self, Contender* one) noexcept nogil:
-        # Let the bound know how many tests the attribute has.
-        if one.log_tests < 0.0:
-            one.log_tests = log(one.n_tests)
-        self.node.facts.n_attribute_tests = one.n_tests
-        self.node.facts.log_attribute_tests = one.log_tests
-
-    cdef void _ask_rank(
-        self, Contender* one, float64_t most, NodeTests tests
-    ) noexcept nogil:
-        if one.rank == one.rank:
-            return
-        self._tell_tests(one)
-        if self._knows_by_gain(one, tests):
-            one.rank = self.bound.rank_of_gain(
-                &self.node.facts, self.node.share * (self.whole - one.score)
-            )
-            return
-        tests.count_children(one.feature, one.cut)
-        self.node.children_to_bound(&tests.children)
-        one.rank = self.bound.rank(
-            &self.node.facts, tests.children.scaled, tests.children.n_outcomes, most
-        )
-
-    # -- gain ratio ---------------------------------------------------------------
-
-    cdef void _take_ratios(
-        self, NodeTests tests, const int32_t* visited, intp_t n_visited
-    ) noexcept nogil:
-        # As in C4.5: of the features whose best gain is at least the average, the
-        # one with the largest ratio of gain to the entropy of the outcome wins.
-        cdef float64_t average = 0.0
-        cdef intp_t n_features = 0
-        cdef float64_t gain, entropy
-        cdef Best* best
-        cdef intp_t j
-        for j in range(n_visited):
-            best = self.best_of + visited[j]
-            if best.cut.place >= 0:
-                average += self.whole - best.score
-                n_features += 1
-        if n_features > 0:
-            average /= n_features
-        for j in range(n_visited):
-            best = self.best_of + visited[j]
-            if best.cut.place < 0:
-                continue
-            gain = self.whole - best.score
-            best.score = INFINITY
-            if gain >= average - self.tie:
-                entropy = self._outcome_entropy(visited[j], tests)
-                if entropy > 0.0:   # 0: one outcome has all the weight but a rounding
-                    best.score = -gain / entropy
-
-    cdef float64_t _outcome_entropy(
-        self, intp_t feature, NodeTests tests
-    ) noexcept nogil:
-        # Of the best test of a feature.
-        cdef const Best* best = self.best_of + feature
-        cdef const Children* children = &tests.children
-        cdef float64_t sides[2]
-        cdef intp_t K = self.node.n_classes
-        cdef intp_t z
-        if not (tests.sets.multiway and tests.is_nominal(feature)):
-            sides[0] = best.n_left
-            sides[1] = self.node.seen.n - sides[0]
-            return outcome_entropy(sides, 2)
-        tests.count_children(feature, best.cut)
-        for z in range(children.n_outcomes):
-            children.scaled[z] = self.node.to_seen(
-                children.counts + z * K, children.counts + z * K
-            )
-        return outcome_entropy(children.scaled, children.n_outcomes)
+    return outcome_entropy(children.scaled, children.n_outcomes)
 
 
-# -- The test of a node with the smallest upper limit of its children --------------
 cdef class Challengers(Selection):
     """The test whose children have the smallest cost."""
 
@@ -500,9 +506,9 @@ cdef class Challengers(Selection):
     cdef void read(self, Scan scan) noexcept nogil:
         self._score(scan)
         if self.challenging:
-            self._challenge_with(scan)
+            _challenge_with(self, scan)
         else:
-            self._keep_best(scan)
+            _keep_best(self, scan)
 
     cdef void read_children(self, const Children* children) noexcept nogil:
         cdef intp_t K = self.node.n_classes
@@ -528,7 +534,7 @@ cdef class Challengers(Selection):
             )
             if cost > self.incumbent + self.tie:
                 return
-        self._install_if_better(self.feature, cut, cost)
+        _install_if_better(self, self.feature, cut, cost)
 
     cdef void choose(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
@@ -540,7 +546,7 @@ cdef class Challengers(Selection):
         cdef intp_t j, feature
         cdef intp_t n = 0
         self.interval.node_begin(&self.node.facts)
-        self._note_floors(visited, n_visited)
+        _note_floors(self, visited, n_visited)
         self.incumbent = self.interval.limit
         self.incumbent_feature = -1
         self.incumbent_cut.place = -1
@@ -559,8 +565,8 @@ cdef class Challengers(Selection):
             if floor > -INFINITY:
                 tests.count_children(feature, self.best_of[feature].cut)
                 self.node.children_to_bound(children)
-                self._offer(
-                    feature, self.best_of[feature].cut, children.scaled,
+                _offer(
+                    self, feature, self.best_of[feature].cut, children.scaled,
                     children.pool[0] * self.node.share,
                     children.pool[1] * self.node.share,
                 )
@@ -577,95 +583,98 @@ cdef class Challengers(Selection):
             split.rivals[n].feature = -1
         split.evidence.child_limit = self.incumbent / self.node.facts.pool
 
-    cdef void _note_floors(
-        self, const int32_t* visited, intp_t n_visited
-    ) noexcept nogil:
-        # The attributes with the smallest floors, and the test that each is of.
-        cdef const Best* best
-        cdef intp_t n = 0
-        cdef intp_t i, j
-        for j in range(n_visited):
-            best = self.best_of + visited[j]
-            if best.cut.place < 0:
-                continue
-            i = n
-            while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
-                i -= 1
-            if i == MOST_RIVALS + 1:
-                continue
-            n = min(n + 1, <intp_t> MOST_RIVALS + 1)
-            memmove(
-                self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(RivalTest)
+
+cdef void _note_floors(
+    Challengers self, const int32_t* visited, intp_t n_visited
+) noexcept nogil:
+    # The attributes with the smallest floors, and the test that each is of.
+    cdef const Best* best
+    cdef intp_t n = 0
+    cdef intp_t i, j
+    for j in range(n_visited):
+        best = self.best_of + visited[j]
+        if best.cut.place < 0:
+            continue
+        i = n
+        while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
+            i -= 1
+        if i == MOST_RIVALS + 1:
+            continue
+        n = min(n + 1, <intp_t> MOST_RIVALS + 1)
+        memmove(
+            self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(RivalTest)
+        )
+        self.floors[i].feature = visited[j]
+        self.floors[i].cut = best.cut
+    if n <= MOST_RIVALS:
+        self.floors[n].feature = -1
+
+
+cdef void _challenge_with(Challengers self, Scan scan) noexcept nogil:
+    cdef float64_t pool_left
+    cdef Cut cut
+    cdef intp_t i
+    cut.missing_left = scan.missing_left
+    for i in range(scan.tests.size):
+        if self.out[i] <= self.incumbent + self.tie:
+            cut.place = scan.place[i]
+            pool_left = scan.tests.pool_left[i] * self.node.share
+            self.node.pair_to_bound(scan.left + i * self.node.n_classes, self.pair)
+            _offer(
+                self, self.feature, cut, self.pair, pool_left,
+                self.node.facts.pool - pool_left,
             )
-            self.floors[i].feature = visited[j]
-            self.floors[i].cut = best.cut
-        if n <= MOST_RIVALS:
-            self.floors[n].feature = -1
 
-    cdef void _challenge_with(self, Scan scan) noexcept nogil:
-        cdef float64_t pool_left
-        cdef Cut cut
-        cdef intp_t i
-        cut.missing_left = scan.missing_left
-        for i in range(scan.tests.size):
-            if self.out[i] <= self.incumbent + self.tie:
-                cut.place = scan.place[i]
-                pool_left = scan.tests.pool_left[i] * self.node.share
-                self.node.pair_to_bound(scan.left + i * self.node.n_classes, self.pair)
-                self._offer(
-                    self.feature, cut, self.pair, pool_left,
-                    self.node.facts.pool - pool_left,
-                )
 
-    cdef void _offer(
-        self, intp_t feature, Cut cut, const float64_t* pair, float64_t pool_left,
-        float64_t pool_right,
-    ) noexcept nogil:
-        # Replace the incumbent if the test with this pair of children is better.
-        cdef intp_t K = self.node.n_classes
-        cdef const float64_t* right = pair + K
-        cdef float64_t ceiling = self.incumbent + self.tie
-        cdef float64_t n_left = 0.0
-        cdef float64_t n_right = 0.0
-        cdef float64_t floor_left, floor_right, cost
-        cdef intp_t c
-        for c in range(K):
-            n_left += pair[c]
-            n_right += right[c]
-        floor_right = self.interval.sharp_floor(right, n_right, pool_right, 2)
-        floor_left = self.interval.sharp_floor(pair, n_left, pool_left, 2)
-        if floor_right + floor_left > ceiling:
-            return
-        cost = self.interval.cost(pair, n_left, pool_left, 2)
-        if cost + floor_right > ceiling:
-            return
-        cost += self.interval.cost(right, n_right, pool_right, 2)
-        self._install_if_better(feature, cut, cost)
+cdef void _offer(
+    Challengers self, intp_t feature, Cut cut, const float64_t* pair,
+    float64_t pool_left, float64_t pool_right,
+) noexcept nogil:
+    # Replace the incumbent if the test with this pair of children is better.
+    cdef intp_t K = self.node.n_classes
+    cdef const float64_t* right = pair + K
+    cdef float64_t ceiling = self.incumbent + self.tie
+    cdef float64_t n_left = 0.0
+    cdef float64_t n_right = 0.0
+    cdef float64_t floor_left, floor_right, cost
+    cdef intp_t c
+    for c in range(K):
+        n_left += pair[c]
+        n_right += right[c]
+    floor_right = self.interval.sharp_floor(right, n_right, pool_right, 2)
+    floor_left = self.interval.sharp_floor(pair, n_left, pool_left, 2)
+    if floor_right + floor_left > ceiling:
+        return
+    cost = self.interval.cost(pair, n_left, pool_left, 2)
+    if cost + floor_right > ceiling:
+        return
+    cost += self.interval.cost(right, n_right, pool_right, 2)
+    _install_if_better(self, feature, cut, cost)
 
-    cdef void _install_if_better(
-        self, intp_t feature, Cut cut, float64_t cost
-    ) noexcept nogil:
-        cdef bint better
-        if self.incumbent_feature < 0:
-            better = cost < self.incumbent
-        else:
-            better = cost < self.incumbent - self.tie or (
-                cost <= self.incumbent + self.tie
-                and (
-                    feature < self.incumbent_feature
-                    or (
-                        feature == self.incumbent_feature
-                        and precedes(cut, self.incumbent_cut)
-                    )
+
+cdef void _install_if_better(
+    Challengers self, intp_t feature, Cut cut, float64_t cost
+) noexcept nogil:
+    cdef bint better
+    if self.incumbent_feature < 0:
+        better = cost < self.incumbent
+    else:
+        better = cost < self.incumbent - self.tie or (
+            cost <= self.incumbent + self.tie
+            and (
+                feature < self.incumbent_feature
+                or (
+                    feature == self.incumbent_feature
+                    and precedes(cut, self.incumbent_cut)
                 )
             )
-        if better:
-            self.incumbent = cost
-            self.incumbent_feature = feature
-            self.incumbent_cut = cut
+        )
+    if better:
+        self.incumbent = cost
+        self.incumbent_feature = feature
+        self.incumbent_cut = cut
 
 
-# -- The evidence of all tests of a node, and the best of them ---------------------
 cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
 
 
@@ -691,7 +700,7 @@ cdef class SummedEvidence(BestTests):
     cdef void read(self, Scan scan) noexcept nogil:
         BestTests.read(self, scan)
         if self.sums:
-            self._add_block(scan)
+            _add_block(self, scan)
 
     cdef void read_children(self, const Children* children) noexcept nogil:
         if not self.by_bound:
@@ -708,7 +717,7 @@ cdef class SummedEvidence(BestTests):
 
     cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil:
         if self.at_once:
-            self._add_feature()
+            _add_feature(self)
             self._weigh(feature, tests)
 
     cdef void choose(
@@ -718,45 +727,47 @@ cdef class SummedEvidence(BestTests):
         if not self.at_once:
             for j in range(n_visited):
                 self.best = self.best_of + visited[j]
-                self._add_feature()
+                _add_feature(self)
         self.evidence.log_evidence = self.total - log(
             <float64_t> self.node.facts.n_varying
         )
         if not self.evidence.chooses:
             self.by_bound = False
             self.sums = False
-            self._forget_choice()
+            _forget_choice(self)
             for j in range(n_visited):
                 self.examine(visited[j], tests)
                 if self.at_once:
                     self._weigh(visited[j], tests)
-        self._contest(tests, visited, n_visited, split)
+        _contest(self, tests, visited, n_visited, split)
         self.bound.node_begin(&self.node.facts)
 
-    cdef void _add_block(self, Scan scan) noexcept nogil:
-        # log-sum-exp of the block, then of what came before and the block. A test
-        # has at most n times the weight of another, so that tests this far behind
-        # the best one met so far change the sum by less than its rounding.
-        cdef float64_t peak
-        cdef float64_t total = 0.0
-        cdef intp_t i
-        self.peak = fmin(self.peak, self.best.score)
-        peak = self.peak
-        for i in range(scan.tests.size):
-            if self.out[i] - peak < self.reach:
-                total += exp(peak - self.out[i])
-        if total > 0.0:
-            self.best.log_evidence = _log_add(self.best.log_evidence, log(total) - peak)
 
-    cdef void _add_feature(self) noexcept nogil:
-        # Average over the tests of the feature examined last, if it has any.
-        if self.best.n_tests > 0.0:
-            self.total = _log_add(
-                self.total, self.best.log_evidence - (
-                    log(self.best.n_tests) if self.best.log_tests < 0.0
-                    else self.best.log_tests
-                )
+cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:
+    # log-sum-exp of the block, then of what came before and the block. A test
+    # has at most n times the weight of another, so that tests this far behind
+    # the best one met so far change the sum by less than its rounding.
+    cdef float64_t peak
+    cdef float64_t total = 0.0
+    cdef intp_t i
+    self.peak = fmin(self.peak, self.best.score)
+    peak = self.peak
+    for i in range(scan.tests.size):
+        if self.out[i] - peak < self.reach:
+            total += exp(peak - self.out[i])
+    if total > 0.0:
+        self.best.log_evidence = _log_add(self.best.log_evidence, log(total) - peak)
+
+
+cdef void _add_feature(SummedEvidence self) noexcept nogil:
+    # Average over the tests of the feature examined last, if it has any.
+    if self.best.n_tests > 0.0:
+        self.total = _log_add(
+            self.total, self.best.log_evidence - (
+                log(self.best.n_tests) if self.best.log_tests < 0.0
+                else self.best.log_tests
             )
+        )
 
 
 cdef float64_t _log_add(float64_t a, float64_t b) noexcept nogil:

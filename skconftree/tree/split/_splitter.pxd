@@ -28,8 +28,6 @@ cdef class Foresight:
     # Of the node that has been entered, whose impurity per row is given. All its
     # features will be examined if they are no more than so many.
     cdef bint must_wait(self, float64_t impurity, intp_t max_features) noexcept nogil
-    cdef bint _limit_gains(self, float64_t impurity) noexcept nogil
-    cdef float64_t _largest_lead(self) noexcept nogil
 
 
 # Splitter: finds the best test of a node and asks the bound about it.
@@ -58,7 +56,6 @@ cdef class Splitter:
 
     # Make room for features with this many categories.
     cdef int reserve_categories(self, intp_t room) except -1
-    cdef int _reserve_outcomes(self) except -1
     # The split of a node. Drops features found to be constant from record.features.
     cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     # Other tests of the node that find() has just answered for, each the best one of
@@ -76,7 +73,5 @@ cdef class Splitter:
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void _visit_features(self) noexcept nogil
-    cdef void _draw_feature(self, intp_t j) noexcept nogil
-    cdef bint _accepts(self, Split* split) noexcept nogil
     cdef bint _decide(self, Split* split) noexcept nogil
     cdef float64_t _improvement(self, const Children* children) noexcept nogil

@@ -11,7 +11,6 @@ from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
 
-# -- Whether a bound would refuse any test of a node -------------------------------
 cdef enum:
     MOST_CLASSES = 256      # whose rough values add up within GAIN_ERROR
 
@@ -60,56 +59,58 @@ cdef class Foresight:
             return True
         if self.bound.may_accept(&self.node.facts, 0.0, 0.0):
             return False    # a tie
-        if self.node.record.n_features > max_features or not self._limit_gains(impurity):
+        if self.node.record.n_features > max_features or not _limit_gains(self, impurity):
             return False
         gain = -INFINITY
         for j in range(self.node.record.n_features):
             gain = max(gain, self.most[j])
-        lead = self._largest_lead()
+        lead = _largest_lead(self)
         return lead == lead and not self.bound.may_accept(&self.node.facts, gain, lead)
 
-    cdef bint _limit_gains(self, float64_t impurity) noexcept nogil:
-        # What the best test of each feature gains.
-        cdef float64_t needed = (
-            max(self.node.min_weight, self.node.min_seen_weight) / self.node.n
-            + ROUGH_SHARE
-        )
-        cdef float32_t scores[LANES]
-        cdef float32_t n_left[LANES]
-        cdef float64_t least, most
-        cdef intp_t j, b, n
-        for j in range(self.node.record.n_features):
-            n = self.source.sketch(self.node.record.features[j], self.left)
-            if n < 0:
-                return False
-            self.criterion.rough_scores(self.left, n, scores, n_left)
-            least = most = INFINITY
-            for b in range(n):
-                most = min(most, scores[b])
-                if n_left[b] >= needed and 1.0 - n_left[b] >= needed:
-                    least = min(least, scores[b])
-            self.most[j] = impurity - most + GAIN_ERROR
-            self.least[j] = impurity - least - GAIN_ERROR
-        return True
 
-    cdef float64_t _largest_lead(self) noexcept nogil:
-        # Of any feature above all others, and no split.
-        cdef intp_t n = self.node.record.n_features
-        cdef float64_t first = 0.0      # the two largest of `least`
-        cdef float64_t second = 0.0
-        cdef float64_t lead = -INFINITY
-        cdef intp_t holder = -1
-        cdef intp_t j
-        for j in range(n):
-            if self.least[j] > first:
-                second = first
-                first = self.least[j]
-                holder = j
-            elif self.least[j] > second:
-                second = self.least[j]
-        for j in range(n):
-            lead = max(lead, self.most[j] - (second if j == holder else first))
-        return lead
+cdef bint _limit_gains(Foresight self, float64_t impurity) noexcept nogil:
+    # What the best test of each feature gains.
+    cdef float64_t needed = (
+        max(self.node.min_weight, self.node.min_seen_weight) / self.node.n
+        + ROUGH_SHARE
+    )
+    cdef float32_t scores[LANES]
+    cdef float32_t n_left[LANES]
+    cdef float64_t least, most
+    cdef intp_t j, b, n
+    for j in range(self.node.record.n_features):
+        n = self.source.sketch(self.node.record.features[j], self.left)
+        if n < 0:
+            return False
+        self.criterion.rough_scores(self.left, n, scores, n_left)
+        least = most = INFINITY
+        for b in range(n):
+            most = min(most, scores[b])
+            if n_left[b] >= needed and 1.0 - n_left[b] >= needed:
+                least = min(least, scores[b])
+        self.most[j] = impurity - most + GAIN_ERROR
+        self.least[j] = impurity - least - GAIN_ERROR
+    return True
+
+
+cdef float64_t _largest_lead(Foresight self) noexcept nogil:
+    # Of any feature above all others, and no split.
+    cdef intp_t n = self.node.record.n_features
+    cdef float64_t first = 0.0      # the two largest of `least`
+    cdef float64_t second = 0.0
+    cdef float64_t lead = -INFINITY
+    cdef intp_t holder = -1
+    cdef intp_t j
+    for j in range(n):
+        if self.least[j] > first:
+            second = first
+            first = self.least[j]
+            holder = j
+        elif self.least[j] > second:
+            second = self.least[j]
+    for j in range(n):
+        lead = max(lead, self.most[j] - (second if j == holder else first))
+    return lead
 
 
 cdef class Splitter:
@@ -153,16 +154,11 @@ cdef class Splitter:
         self.sample = <int32_t*> self.arena.take(
             d if self.sampling else 1, sizeof(int32_t)
         )
-        self._reserve_outcomes()
+        _reserve_outcomes(self)
 
     cdef int reserve_categories(self, intp_t room) except -1:
         self.tests.reserve_categories(room)
-        self._reserve_outcomes()
-        return 0
-
-    cdef int _reserve_outcomes(self) except -1:
-        if self.bound is not None:
-            self.bound.reserve(self.node.n_classes, self.tests.child_room)
+        _reserve_outcomes(self)
         return 0
 
     cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
@@ -184,7 +180,7 @@ cdef class Splitter:
         split.evidence.rival_feature = -1
         split.evidence.parent_limit = self.selection.whole / self.node.seen.n
         self.selection.choose(self.tests, self.visited, self.n_visited, &split)
-        if split.feature >= 0 and not self._accepts(&split):
+        if split.feature >= 0 and not _accepts(self, &split):
             split.feature = -1
         return split
 
@@ -203,28 +199,13 @@ cdef class Splitter:
             k = n
             while k > 0 and one.evidence.score < others[k - 1].evidence.score - tie:
                 k -= 1
-            if k == most or not self._accepts(&one):
+            if k == most or not _accepts(self, &one):
                 continue
             n = min(n + 1, most)
             for i in range(n - 1, k, -1):
                 others[i] = others[i - 1]
             others[k] = one
         return n
-
-    cdef bint _accepts(self, Split* split) noexcept nogil:
-        # Whether a test may split the node; sets all of the split but its attribute, cut
-        # and scores.
-        self.tests.count_children(split.feature, split.cut)
-        split.children = self.tests.children
-        if not self._decide(split):
-            return False
-        split.improvement = self._improvement(&split.children)
-        if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
-            return False
-        split.threshold = NAN
-        if not self.tests.is_nominal(split.feature):
-            split.threshold = self.tests.threshold(split.feature, split.cut)
-        return True
 
     cdef void count_again(
         self, NodeRecord* record, const float64_t* counts, Split* split
@@ -263,7 +244,7 @@ cdef class Splitter:
         if sampling:        # so many will be visited in any case
             n_drawn = min(self.max_features, record.n_features)
             for j in range(n_drawn):
-                self._draw_feature(j)
+                _draw_feature(self, j)
             self.source.announce(features, n_drawn)
         for j in range(record.n_features):
             if sampling:
@@ -272,7 +253,7 @@ cdef class Splitter:
                     kept += 1
                     continue
                 if j >= n_drawn:
-                    self._draw_feature(j)
+                    _draw_feature(self, j)
             feature = features[j]
             if self.selection.examine(feature, self.tests) == 0:
                 continue
@@ -292,15 +273,6 @@ cdef class Splitter:
                 n_tests += self.selection.best_of[self.visited[j]].n_tests
         self.node.facts.n_tests = n_tests
         self.node.facts.n_varying = n_tested
-
-    cdef inline void _draw_feature(self, intp_t j) noexcept nogil:
-        # The next of those that are left.
-        cdef int32_t* features = self.node.record.features
-        cdef uint64_t left = <uint64_t> (self.node.record.n_features - j)
-        cdef intp_t k
-        self.draw_key = mix(self.draw_key)
-        k = j + <intp_t> (self.draw_key % left)
-        features[j], features[k] = features[k], features[j]
 
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
@@ -331,3 +303,35 @@ cdef class Splitter:
             self.node.seen.counts, self.node.seen.n
         )
         return (above - below) / self.total_weight
+
+
+cdef int _reserve_outcomes(Splitter self) except -1:
+    if self.bound is not None:
+        self.bound.reserve(self.node.n_classes, self.tests.child_room)
+    return 0
+
+
+cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
+    # The next of those that are left.
+    cdef int32_t* features = self.node.record.features
+    cdef uint64_t left = <uint64_t> (self.node.record.n_features - j)
+    cdef intp_t k
+    self.draw_key = mix(self.draw_key)
+    k = j + <intp_t> (self.draw_key % left)
+    features[j], features[k] = features[k], features[j]
+
+
+cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
+    # Whether a test may split the node; sets all of the split but its attribute, cut
+    # and scores.
+    self.tests.count_children(split.feature, split.cut)
+    split.children = self.tests.children
+    if not self._decide(split):
+        return False
+    split.improvement = self._improvement(&split.children)
+    if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
+        return False
+    split.threshold = NAN
+    if not self.tests.is_nominal(split.feature):
+        split.threshold = self.tests.threshold(split.feature, split.cut)
+    return True

@@ -118,8 +118,6 @@ cdef class WatchingGrower(Grower):
             grower.limit_memory()
         return Grower.limit_memory(self)
 
-    # -- learning -----------------------------------------------------------------
-
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
@@ -137,8 +135,6 @@ cdef class WatchingGrower(Grower):
     ) except -1 nogil:
         # A row that has been learnt, and whether its class was not predicted.
         return 0
-
-    # -- trees beside ---------------------------------------------------------------
 
     cdef list others(self):
         # Those that grow.
@@ -180,8 +176,6 @@ cdef class WatchingGrower(Grower):
         second.open_leaves()
         return 0
 
-    # -- state --------------------------------------------------------------------
-
     def _state(self):
         return Grower._state(self)._replace(drifts=self.drifts)
 
@@ -190,7 +184,6 @@ cdef class WatchingGrower(Grower):
         self.found = list(state.drifts)
 
 
-# -- What a growing tree notes of the rows at each of its nodes --------------------
 cdef enum:
     LATE = 5000         # rows whose errors are the past of a node, at most
     LEAST = 100         # rows before it is compared
@@ -272,8 +265,6 @@ cdef class Watches:
     cdef intp_t node_bytes(self) noexcept nogil:
         return sizeof(Watch) + self.n_classes * sizeof(float64_t)
 
-    # -- state --------------------------------------------------------------------
-
     def write(self, intp_t n_nodes):
         """Watches of the nodes that there are, as bytes."""
         cdef intp_t of_node = self.n_classes * sizeof(float64_t)
@@ -348,7 +339,6 @@ cdef float64_t usual_share(const Watch* watch) noexcept nogil:
     return min(share + ERRORS * sqrt(share * (1.0 - share) / (watch.n + 1.0)), 0.9)
 
 
-# -- Growth of a tree that drifts replace ------------------------------------------
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
@@ -486,7 +476,6 @@ cdef class ReplacingGrower(WatchingGrower):
         return with_state(self._successor(tree), state)
 
 
-# -- A tree that grows beside a part of another one, and whether it is better ------
 cdef float64_t FADING = 0.98    # of rows that one of the two predicts, with each
 cdef float64_t BOLDEST = 0.9    # largest stake
 cdef float64_t STEP = 0.05      # of the late share of errors, with a row
@@ -587,8 +576,6 @@ cdef class Challenger:
         self.share += STEP * (wrong - self.share)
         self.share = min(max(self.share, self.usual), MOST_ERRORS)
 
-    # -- state --------------------------------------------------------------------
-
     def numbers(self):
         """What it has found so far, for a state."""
         return (
@@ -610,7 +597,6 @@ cdef class Challenger:
         self.verdict = <Verdict> <int> verdict
 
 
-# -- Growth of a tree of which drifts replace the part that broke ------------------
 cdef enum:
     MOST_SLOTS = 8      # trees that grow beside at a time,
     LIMITED_SLOTS = 2   # where they share a memory limit
@@ -671,8 +657,6 @@ cdef class LocalGrower(WatchingGrower):
         """Class counts of the rows at each node since it was made."""
         return self.watches.counts(self.tree.node_count)
 
-    # -- learning -----------------------------------------------------------------
-
     cdef int watch(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
@@ -700,8 +684,6 @@ cdef class LocalGrower(WatchingGrower):
             self.slots != (<uint64_t> 1 << self.most_slots) - 1
             and (self.n_beside - AFFORDED) * SHARE <= self.n_rows_seen
         )
-
-    # -- trees beside ---------------------------------------------------------------
 
     cdef list others(self):
         cdef Challenger one = self.first
@@ -832,8 +814,6 @@ cdef class LocalGrower(WatchingGrower):
             if one is beside or tree.parent[one.node] == DEAD:
                 self._leave_slot(one)
             one = one.behind
-
-    # -- state --------------------------------------------------------------------
 
     def _state(self):
         cdef Challenger one = self.first

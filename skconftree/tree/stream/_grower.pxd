@@ -1,7 +1,6 @@
 from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy
 from skconftree.tree.leaves._leaf_store cimport LeafStore
-from skconftree.tree.leaves._naive_bayes cimport Scratch
-from skconftree.tree.leaves._predictor cimport LeafPredictor
+from skconftree.tree.leaves._predictor cimport LeafPredictor, Scratch
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
@@ -32,9 +31,6 @@ cdef class Installer:
     cdef int _part(
         self, Tree tree, const Leaf* leaf, const Parting* parting
     ) except -1 nogil
-    cdef void _add_children(
-        self, Tree tree, const Leaf* leaf, const Parting* parting
-    ) noexcept nogil
 
 
 # GrowingTree: a tree that grows row by row, its leaves, which rows they can learn and
@@ -62,17 +58,9 @@ cdef class GrowingTree:
         self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
         Scratch* scratch, float64_t* out,
     ) noexcept nogil
-    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil
-    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
-    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
-    cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
-    ) except -1
-    cdef int _check_stored(
-        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
-        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1
     cdef open_pool(self, const uint8_t[::1] learnt=*)
     cdef learnt_bits(self)
@@ -106,9 +94,6 @@ cdef class MemoryLimit:
     cdef enforce(self, Tree tree, LeafStore leaves)
     cdef intp_t spare_bytes(
         self, Tree tree, LeafStore leaves, intp_t most_rows
-    ) noexcept nogil
-    cdef intp_t _least_bytes(
-        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
 
 
@@ -154,7 +139,6 @@ cdef class Grower(GrowingTree):
         # How many rows the stream has had up to the one that is being learnt.
         return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
-    cdef int _let_go(self) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
@@ -162,9 +146,6 @@ cdef class Grower(GrowingTree):
     cdef int limit_memory(self) except -1
     cdef intp_t _spare_bytes(self) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
-    cdef bint _has_room_for_code(self, intp_t node, intp_t code) noexcept nogil
-    cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil
-    cdef bint _has_room(self, const Split* split) noexcept nogil
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

@@ -11,12 +11,12 @@ from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport only_fresh
 from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._leaf cimport (
-    LEAF_COUNTS, add_row, new_leaf, part_box, release_leaf, start_child, start_drawn,
+    LEAF_COUNTS, add_row, convert, new_leaf, release_leaf, start_child,
 )
 from skconftree.tree.leaves._leaf_store cimport (
     leave_pool, part_pool, place_in_pool, pool_bytes,
 )
-from skconftree.tree.leaves._naive_bayes cimport make_scratch
+from skconftree.tree.leaves._predictor cimport make_scratch
 from skconftree.tree.leaves._rows cimport policy_of, tell
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
@@ -38,7 +38,6 @@ from skconftree.utils._memory cimport (
 )
 from skconftree.utils._typedefs cimport int16_t
 
-# -- Installation of splits in a growing tree --------------------------------------
 cdef class Installer:
     """Installs splits."""
 
@@ -66,7 +65,7 @@ cdef class Installer:
             children.missing_seen, children.ordinals, children.n_codes,
             children.unknown, &split.evidence,
         )
-        self._add_children(tree, leaf, &parting)
+        _add_children(self, tree, leaf, &parting)
         for z in range(r):
             self.predictor.pass_on(leaf, self.children[z])
         self.leaves.replace(leaf, self.children, first, r)
@@ -120,11 +119,7 @@ cdef class Installer:
             for z in range(r):
                 self.children[z] = new_leaf(policy, tree.node_count + z)
                 share = self.share + z * tree.n_classes
-                if leaf.drawn == NULL:
-                    start_child(leaf, policy, parting, z, share, self.children[z])
-                else:
-                    start_drawn(leaf, policy, parting, z, share, self.children[z])
-                part_box(leaf, policy, parting, z, self.children[z])
+                start_child(leaf, policy, parting, z, share, self.children[z])
             part_pool(leaf, policy, parting, self.source.pool, self.children)
             done = True
         finally:
@@ -133,50 +128,50 @@ cdef class Installer:
                     release_leaf(self.children[z], policy)
         return 0
 
-    cdef void _add_children(
-        self, Tree tree, const Leaf* leaf, const Parting* parting
-    ) noexcept nogil:
-        # Leaves whose counts add up to those of the node: the last takes the rest.
-        cdef intp_t K = tree.n_classes
-        cdef intp_t r = parting.n_outcomes
-        cdef const float64_t* counts = tree.counts + leaf.node * K
-        cdef float64_t* rest = self.share + (r - 1) * K
-        cdef float64_t* child
-        cdef float64_t total = 0.0
-        cdef float64_t n
-        cdef intp_t n_rows = tree.n_node_samples[leaf.node]
-        cdef intp_t rows_left = n_rows
-        cdef intp_t rows, z, c
-        # the children keep what was handed over
-        cdef bint exact = (
-            leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
-        )
-        for c in range(K):
-            total += counts[c]
-            rest[c] = counts[c]
-        for z in range(r):
-            child = self.share + z * K
-            if z < r - 1:
-                for c in range(K):
-                    if exact and counts[c] == leaf.held[c]:
-                        child[c] = self.children[z].held[c]
-                    else:
-                        child[c] = min(child[c] * counts[c], rest[c])
-                    rest[c] = max(rest[c] - child[c], 0.0)
-            n = 0.0
+
+cdef void _add_children(
+    Installer self, Tree tree, const Leaf* leaf, const Parting* parting
+) noexcept nogil:
+    # Leaves whose counts add up to those of the node: the last takes the rest.
+    cdef intp_t K = tree.n_classes
+    cdef intp_t r = parting.n_outcomes
+    cdef const float64_t* counts = tree.counts + leaf.node * K
+    cdef float64_t* rest = self.share + (r - 1) * K
+    cdef float64_t* child
+    cdef float64_t total = 0.0
+    cdef float64_t n
+    cdef intp_t n_rows = tree.n_node_samples[leaf.node]
+    cdef intp_t rows_left = n_rows
+    cdef intp_t rows, z, c
+    # the children keep what was handed over
+    cdef bint exact = (
+        leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
+    )
+    for c in range(K):
+        total += counts[c]
+        rest[c] = counts[c]
+    for z in range(r):
+        child = self.share + z * K
+        if z < r - 1:
             for c in range(K):
-                n += child[c]
-            rows = rows_left
-            if z < r - 1:
-                rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
-                if exact and leaf.n_rows == n_rows:
-                    rows = self.children[z].n_rows
-                rows = min(rows, rows_left)
-            rows_left -= rows
-            tree.add_leaf(leaf.node, child, rows, 0.0)
+                if exact and counts[c] == leaf.held[c]:
+                    child[c] = self.children[z].held[c]
+                else:
+                    child[c] = min(child[c] * counts[c], rest[c])
+                rest[c] = max(rest[c] - child[c], 0.0)
+        n = 0.0
+        for c in range(K):
+            n += child[c]
+        rows = rows_left
+        if z < r - 1:
+            rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
+            if exact and leaf.n_rows == n_rows:
+                rows = self.children[z].n_rows
+            rows = min(rows, rows_left)
+        rows_left -= rows
+        tree.add_leaf(leaf.node, child, rows, 0.0)
 
 
-# -- A tree that grows row by row, and what it predicts meanwhile ------------------
 cdef class GrowingTree:
     """A tree with what its leaves remember and predict by; a `Grower` makes it."""
 
@@ -236,78 +231,7 @@ cdef class GrowingTree:
         if stopped_at < 0:
             self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
         else:
-            self._fill_below(stopped_at, out)
-
-    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
-        # Whether the prediction of a row rests on a sum over several leaves.
-        cdef intp_t c
-        if stopped_at >= 0:
-            return True
-        for c in range(self.policy.n_classes):
-            if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
-                return False
-        return True
-
-    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1:
-        # It predicts where no leaf learns how; sums of fractions round as they do there.
-        while True:
-            try:
-                return self.tree.fill_value(node, out)
-            except MemoryError:
-                give_way()
-
-    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
-        # What an internal node predicts.
-        cdef intp_t c
-        cdef float64_t total = 0.0
-        if self.tree.shrinkage > 0.0:
-            fill_shrunk(
-                self.tree.counts, self.policy.n_classes, self.tree.parent,
-                self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
-            )
-            return
-        memset(out, 0, self.policy.n_classes * sizeof(float64_t))
-        self.tree.add_counts(node, out)
-        for c in range(self.policy.n_classes):
-            if self.class_weight != NULL:
-                out[c] *= self.class_weight[c]
-            total += out[c]
-        for c in range(self.policy.n_classes):
-            out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
-
-    cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
-        cdef intp_t best = 0
-        cdef intp_t c
-        self._fill_below(node, self.below)
-        for c in range(1, self.policy.n_classes):
-            if self.below[c] > self.below[best]:
-                best = c
-        return best
-
-    # -- rows to be learnt ----------------------------------------------------------
-
-    cdef int _check_stored(
-        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
-        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
-    ) except -1:
-        # As _check_rows, for what a sparse table stores; it has no categories.
-        cdef intp_t n = starts.shape[0] - 1
-        cdef intp_t i
-        cdef bint sound = (
-            n_features == self.policy.n_features and y.shape[0] == n
-            and (weight is None or weight.shape[0] == n)
-            and self.policy.n_nominal == 0 and starts[0] == 0
-            and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
-        )
-        if sound:
-            with nogil:
-                for i in range(n):
-                    sound = sound and (
-                        y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
-                    )
-                for i in range(starts[n]):
-                    sound = sound and 0 <= places[i] < n_features
-        return require_fit(sound)
+            _fill_below(self, stopped_at, out)
 
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -334,8 +258,6 @@ cdef class GrowingTree:
                             and weight[i] <= 0.0
                         )
         return require_fit(sound)
-
-    # -- rows of the leaves ---------------------------------------------------------
 
     cdef open_pool(self, const uint8_t[::1] learnt=None):
         # Hand the rows of `X_pool` to the leaves that they reach, but for those that
@@ -419,6 +341,83 @@ cdef class GrowingTree:
             )
 
 
+cdef bint _is_summed(
+    GrowingTree self, const Leaf* leaf, intp_t stopped_at
+) noexcept nogil:
+    # Whether the prediction of a row rests on a sum over several leaves.
+    cdef intp_t c
+    if stopped_at >= 0:
+        return True
+    for c in range(self.policy.n_classes):
+        if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
+            return False
+    return True
+
+
+cdef int _ask_tree(GrowingTree self, intp_t node, float64_t* out) except -1:
+    # It predicts where no leaf learns how; sums of fractions round as they do there.
+    while True:
+        try:
+            return self.tree.fill_value(node, out)
+        except MemoryError:
+            give_way()
+
+
+cdef void _fill_below(GrowingTree self, intp_t node, float64_t* out) noexcept nogil:
+    # What an internal node predicts.
+    cdef intp_t c
+    cdef float64_t total = 0.0
+    if self.tree.shrinkage > 0.0:
+        fill_shrunk(
+            self.tree.counts, self.policy.n_classes, self.tree.parent,
+            self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
+        )
+        return
+    memset(out, 0, self.policy.n_classes * sizeof(float64_t))
+    self.tree.add_counts(node, out)
+    for c in range(self.policy.n_classes):
+        if self.class_weight != NULL:
+            out[c] *= self.class_weight[c]
+        total += out[c]
+    for c in range(self.policy.n_classes):
+        out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+
+
+cdef intp_t _majority_below(GrowingTree self, intp_t node) noexcept nogil:
+    cdef intp_t best = 0
+    cdef intp_t c
+    _fill_below(self, node, self.below)
+    for c in range(1, self.policy.n_classes):
+        if self.below[c] > self.below[best]:
+            best = c
+    return best
+
+
+cdef int _check_stored(
+    GrowingTree self, intp_t n_features, const int32_t[::1] places,
+    const int64_t[::1] starts, const float32_t[::1] stored, const label_t[::1] y,
+    const float64_t[::1] weight,
+) except -1:
+    # As _check_rows, for what a sparse table stores; it has no categories.
+    cdef intp_t n = starts.shape[0] - 1
+    cdef intp_t i
+    cdef bint sound = (
+        n_features == self.policy.n_features and y.shape[0] == n
+        and (weight is None or weight.shape[0] == n)
+        and self.policy.n_nominal == 0 and starts[0] == 0
+        and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
+    )
+    if sound:
+        with nogil:
+            for i in range(n):
+                sound = sound and (
+                    y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                )
+            for i in range(starts[n]):
+                sound = sound and 0 <= places[i] < n_features
+    return require_fit(sound)
+
+
 cdef int require_fit(bint fits) except -1:
     if not fits:
         raise ValueError(
@@ -428,7 +427,6 @@ cdef int require_fit(bint fits) except -1:
     return 0
 
 
-# -- A limit to the memory of a growing tree ---------------------------------------
 cdef enum:
     MOST_FOR_LEAVES = 268435456     # bytes kept back
 
@@ -465,25 +463,12 @@ cdef class MemoryLimit:
     ) noexcept nogil:
         # For a split of a leaf.
         return self.max_bytes == NO_LIMIT or (
-            self._least_bytes(tree, leaves, n_outcomes, n_codes) <= self.max_bytes
-        )
-
-    cdef intp_t _least_bytes(
-        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
-    ) noexcept nogil:
-        # What is left if every leaf forgets, after a split if n_outcomes > 0.
-        cdef intp_t n_nodes = tree.node_count + n_outcomes
-        cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
-        return (
-            n_nodes * (self.node_bytes + self.watch_bytes)
-            + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
-            + (tree.n_ordinals + n_codes) * sizeof(int16_t)
-            + n_leaves * self.bare_bytes + self.pool_bytes
+            _least_bytes(self, tree, leaves, n_outcomes, n_codes) <= self.max_bytes
         )
 
     def check(self, Tree tree, LeafStore leaves):
         """Raise if the tree as it is has no room."""
-        least = self._least_bytes(tree, leaves, 0, 0)
+        least = _least_bytes(self, tree, leaves, 0, 0)
         if self.max_bytes < least:
             raise ValueError(
                 f"max_bytes={self.given} is too small: the tree takes {least} bytes "
@@ -536,6 +521,20 @@ cdef class MemoryLimit:
             * (self.node_bytes + self.split_bytes + self.watch_bytes)
             + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
         )
+
+
+cdef intp_t _least_bytes(
+    MemoryLimit self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+) noexcept nogil:
+    # What is left if every leaf forgets, after a split if n_outcomes > 0.
+    cdef intp_t n_nodes = tree.node_count + n_outcomes
+    cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
+    return (
+        n_nodes * (self.node_bytes + self.watch_bytes)
+        + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
+        + (tree.n_ordinals + n_codes) * sizeof(int16_t)
+        + n_leaves * self.bare_bytes + self.pool_bytes
+    )
 
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves):
@@ -599,7 +598,6 @@ cdef class Grower(GrowingTree):
         self.policy = &self.leaves.policy
         self.source.policy = self.policy
         self.predictor.policy = self.policy
-        self.predictor.bayes.n_codes = self.policy.n_codes
         self.installer = Installer(self.leaves, self.source, self.predictor)
         self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
         self.grace = settings.grace_period
@@ -666,14 +664,12 @@ cdef class Grower(GrowingTree):
                 self.source.whole = False
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.places)
-            leaf.memory.convert(leaf, policy_of(leaf, self.policy))
+            convert(leaf, self.policy)
             self.most_rows = max(self.most_rows, leaf.n_rows)
 
     def settle(self):
         """Hold what is remembered, but not as evidence."""
         self.leaves.settle()
-
-    # -- learning -----------------------------------------------------------------
 
     def set_memory_aside(self):
         """Keep memory back for rows up to the next boundary, or raise MemoryError.
@@ -716,7 +712,7 @@ cdef class Grower(GrowingTree):
             starts = X.indptr.astype(np.int64, copy=False)
             row = np.zeros(self.policy.n_features, dtype=np.float32)
             x = &row[0]
-            self._check_stored(X.shape[1], places, starts, stored, y, weight)
+            _check_stored(self, X.shape[1], places, starts, stored, y, weight)
         else:
             rows = X
             self._check_rows(rows, y, weight)
@@ -756,21 +752,13 @@ cdef class Grower(GrowingTree):
                     if self.n_rows_seen % BOUNDARY == 0:
                         with gil:
                             self.limit_memory()
-                            self._let_go()
+                            _let_go(self)
                             PyErr_CheckSignals()
                             set_aside(self._spare_bytes())
-            self._let_go()
+            _let_go(self)
         finally:
             self.leaving = -1
             let_go_of_much()
-
-    cdef int _let_go(self) except -1:
-        # Raise, where the model is whole, what came up in the middle of a row.
-        held = self.held
-        self.held = None
-        if held is not None:
-            raise held
-        return 0
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
@@ -790,11 +778,11 @@ cdef class Grower(GrowingTree):
         cdef intp_t guess
         self.reached = node
         if proba != NULL:
-            if not judging and self._is_summed(leaf, stopped_at):
+            if not judging and _is_summed(self, leaf, stopped_at):
                 with gil:
-                    self._ask_tree(stopped_at if stopped_at >= 0 else node, proba)
+                    _ask_tree(self, stopped_at if stopped_at >= 0 else node, proba)
             elif stopped_at >= 0:
-                self._fill_below(stopped_at, proba)
+                _fill_below(self, stopped_at, proba)
             else:
                 asked = proba
         row = self.predictor.locate(leaf, x, scratch)
@@ -805,7 +793,7 @@ cdef class Grower(GrowingTree):
             if predicted != NULL:
                 predicted[0] = guess
                 if stopped_at >= 0:
-                    predicted[0] = self._majority_below(stopped_at)
+                    predicted[0] = _majority_below(self, stopped_at)
         if weight == 0.0:
             return 0    # as if it were absent
         self.leaves.observe(x, self.finite)
@@ -843,8 +831,8 @@ cdef class Grower(GrowingTree):
             weight *= self.class_weight[y]
         self.total_weight += weight
         self.n_rows_seen += 1
-        leaf.memory.convert(leaf, policy_of(leaf, self.policy))
-        if self._due(leaf):
+        convert(leaf, self.policy)
+        if _due(self, leaf):
             self._grow(leaf)
         return 0
 
@@ -861,7 +849,7 @@ cdef class Grower(GrowingTree):
                 continue
             at = &self.tree.nodes[node]
             code = <intp_t> x[at.feature]
-            if not self._has_room_for_code(node, code):
+            if not _has_room_for_code(self, node, code):
                 node = at.left + self.tree.branching[node].missing_left
                 continue
             try:
@@ -869,21 +857,6 @@ cdef class Grower(GrowingTree):
             except MemoryError:
                 give_way()
         return 0
-
-    cdef bint _has_room_for_code(self, intp_t node, intp_t code) noexcept nogil:
-        return code < self.tree.branching[node].n_codes or (
-            self.limit.has_room(self.tree, self.leaves, 0, room_for_code(code))
-        )
-
-    # -- growth -------------------------------------------------------------------
-
-    cdef bint _due(self, const Leaf* leaf) noexcept nogil:
-        cdef float64_t wait = self.grace
-        if wait < self.grace_limit:     # a split that comes early is there to stay
-            wait = max(wait, sqrt(self.row_weight * self.weight_seen))
-            wait = max(wait, self.root_grace * leaf.n_held / self.weight_seen)
-            wait = min(wait, self.grace_limit)
-        return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
         # A pure leaf is not examined, nor is one that nothing is known about.
@@ -916,25 +889,13 @@ cdef class Grower(GrowingTree):
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0 and self._has_room(&split):
+                if split.feature >= 0 and _has_room(self, &split):
                     self.installer.install(self.tree, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
             if not self.recurses:
                 break
             node = self.tree.next_below(top, node)
         return 0
-
-    cdef bint _has_room(self, const Split* split) noexcept nogil:
-        # A test may have more branches than leaves or bytes are left.
-        cdef intp_t r = split.children.n_outcomes
-        cdef intp_t n_codes = 0
-        if r == 2 and self.policy.n_codes == NULL:
-            return True     # `_may_split` has looked
-        if self.policy.n_codes != NULL:
-            n_codes = max(self.policy.n_codes[split.feature], 0)
-        return self.leaves.n_leaves - 1 + r <= self.max_leaves and (
-            self.limit.has_room(self.tree, self.leaves, r, n_codes)
-        )
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
         leaf.attempt += 1
@@ -951,8 +912,6 @@ cdef class Grower(GrowingTree):
         if self.source.record.pool != 0.0:      # else outside the box: nothing to gain
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
         return 0
-
-    # -- the whole tree -----------------------------------------------------------
 
     @property
     def n_bytes(self):
@@ -984,8 +943,6 @@ cdef class Grower(GrowingTree):
 
     cdef intp_t _spare_bytes(self) noexcept nogil:
         return self.limit.spare_bytes(self.tree, self.leaves, self.most_rows)
-
-    # -- state --------------------------------------------------------------------
 
     def __reduce__(self):
         # All parts at one moment, whenever each of them is written.
@@ -1041,3 +998,40 @@ cdef class Grower(GrowingTree):
         self.total_weight = state.total_weight
         self.limit.full = state.full
         self.source.whole = state.whole
+
+
+cdef int _let_go(Grower self) except -1:
+    # Raise, where the model is whole, what came up in the middle of a row.
+    held = self.held
+    self.held = None
+    if held is not None:
+        raise held
+    return 0
+
+
+cdef bint _has_room_for_code(Grower self, intp_t node, intp_t code) noexcept nogil:
+    return code < self.tree.branching[node].n_codes or (
+        self.limit.has_room(self.tree, self.leaves, 0, room_for_code(code))
+    )
+
+
+cdef bint _due(Grower self, const Leaf* leaf) noexcept nogil:
+    cdef float64_t wait = self.grace
+    if wait < self.grace_limit:     # a split that comes early is there to stay
+        wait = max(wait, sqrt(self.row_weight * self.weight_seen))
+        wait = max(wait, self.root_grace * leaf.n_held / self.weight_seen)
+        wait = min(wait, self.grace_limit)
+    return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
+
+
+cdef bint _has_room(Grower self, const Split* split) noexcept nogil:
+    # A test may have more branches than leaves or bytes are left.
+    cdef intp_t r = split.children.n_outcomes
+    cdef intp_t n_codes = 0
+    if r == 2 and self.policy.n_codes == NULL:
+        return True     # `_may_split` has looked
+    if self.policy.n_codes != NULL:
+        n_codes = max(self.policy.n_codes[split.feature], 0)
+    return self.leaves.n_leaves - 1 + r <= self.max_leaves and (
+        self.limit.has_room(self.tree, self.leaves, r, n_codes)
+    )

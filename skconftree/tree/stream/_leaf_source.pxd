@@ -63,11 +63,4 @@ cdef class LeafSource(Source):
     # Turn to a leaf of the tree.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
     cdef int _reserve(self, intp_t n) except -1 nogil
-    cdef void _gather_rows(self) noexcept nogil
-    cdef void _prepare(self, intp_t feature) noexcept nogil
     cdef void _sort(self, intp_t feature) noexcept nogil
-    cdef void _tabulate(self, intp_t feature) noexcept nogil
-    cdef void _count_pool(self, intp_t feature) noexcept nogil
-    cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil
-    cdef intp_t _walk_with_pool(self, intp_t feature, Scan scan) noexcept nogil
-    cdef intp_t _n_labelled(self, intp_t feature, intp_t place) noexcept nogil

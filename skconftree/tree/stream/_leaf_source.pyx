@@ -69,7 +69,7 @@ cdef class LeafSource(Source):
         self.every_cut = self.policy.fixed_cuts
         if leaf.memory.keeps_rows and not leaf.memory.counts_rows:
             self._reserve(leaf.n_rows)
-            self._gather_rows()
+            _gather_rows(self)
         if leaf.n_pool > 0 and not leaf.pool_sorted:
             self._reserve(leaf.n_pool)
             sort_pool(leaf, self.policy, self.pool, self.column, self.keys, self.order)
@@ -94,7 +94,12 @@ cdef class LeafSource(Source):
         record.features = self.features
         record.n_features = self.own.n_features
         self.counts = leaf.fresh if separate else leaf.held
-        self.node.integral = self.whole and leaf.memory.is_exact(leaf, self.own)
+        # what a histogram took over is fractions of counts
+        self.node.integral = self.whole and (
+            leaf.memory.keeps_rows or leaf.memory.counts_rows and (
+                self.policy.separate or leaf.n_held == leaf.n_fresh
+            )
+        )
         self.node.filters = True
         return 0
 
@@ -124,38 +129,6 @@ cdef class LeafSource(Source):
             self.room = 2 * n
         return 0
 
-    cdef void _gather_rows(self) noexcept nogil:
-        # Point at the rows that count.
-        cdef Leaf* leaf = self.leaf
-        cdef intp_t first = leaf.n_inherited if only_fresh(leaf, self.policy) else 0
-        self.n_rows = leaf.n_rows - first
-        self.x = leaf.x + first * self.own.n_features
-        self.y = leaf.y + first
-        self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
-
-    # -- the rows or counts of one feature ----------------------------------------
-
-    cdef void _prepare(self, intp_t feature) noexcept nogil:
-        if self.ready == feature:
-            return
-        self.ready = feature
-        self.n_missing = 0.0
-        self.n_pool_seen = 0
-        memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
-        if self.leaf.n_pool > 0:
-            self.line = line_of(self.leaf, self.policy, feature)
-            self.n_pool_seen = n_with_value(
-                self.pool, self.line, self.leaf.n_pool, feature
-            )
-            self.missing_counts[self.node.n_classes] = (
-                <float64_t> (self.leaf.n_pool - self.n_pool_seen)
-            )
-        if not self.tabulated:
-            self._sort(feature)
-        else:
-            self._tabulate(feature)
-            self._count_pool(feature)
-
     cdef void _sort(self, intp_t feature) noexcept nogil:
         cdef intp_t stride = self.own.n_features
         cdef intp_t place = place_of(self.leaf, feature)
@@ -172,43 +145,10 @@ cdef class LeafSource(Source):
         self.n_seen = self.n_labelled_seen + self.n_pool_seen
         presort(self.column, self.n_rows, self.keys, self.keys + self.room, self.order)
 
-    cdef void _tabulate(self, intp_t feature) noexcept nogil:
-        cdef BinTable table
-        table.width = self.node.n_classes + self.node.has_pool
-        table.n_bins = 0
-        table.edges = self.edges
-        table.counts = self.table
-        table.missing = self.missing_counts
-        table.n_missing = 0.0
-        self.leaf.memory.tabulate(
-            self.leaf, self.own, place_of(self.leaf, feature), &table
-        )
-        self.n_bins = table.n_bins
-        self.n_missing = table.n_missing
-
-    cdef void _count_pool(self, intp_t feature) noexcept nogil:
-        cdef intp_t width = self.node.n_classes + 1
-        cdef intp_t below = 0
-        cdef intp_t until, b
-        if self.n_bins == 0:    # no test of any kind
-            self.missing_counts[self.node.n_classes] = 0.0
-        for b in range(self.n_bins):
-            if self.n_pool_seen == 0:
-                break
-            until = self.n_pool_seen
-            if b < self.n_bins - 1:
-                until = first_beyond(
-                    self.pool, self.line, below, until, feature, self.edges[b]
-                )
-            self.table[b * width + self.node.n_classes] += until - below
-            below = until
-
-    # -- walks --------------------------------------------------------------------
-
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t c
-        self._prepare(feature)
+        _prepare(self, feature)
         if not (self.n_missing > 0.0 or self.missing_counts[K] > 0.0):
             return False
         memcpy(values.missing, self.missing_counts, (K + 1) * sizeof(float64_t))
@@ -227,13 +167,13 @@ cdef class LeafSource(Source):
             if self.n_rows == 0 or self.n_seen == 0:
                 return 0
             if self.node.has_pool:
-                return self._walk_with_pool(feature, scan)
+                return _walk_with_pool(self, feature, scan)
             return scan.walk_sorted(
                 self.order, self.n_seen, self.y, NULL, self.row_weight,
                 self.node.counts,
             )
         if self.policy.fixed_cuts:
-            return self._walk_every_cut(scan)
+            return _walk_every_cut(self, scan)
         if self.node.has_pool:
             return scan.walk_histogram_with_pool(self.table, self.n_bins, self.edges)
         return scan.walk_histogram(self.table, self.n_bins, self.node.counts)
@@ -248,95 +188,8 @@ cdef class LeafSource(Source):
             self.leaf, self.own, place_of(self.leaf, feature), self.node.n, left
         )
 
-    cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil:
-        cdef intp_t K = self.node.n_classes
-        cdef bint has_pool = self.node.has_pool
-        cdef intp_t width = K + has_pool
-        cdef float64_t* running = scan.running
-        cdef float64_t n_left = 0.0
-        cdef float64_t pool_left = 0.0
-        cdef intp_t b, c
-        memset(running, 0, K * sizeof(float64_t))
-        for b in range(self.n_bins - 1):
-            for c in range(K):
-                running[c] += self.table[b * width + c]
-                n_left += self.table[b * width + c]
-            pool_left = pool_left + self.table[b * width + K] if has_pool else 0.0
-            memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
-            scan.pool_left[scan.size] = n_left + pool_left
-            scan.emit(n_left, b)
-        return scan.finish()
-
-    cdef intp_t _walk_with_pool(self, intp_t feature, Scan scan) noexcept nogil:
-        # Unlabelled rows lie on the side of the midpoint between the labelled values
-        # around them. What they weigh is added as a walk over all rows would add it.
-        cdef intp_t K = self.node.n_classes
-        cdef float64_t* running = scan.running
-        cdef float64_t w, cut
-        cdef float64_t n_left = 0.0
-        cdef intp_t below = 0       # unlabelled rows below the last labelled value
-        cdef intp_t last = -1
-        cdef intp_t until = 0
-        cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)
-        cdef intp_t n_lines = self.policy.pool.n_lines - 1
-        cdef int32_t* places = NULL
-        cdef intp_t p, row, place
-        if self.places != NULL:
-            places = self.places + self.policy.pool_line[feature] - 1
-        memset(running, 0, K * sizeof(float64_t))
-        for p in range(self.n_labelled_seen):
-            row = self.order[p] >> 1
-            if last >= 0 and self.column[row] != self.column[last]:
-                cut = midpoint(self.column[last], self.column[row])
-                if self.row_weight != NULL:     # whole numbers add up in any order
-                    below = first_above(
-                        self.pool, self.line, until, self.n_pool_seen, feature,
-                        self.column[last], True,
-                    )
-                    until = below
-                place = -1 if places == NULL else places[last * n_lines]
-                if is_beyond(
-                    self.pool, self.line, until, self.n_pool_seen, feature, cut, place
-                ):
-                    until = place
-                else:
-                    until = next_beyond(
-                        self.pool, self.line, until, self.n_pool_seen, feature, cut,
-                        step,
-                    )
-                    if places != NULL:
-                        places[last * n_lines] = <int32_t> until
-                memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
-                scan.pool_left[scan.size] = (
-                    n_left + <float64_t> below + <float64_t> (until - below)
-                )
-                scan.emit(n_left, p + until)
-            w = 1.0 if self.row_weight == NULL else self.row_weight[row]
-            running[self.y[row]] += w
-            n_left += w
-            last = row
-        return scan.finish()
-
-    cdef intp_t _n_labelled(self, intp_t feature, intp_t place) noexcept nogil:
-        # Labelled rows among those on the left. Of equal values they come first.
-        cdef intp_t low = 0
-        cdef intp_t high = self.n_labelled_seen
-        cdef intp_t middle
-        if self.n_pool_seen == 0:
-            return place
-        while low < high:
-            middle = low + ((high - low) >> 1)
-            if middle + first_above(
-                self.pool, self.line, 0, self.n_pool_seen, feature,
-                self.column[self.order[middle] >> 1], True,
-            ) < place:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
-        self._prepare(feature)
+        _prepare(self, feature)
         return self.n_bins - 1 if self.tabulated else self.n_seen
 
     cdef intp_t draw(
@@ -346,7 +199,7 @@ cdef class LeafSource(Source):
         cdef intp_t place = 0
         cdef float64_t low = INFINITY
         cdef float64_t high = -INFINITY
-        self._prepare(feature)
+        _prepare(self, feature)
         if self.tabulated:
             if self.n_bins < 2:
                 return -1
@@ -373,14 +226,12 @@ cdef class LeafSource(Source):
             self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0]
         )
 
-    # -- one test -----------------------------------------------------------------
-
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
         cdef intp_t n_left
-        self._prepare(feature)
+        _prepare(self, feature)
         if self.tabulated:
             return self.edges[place]
-        n_left = self._n_labelled(feature, place)
+        n_left = _n_labelled(self, feature, place)
         return midpoint(
             self.column[self.order[n_left - 1] >> 1],
             self.column[self.order[n_left] >> 1],
@@ -394,7 +245,7 @@ cdef class LeafSource(Source):
         cdef intp_t below = 0
         cdef intp_t i, b, c, row, n_left, until, _
         cdef float64_t w
-        self._prepare(feature)
+        _prepare(self, feature)
         if self.tabulated:
             for b in range(place + 1):
                 for c in range(width):
@@ -402,7 +253,7 @@ cdef class LeafSource(Source):
                     if c < K:
                         children.counts[c] += self.table[b * width + c]
         else:
-            n_left = self._n_labelled(feature, place)
+            n_left = _n_labelled(self, feature, place)
             for i in range(n_left):
                 row = self.order[i] >> 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
@@ -421,8 +272,6 @@ cdef class LeafSource(Source):
         values.rows_missing = 0
         values.labelled_missing = 0
         return self.count_values(feature, values)
-
-    # -- categories ---------------------------------------------------------------
 
     cdef intp_t count_categories(
         self, intp_t feature, float64_t* counts
@@ -443,3 +292,158 @@ cdef class LeafSource(Source):
                     code = n_codes
                 counts[code * (K + 1) + K] += 1.0
         return n_codes + 1
+
+
+cdef void _gather_rows(LeafSource self) noexcept nogil:
+    # Point at the rows that count.
+    cdef Leaf* leaf = self.leaf
+    cdef intp_t first = leaf.n_inherited if only_fresh(leaf, self.policy) else 0
+    self.n_rows = leaf.n_rows - first
+    self.x = leaf.x + first * self.own.n_features
+    self.y = leaf.y + first
+    self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
+
+
+cdef void _prepare(LeafSource self, intp_t feature) noexcept nogil:
+    if self.ready == feature:
+        return
+    self.ready = feature
+    self.n_missing = 0.0
+    self.n_pool_seen = 0
+    memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
+    if self.leaf.n_pool > 0:
+        self.line = line_of(self.leaf, self.policy, feature)
+        self.n_pool_seen = n_with_value(
+            self.pool, self.line, self.leaf.n_pool, feature
+        )
+        self.missing_counts[self.node.n_classes] = (
+            <float64_t> (self.leaf.n_pool - self.n_pool_seen)
+        )
+    if not self.tabulated:
+        self._sort(feature)
+    else:
+        _tabulate(self, feature)
+        _count_pool(self, feature)
+
+
+cdef void _tabulate(LeafSource self, intp_t feature) noexcept nogil:
+    cdef BinTable table
+    table.width = self.node.n_classes + self.node.has_pool
+    table.n_bins = 0
+    table.edges = self.edges
+    table.counts = self.table
+    table.missing = self.missing_counts
+    table.n_missing = 0.0
+    self.leaf.memory.tabulate(
+        self.leaf, self.own, place_of(self.leaf, feature), &table
+    )
+    self.n_bins = table.n_bins
+    self.n_missing = table.n_missing
+
+
+cdef void _count_pool(LeafSource self, intp_t feature) noexcept nogil:
+    cdef intp_t width = self.node.n_classes + 1
+    cdef intp_t below = 0
+    cdef intp_t until, b
+    if self.n_bins == 0:    # no test of any kind
+        self.missing_counts[self.node.n_classes] = 0.0
+    for b in range(self.n_bins):
+        if self.n_pool_seen == 0:
+            break
+        until = self.n_pool_seen
+        if b < self.n_bins - 1:
+            until = first_beyond(
+                self.pool, self.line, below, until, feature, self.edges[b]
+            )
+        self.table[b * width + self.node.n_classes] += until - below
+        below = until
+
+
+cdef intp_t _walk_every_cut(LeafSource self, Scan scan) noexcept nogil:
+    cdef intp_t K = self.node.n_classes
+    cdef bint has_pool = self.node.has_pool
+    cdef intp_t width = K + has_pool
+    cdef float64_t* running = scan.running
+    cdef float64_t n_left = 0.0
+    cdef float64_t pool_left = 0.0
+    cdef intp_t b, c
+    memset(running, 0, K * sizeof(float64_t))
+    for b in range(self.n_bins - 1):
+        for c in range(K):
+            running[c] += self.table[b * width + c]
+            n_left += self.table[b * width + c]
+        pool_left = pool_left + self.table[b * width + K] if has_pool else 0.0
+        memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
+        scan.pool_left[scan.size] = n_left + pool_left
+        scan.emit(n_left, b)
+    return scan.finish()
+
+
+cdef intp_t _walk_with_pool(LeafSource self, intp_t feature, Scan scan) noexcept nogil:
+    # Unlabelled rows lie on the side of the midpoint between the labelled values
+    # around them. What they weigh is added as a walk over all rows would add it.
+    cdef intp_t K = self.node.n_classes
+    cdef float64_t* running = scan.running
+    cdef float64_t w, cut
+    cdef float64_t n_left = 0.0
+    cdef intp_t below = 0       # unlabelled rows below the last labelled value
+    cdef intp_t last = -1
+    cdef intp_t until = 0
+    cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)
+    cdef intp_t n_lines = self.policy.pool.n_lines - 1
+    cdef int32_t* places = NULL
+    cdef intp_t p, row, place
+    if self.places != NULL:
+        places = self.places + self.policy.pool_line[feature] - 1
+    memset(running, 0, K * sizeof(float64_t))
+    for p in range(self.n_labelled_seen):
+        row = self.order[p] >> 1
+        if last >= 0 and self.column[row] != self.column[last]:
+            cut = midpoint(self.column[last], self.column[row])
+            if self.row_weight != NULL:     # whole numbers add up in any order
+                below = first_above(
+                    self.pool, self.line, until, self.n_pool_seen, feature,
+                    self.column[last], True,
+                )
+                until = below
+            place = -1 if places == NULL else places[last * n_lines]
+            if is_beyond(
+                self.pool, self.line, until, self.n_pool_seen, feature, cut, place
+            ):
+                until = place
+            else:
+                until = next_beyond(
+                    self.pool, self.line, until, self.n_pool_seen, feature, cut,
+                    step,
+                )
+                if places != NULL:
+                    places[last * n_lines] = <int32_t> until
+            memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
+            scan.pool_left[scan.size] = (
+                n_left + <float64_t> below + <float64_t> (until - below)
+            )
+            scan.emit(n_left, p + until)
+        w = 1.0 if self.row_weight == NULL else self.row_weight[row]
+        running[self.y[row]] += w
+        n_left += w
+        last = row
+    return scan.finish()
+
+
+cdef intp_t _n_labelled(LeafSource self, intp_t feature, intp_t place) noexcept nogil:
+    # Labelled rows among those on the left. Of equal values they come first.
+    cdef intp_t low = 0
+    cdef intp_t high = self.n_labelled_seen
+    cdef intp_t middle
+    if self.n_pool_seen == 0:
+        return place
+    while low < high:
+        middle = low + ((high - low) >> 1)
+        if middle + first_above(
+            self.pool, self.line, 0, self.n_pool_seen, feature,
+            self.column[self.order[middle] >> 1], True,
+        ) < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
