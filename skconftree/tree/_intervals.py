@@ -152,7 +152,13 @@ def limits_in_leaves(model, rows, confidence_level, method):
     tree = model.tree
     leaves, row = np.unique(model.leaves(rows), return_inverse=True)
     if method == "sequence":
-        counts = _counts_of_sequence(model)[leaves]
+        if not model.grows or model.n_rows_seen == model.n_rows_before > 0:
+            raise ValueError(
+                "method='sequence' needs rows that came after a leaf was made, and "
+                "this tree has learnt none: fit grows all leaves at once. Call "
+                "partial_fit with further rows, or use method='honest'."
+            )
+        counts = model.leaf_counts(fresh=True)[leaves]
         alpha = 1.0 - confidence_level
         return limits_of_sequence(counts, tree.class_weight, alpha)[row]
     if method == "conditional":
@@ -176,16 +182,6 @@ def limits_in_leaves(model, rows, confidence_level, method):
     weight = counts.sum(axis=1, keepdims=True)
     counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
     return credible_limits(counts, n, confidence_level)[row]
-
-
-def _counts_of_sequence(model):
-    if not model.grows or model.n_rows_seen == model.n_rows_before > 0:
-        raise ValueError(
-            "method='sequence' needs rows that came after a leaf was made, and "
-            "this tree has learnt none: fit grows all leaves at once. Call "
-            "partial_fit with further rows, or use method='honest'."
-        )
-    return model.leaf_counts(fresh=True)
 
 
 def count_rows(tree, X, y, weight, finite):

@@ -23,7 +23,6 @@ from .nodes._derived import read_nodes, retold, write_nodes
 from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
-from .stream._state import learn_rows
 
 PARTS = {
     "schema": NO_DEFAULT,
@@ -353,9 +352,8 @@ class TreeModel(Lockable):
         self.begin(rows.schema)
         predicted = np.empty(n, dtype=np.intp) if tells == "class" else None
         proba = np.empty((n, len(self.classes))) if tells == "proba" else None
-        learn_rows(
-            self.grower,
-            rows.X,
+        self.grower.learn(
+            rows.X if isinstance(rows.X, np.ndarray) else rows.X.tocsr(),
             call.labels,
             call.weight,
             rows.finite,

@@ -68,6 +68,8 @@ cdef class Builder:
     # Grow the tree, which has no node yet, from a leaf of another builder's, which keeps
     # what it owns.
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
+    # Look ahead as far as another builder does, which may have been told that it is enough.
+    cdef void look_as_far(self, Builder other) noexcept
     # Copy what belongs to a candidate of another builder's; of a dense table.
     cdef int _take_over(self, Candidate* candidate) except -1 nogil
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil

@@ -124,6 +124,9 @@ cdef class Builder:
         self._add(&root)
         return self._grow_depth_first()
 
+    cdef void look_as_far(self, Builder other) noexcept:
+        pass
+
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
         cdef NodeRecord* record = &candidate.record
         record.features = _copied(self, record.features, record.n_features)

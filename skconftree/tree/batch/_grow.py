@@ -288,7 +288,7 @@ def _shared_builder(growth, source, workers, root):
     builders = []
     for _ in range(workers.n_workers):
         one = growth.of_another_worker()
-        beside = source.beside(growth.settings, root)
+        beside = TableSource(source.rows, growth.settings, root)
         splitter = one.splitter(beside)
         workers.add(splitter)
         builders.append(one.builder(splitter, beside))

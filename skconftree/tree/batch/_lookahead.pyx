@@ -4,14 +4,28 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Helpers
+from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, TriedNode
 from skconftree.tree.batch._near_ties cimport RunnerUp
-from skconftree.tree.nodes._tree cimport Tree, as_cheap
+from skconftree.tree.nodes._node_table cimport TrialCosts
+from skconftree.tree.nodes._tree cimport LeafCost, Tree, as_cheap
+from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._inline cimport ROUNDING
-from skconftree.utils._typedefs cimport int32_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 
+# LookaheadBuilder: looks ahead in some levels near the root of a tree.
+#
+# A test is judged by what grows below it: the tree that a plain builder, which does not
+# look ahead, makes of each child, in the least costly of its prunings. That tree is grown
+# in the very rows of the node and forgotten; only what its nodes cost is kept, and the rows
+# are put back. Which tests are tried is the bound's decision: those that it accepts on
+# their own.
+#
+# The tree that was tried below the test installed is, at each of its nodes, the one that
+# the first test tried there would grow again: greedy growth depends on the rows of a node
+# alone. So a child inherits its part of it, and the first test of a node is not tried
+# anew.
 cdef class LookaheadBuilder(Builder):
     """Grows a tree depth-first and looks ahead in some levels near its root.
 
@@ -29,6 +43,28 @@ cdef class LookaheadBuilder(Builder):
     without looking ahead. A `runner_up` and `helpers` are as of a Builder; trials have
     others, and are not compared.
     """
+
+    cdef Builder trial
+    cdef LeafCost leaf_cost
+    cdef TrialCosts found       # of the candidate that was examined last
+    cdef intp_t first           # depth from which on it looks ahead
+    cdef intp_t end             # and that from which on it does not any more
+    cdef intp_t width           # tests tried at a node
+    cdef Split* tests           # [width]
+    cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
+    # Of each node of the trial tree.
+    cdef intp_t trial_room
+    cdef float64_t* least       # [trial_room] what its cheapest pruning costs
+    cdef TriedNode* tried       # [trial_room]
+    cdef TriedNode* best_tried  # [trial_room] of the best trial of the node so far
+    cdef intp_t* queue          # [trial_room] scratch
+
+    cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
+
+    # Who is told how far it is, or None; and in how many parts of each level.
+    cdef object told
+    cdef intp_t n_parts
+    cdef intp_t* parts_done     # [n_levels]
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
@@ -57,6 +93,9 @@ cdef class LookaheadBuilder(Builder):
     def trials(self):
         """The builder of trees that are grown for their costs."""
         return self.trial
+
+    cdef void look_as_far(self, Builder other) noexcept:
+        self.end = (<LookaheadBuilder> other).end
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
         cdef const TriedNode* tried = candidate.tried

@@ -64,7 +64,12 @@ cdef class RunnerUp:
         for i in range(n):
             self._describe(i, split.rivals[i].feature, split, &counted)
             n_cells = min(n_cells, <intp_t> MOST_CELLS) * self.tests[i + 1].n_outcomes
-        self.order = _common_order(self, n + 1)
+        self.order = self.rows.columns[self.tests[0].feature].order
+        for i in range(n + 1):
+            if self.tests[i].column != NULL or self.rows.is_sparse(
+                self.tests[i].feature
+            ):
+                self.order = NULL
         if counted:
             self.asked.count_children(split.feature, split.cut)
             split.children = children[0]
@@ -219,17 +224,6 @@ cdef int _take_sides(
         if column.has_missing:
             sides.missing_code = column.n_levels - 1
     return 0
-
-
-cdef const uint32_t* _common_order(RunnerUp self, intp_t n) noexcept nogil:
-    # Of the first n tests.
-    cdef intp_t i
-    for i in range(n):
-        if self.tests[i].column != NULL or self.rows.is_sparse(
-            self.tests[i].feature
-        ):
-            return NULL
-    return self.rows.columns[self.tests[0].feature].order
 
 
 cdef int _compare_with(

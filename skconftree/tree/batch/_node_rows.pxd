@@ -54,7 +54,6 @@ cdef class NodeRows:
     cdef uint8_t* sides             # [n_rows] the same in node order, scratch
     cdef label_t* branch            # by row: the child, if there are more
     cdef label_t* branches          # [n_rows] the same in node order, scratch
-    cdef float64_t* scratch         # [n_rows + 1] right halves on their way
     cdef object _owners             # keeps labels and weights alive, or all arrays
 
     cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
@@ -71,16 +70,11 @@ cdef class NodeRows:
             return self.sparse.table.value(row, feature)
         return self.columns[feature].values[row * self.stride]
 
-    cdef NodeRows beside(self)
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil
-    cdef int _take_over(self) except -1 nogil
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil
-    cdef void densify(
-        self, intp_t feature, intp_t start, intp_t end, bint with_values
-    ) noexcept nogil
     cdef intp_t n_present(self, intp_t feature, intp_t start, intp_t end) noexcept nogil
     cdef void mark(
         self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
@@ -91,18 +85,20 @@ cdef class NodeRows:
     ) noexcept nogil
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
-        intp_t start, intp_t end,
+        intp_t start, intp_t end, void* scratch,
     ) noexcept nogil
     cdef bint find_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
     ) noexcept nogil
     cdef void partition_column(
-        self, intp_t f, intp_t feature, intp_t start, intp_t end
+        self, intp_t f, intp_t feature, intp_t start, intp_t end, void* scratch
     ) noexcept nogil
-    cdef void partition_rows(self, intp_t start, intp_t end) noexcept nogil
+    cdef void partition_rows(
+        self, intp_t start, intp_t end, void* scratch
+    ) noexcept nogil
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
-        const intp_t* starts, intp_t n_outcomes, intp_t* at,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at, void* scratch,
     ) noexcept nogil
 
 

@@ -53,8 +53,8 @@ cdef class NodeRows:
 
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil:
         cdef intp_t n = self.n_rows
+        cdef intp_t f
         self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
-        self.scratch = <float64_t*> self.arena.take(n + 1, sizeof(float64_t))
         if multiway:
             self.branch = <label_t*> self.arena.take(self.table.n_rows, sizeof(label_t))
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
@@ -62,46 +62,16 @@ cdef class NodeRows:
         if not all_present or self.table.n_coded > 0 or self.sparse is not None:
             _start_node_order(self)
         if spends and all_present:
-            self._take_over()
+            self.columns = self.table.columns
+            if self.sparse is not None:
+                self.sparse.take_over()
         else:
             _copy(self)
         if self.sparse is not None:
             self.sparse_columns = self.sparse.columns
-        _find_distinct(self)
-        return 0
-
-    cdef NodeRows beside(self):
-        # The same arrays, for another thread: on nodes of its own, or on columns that
-        # nobody else divides. What lies by row or in node order is shared; scratch is
-        # not. Of a dense table.
-        cdef NodeRows other = NodeRows.__new__(NodeRows)
-        other.table = self.table
-        other.n_rows = self.n_rows
-        other.n_features = self.n_features
-        other.y = self.y
-        other.count = self.count
-        other.weight = self.weight
-        other.stride = self.stride
-        other.columns = self.columns
-        other.ids = self.ids
-        other.node_y = self.node_y
-        other.node_count = self.node_count
-        other.node_weight = self.node_weight
-        other.goes_left = self.goes_left
-        other.sides = self.sides
-        other.branch = self.branch
-        other.branches = self.branches
-        other.arena = Arena()
-        other.scratch = <float64_t*> other.arena.take(
-            self.n_rows + 1, sizeof(float64_t)
-        )
-        other._owners = self
-        return other
-
-    cdef int _take_over(self) except -1 nogil:
-        self.columns = self.table.columns
-        if self.sparse is not None:
-            self.sparse.take_over()
+        for f in range(self.n_features):
+            if not self.is_sparse(f) and self.columns[f].order != NULL:
+                note_distinct(self.columns[f].order, n)
         return 0
 
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil:
@@ -162,12 +132,6 @@ cdef class NodeRows:
         self.arena.give_back(column.order)
         column.order = NULL
         return 0
-
-    cdef void densify(
-        self, intp_t feature, intp_t start, intp_t end, bint with_values
-    ) noexcept nogil:
-        # Make the node's part of a sparse column, as if it had not been sparse.
-        self.sparse.densify(feature, self.ids, start, end, with_values)
 
     cdef intp_t n_present(
         self, intp_t feature, intp_t start, intp_t end
@@ -238,16 +202,17 @@ cdef class NodeRows:
 
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
-        intp_t start, intp_t end,
+        intp_t start, intp_t end, void* scratch,
     ) noexcept nogil:
         # Restore the invariant below a split whose rows have been marked. Only the
-        # listed features are needed by the children.
+        # listed features are needed by the children; scratch has 8 bytes for each row of
+        # the sample, and for one more.
         cdef bint by_rows = self.find_sides(features, n_features, start, end)
         cdef intp_t j
         for j in range(n_features):
-            self.partition_column(features[j], feature, start, end)
+            self.partition_column(features[j], feature, start, end, scratch)
         if by_rows:
-            self.partition_rows(start, end)
+            self.partition_rows(start, end, scratch)
 
     cdef bint find_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
@@ -267,40 +232,44 @@ cdef class NodeRows:
         return by_rows
 
     cdef void partition_column(
-        self, intp_t f, intp_t feature, intp_t start, intp_t end
+        self, intp_t f, intp_t feature, intp_t start, intp_t end, void* scratch
     ) noexcept nogil:
         # The split feature, if sorted without missing values, already lies as it should.
         cdef Column* column = &self.columns[f]
         cdef const uint8_t* sides = self.sides + start
         cdef intp_t n = end - start
         if self.is_sparse(f):
-            self.sparse.partition(f, self.goes_left, self.scratch)
+            self.sparse.partition(f, self.goes_left, scratch)
         elif column.order != NULL:
             if f != feature or column.has_missing:
                 partition_sorted(
-                    column.order + start, n, self.goes_left, <uint32_t*> self.scratch
+                    column.order + start, n, self.goes_left, <uint32_t*> scratch
                 )
         elif column.codes != NULL:
-            partition_values(column.codes + start, n, sides, <uint8_t*> self.scratch)
+            partition_values(column.codes + start, n, sides, <uint8_t*> scratch)
         else:
-            partition_values(column.wide + start, n, sides, <label_t*> self.scratch)
+            partition_values(column.wide + start, n, sides, <label_t*> scratch)
 
-    cdef void partition_rows(self, intp_t start, intp_t end) noexcept nogil:
+    cdef void partition_rows(
+        self, intp_t start, intp_t end, void* scratch
+    ) noexcept nogil:
         cdef const uint8_t* sides = self.sides + start
         cdef intp_t n = end - start
-        partition_values(self.ids + start, n, sides, <uint32_t*> self.scratch)
-        partition_values(self.node_y + start, n, sides, <label_t*> self.scratch)
+        partition_values(self.ids + start, n, sides, <uint32_t*> scratch)
+        partition_values(self.node_y + start, n, sides, <label_t*> scratch)
         if self.node_weight != NULL:
-            partition_values(self.node_weight + start, n, sides, self.scratch)
+            partition_values(
+                self.node_weight + start, n, sides, <float64_t*> scratch
+            )
         if self.node_count != NULL:
             partition_values(
                 <uint32_t*> self.node_count + start, n, sides,
-                <uint32_t*> self.scratch,
+                <uint32_t*> scratch,
             )
 
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
-        const intp_t* starts, intp_t n_outcomes, intp_t* at,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at, void* scratch,
     ) noexcept nogil:
         # The same for children that begin at `starts`, counted from the node's start.
         cdef intp_t n = end - start
@@ -314,35 +283,35 @@ cdef class NodeRows:
             if column.order != NULL:
                 scatter_entries(
                     column.order + start, n, self.branch, starts, n_outcomes, at,
-                    <uint32_t*> self.scratch,
+                    <uint32_t*> scratch,
                 )
             elif column.codes != NULL:
                 scatter_values(
                     column.codes + start, n, branches, starts, n_outcomes, at,
-                    <uint8_t*> self.scratch,
+                    <uint8_t*> scratch,
                 )
             else:
                 scatter_values(
                     column.wide + start, n, branches, starts, n_outcomes, at,
-                    <label_t*> self.scratch,
+                    <label_t*> scratch,
                 )
         scatter_values(
             self.ids + start, n, branches, starts, n_outcomes, at,
-            <uint32_t*> self.scratch,
+            <uint32_t*> scratch,
         )
         scatter_values(
             self.node_y + start, n, branches, starts, n_outcomes, at,
-            <label_t*> self.scratch,
+            <label_t*> scratch,
         )
         if self.node_weight != NULL:
             scatter_values(
                 self.node_weight + start, n, branches, starts, n_outcomes, at,
-                self.scratch,
+                <float64_t*> scratch,
             )
         if self.node_count != NULL:
             scatter_values(
                 <uint32_t*> self.node_count + start, n, branches, starts,
-                n_outcomes, at, <uint32_t*> self.scratch,
+                n_outcomes, at, <uint32_t*> scratch,
             )
 
 
@@ -419,13 +388,6 @@ cdef int _copy_order(
             places[0][self.ids[i]] = <uint32_t> i
     self._rank(column, n_levels, places[0])
     return 0
-
-
-cdef void _find_distinct(NodeRows self) noexcept nogil:
-    cdef intp_t f
-    for f in range(self.n_features):
-        if not self.is_sparse(f) and self.columns[f].order != NULL:
-            note_distinct(self.columns[f].order, self.n_rows)
 
 
 cdef int _start_node_order(NodeRows self) except -1 nogil:

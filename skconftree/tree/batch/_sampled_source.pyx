@@ -887,7 +887,10 @@ cdef class DrawnSource(RowSource):
         if self.columns[feature].has_missing:
             codes = self.seen_codes
         else:
-            if self.n_coming > 0 and self._counts_all(scan):
+            # if walk() counts, however many levels a column has
+            if self.n_coming > 0 and (
+                counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
+            ):
                 self.packed.add_columns(
                     self.row_codes, self.coming, self.n_coming, self.walked_rows,
                     self.n_seen,
@@ -902,10 +905,6 @@ cdef class DrawnSource(RowSource):
             self.packed.present,
         )
         return self.packed.walk(scan, n_levels, self.node.counts)
-
-    cdef inline bint _counts_all(self, Scan scan) noexcept nogil:
-        # Whether walk() counts, however many levels a column has.
-        return counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
         # Counts of each class by itself: the tally is [MAX_LEVELS, n_classes].

@@ -4,7 +4,6 @@ from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
-from skconftree.tree.batch._lookahead cimport LookaheadBuilder
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
@@ -126,17 +125,19 @@ cdef class Workers:
 
     def _divide_part(self, intp_t worker, intp_t part):
         cdef Splitter splitter = self.splitters[worker]
-        cdef NodeRows rows = (<TableSource> splitter.source).rows
+        cdef TableSource source = splitter.source
         cdef intp_t j
         with nogil:
             if part < self.n_others:
-                rows.partition_rows(self.record.start, self.record.end)
+                source.rows.partition_rows(
+                    self.record.start, self.record.end, source.scratch
+                )
             else:
                 part -= self.n_others
                 for j in range(self._first(part), self._first(part + 1)):
-                    rows.partition_column(
+                    source.rows.partition_column(
                         self.record.features[j], self.split_feature,
-                        self.record.start, self.record.end,
+                        self.record.start, self.record.end, source.scratch,
                     )
 
     cdef intp_t _first(self, intp_t part) noexcept nogil:
@@ -213,10 +214,6 @@ cdef class SharedSource(TableSource):
         )
         self.workers.divide(record, feature, by_rows)
 
-    def beside(self, GrowthSettings settings, RootFacts root):
-        """Make a source of the same rows for another worker."""
-        return TableSource(self.rows.beside(), settings, root)
-
 
 cdef enum:
     # Of the rows of a root; a node of more than one is large. They are larger where
@@ -292,13 +289,10 @@ cdef class Subtrees(Helpers):
         return 0
 
     cdef int _grow_all(self, Builder builder) except -1:
-        cdef LookaheadBuilder one, other
+        cdef Builder other
         cdef intp_t i
-        if isinstance(builder, LookaheadBuilder):
-            one = builder
-            for other in self.builders:     # it may have been told that it is enough
-                other.first = one.first
-                other.end = one.end
+        for other in self.builders:
+            other.look_as_far(builder)
         self.top = builder.tree
         self.trees = [None] * self.n_leaves
         # the largest first, so that all end at about the same time

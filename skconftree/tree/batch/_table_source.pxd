@@ -108,6 +108,7 @@ cdef class TableSource(RowSource):
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_seen              # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway test] scratch
+    cdef void* scratch              # [n_rows + 1] numbers: rows on their way
 
     # The node.
     cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less

@@ -98,6 +98,7 @@ cdef class TableSource(RowSource):
         )
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
+        self.scratch = self.arena.take(rows.n_rows + 1, sizeof(float64_t))
         n_sorted = min(rows.n_rows, <intp_t> SORT_LIMIT)
         self.sorted_rows = <uint32_t*> self.arena.take(n_sorted, sizeof(uint32_t))
         self.sorted_codes = <int32_t*> self.arena.take(n_sorted, sizeof(int32_t))
@@ -379,14 +380,15 @@ cdef class TableSource(RowSource):
         if multiway:
             self.rows.partition_multiway(
                 record.features, record.n_features, record.start, record.end, starts,
-                children.n_outcomes, self.at,
+                children.n_outcomes, self.at, self.scratch,
             )
         else:
             self.partition(record, split.feature)
 
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil:
         self.rows.partition(
-            feature, record.features, record.n_features, record.start, record.end
+            feature, record.features, record.n_features, record.start, record.end,
+            self.scratch,
         )
 
     cdef int keep(self, const NodeRecord* record) except -1 nogil:
@@ -409,8 +411,8 @@ cdef inline Column* _column(TableSource self, intp_t feature) noexcept nogil:
     if self.rows.sparse_columns == NULL:
         return &self.rows.columns[feature]
     if self.rows.is_sparse(feature) and (self.rows.sparse.dense_feature != feature):
-        self.rows.densify(
-            feature, self.node.record.start, self.node.record.end,
+        self.rows.sparse.densify(
+            feature, self.rows.ids, self.node.record.start, self.node.record.end,
             self.node.has_pool,
         )
     return self.rows.column(feature)

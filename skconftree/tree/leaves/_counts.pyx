@@ -1,6 +1,5 @@
 """The class counts of a leaf's bins."""
 
-from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport (
@@ -299,8 +298,9 @@ cdef read_bins(
 ):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef intp_t size, f
+    cdef Bins* bins = &leaf.bins
     cdef Blocks* blocks = &leaf.remembered
+    cdef intp_t size, f, n_codes
     require(header.n_bins > 0 or not (
         header.has_histogram or header.has_fresh_histogram
     ))
@@ -308,9 +308,22 @@ cdef read_bins(
     if header.n_bins == 0:
         return
     require(0 < header.n_bins <= reader.data.shape[0])
-    _read_edges(reader, header, d, leaf)
+    allocate_bins(blocks, bins, d, header.n_bins)
+    reader.take(bins.first, d * sizeof(int32_t))
+    reader.take(bins.edges, header.n_bins * sizeof(float32_t))
+    reader.take(bins.low, d * sizeof(float32_t))
+    reader.take(bins.high, d * sizeof(float32_t))
+    reader.take(bins.kind, d)
+    bins.missing = header.bins_missing != 0
+    require(bins.first[0] == 0)
     for f in range(d):
-        _check_bins(&leaf.bins, f, policy)
+        require(bins.first[f] < bins.first[f + 1] <= header.n_bins)
+        require(bins.kind[f] <= NOMINAL and n_value_bins(bins, f) > 0)
+        n_codes = -1 if policy.n_codes == NULL else policy.n_codes[f]
+        require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+        require(
+            n_value_bins(bins, f) <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins)
+        )
     size = header.n_bins * K
     if header.has_histogram:
         leaf.histogram = <float64_t*> reader.take_new(blocks, size, sizeof(float64_t))
@@ -322,39 +335,6 @@ cdef read_bins(
         _check_counts(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
     elif header.has_histogram and only_fresh(leaf, policy):
         _check_counts(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
-
-
-cdef _read_edges(StateReader reader, const LeafHeader* header, intp_t d, Leaf* leaf):
-    # Every feature has at least one bin, the last one without end.
-    cdef Bins* bins = &leaf.bins
-    cdef intp_t n_bins = header.n_bins
-    cdef intp_t f, b, last
-    allocate_bins(&leaf.remembered, bins, d, n_bins)
-    reader.take(bins.first, d * sizeof(int32_t))
-    reader.take(bins.edges, n_bins * sizeof(float32_t))
-    reader.take(bins.low, d * sizeof(float32_t))
-    reader.take(bins.high, d * sizeof(float32_t))
-    reader.take(bins.kind, d)
-    bins.missing = header.bins_missing != 0
-    require(bins.first[0] == 0)
-    for f in range(d):
-        require(bins.first[f] < bins.first[f + 1] <= n_bins and bins.kind[f] <= NOMINAL)
-    for f in range(d):
-        last = bins.first[f] + n_value_bins(bins, f) - 1
-        require(last >= bins.first[f])
-        for b in range(bins.first[f] + 1, last + 1):
-            require(bins.edges[b - 1] < bins.edges[b])
-        require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
-        require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
-
-
-cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
-    cdef intp_t n_codes = -1
-    cdef intp_t n = n_value_bins(bins, f)
-    if policy.n_codes != NULL:
-        n_codes = policy.n_codes[f]
-    require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
-    require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
 
 
 cdef _check_counts(

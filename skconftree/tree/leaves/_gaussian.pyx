@@ -72,50 +72,33 @@ cdef int _part(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
+    cdef bint takes_missing = parting.missing_left == (outcome == 0)
+    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     cdef float64_t scale
     cdef intp_t c
     if parting.ordinals != NULL:
         shares_of_bins(parent, policy, parting, outcome, share)
     else:
-        _shares_of_moments(parent, policy, parting, outcome, share)
+        for c in range(policy.n_classes):
+            share[c] = 1.0 / parting.n_outcomes     # of a class not seen
+            if parent.moments.blocks[c] != NULL:
+                share[c] = part_of_moments(
+                    &parent.moments, policy.n_features, c, feature, parting.threshold,
+                    outcome, takes_missing,
+                )
     scale = hold_shares(parent, policy, share, child)
     if parent.histogram != NULL:
         part_bins(parent, policy, parting, outcome, share, False, child)
-    _part_moments(parent, policy, parting, outcome, share, child)
-    for c in range(policy.n_classes):
-        share[c] /= scale
-    return 0
-
-
-cdef void _shares_of_moments(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share,
-) noexcept nogil:
-    # Part of each class that goes to the outcome; an equal one of a class not seen.
-    cdef intp_t c
-    for c in range(policy.n_classes):
-        share[c] = 1.0 / parting.n_outcomes
-        if parent.moments.blocks[c] != NULL:
-            share[c] = part_of_moments(
-                &parent.moments, policy.n_features, c, parting.feature,
-                parting.threshold, outcome, parting.missing_left == (outcome == 0),
-            )
-
-
-cdef int _part_moments(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float64_t* scale, Leaf* child,
-) except -1 nogil:
-    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     half_of_moments(
         &child.remembered, &parent.moments, policy.n_features, policy.n_classes,
-        feature, parting.threshold, outcome, parting.missing_left == (outcome == 0),
-        scale, &child.moments,
+        feature, parting.threshold, outcome, takes_missing, share, &child.moments,
     )
     if policy.separate or policy.bayes:
         allocate_moments(&child.remembered, &child.fresh_moments, policy.n_classes)
     if policy.fixed_cuts:
         _fix_cuts(child, policy)
+    for c in range(policy.n_classes):
+        share[c] /= scale
     return 0
 
 

@@ -228,11 +228,24 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
 cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
     cdef const Policy* own = policy_of(leaf, policy)
-    cdef LeafHeader header = _header(leaf, own.n_features)
+    cdef LeafHeader header
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
         leaf.hits[2], leaf.hits[3],
     ]
+    header.code = leaf.memory.code
+    header.attempt = leaf.attempt
+    header.n_rows = leaf.n_rows
+    header.n_inherited = leaf.n_inherited
+    header.has_weights = leaf.weight != NULL
+    header.n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[own.n_features]
+    header.has_histogram = leaf.histogram != NULL
+    header.has_fresh_histogram = leaf.fresh_histogram != NULL
+    header.has_own = leaf.own != NULL
+    header.has_box = leaf.box != NULL
+    header.bins_missing = leaf.bins.missing
+    header.handed = leaf.handed
+    header.dropped = leaf.dropped
     if policy.n_drawn > 0:
         writer.put(&leaf.key, sizeof(leaf.key))
     writer.put(&header, sizeof(header))
@@ -246,24 +259,6 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.own, 2 * own.n_features * sizeof(float64_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
-
-
-cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
-    cdef LeafHeader header
-    header.code = leaf.memory.code
-    header.attempt = leaf.attempt
-    header.n_rows = leaf.n_rows
-    header.n_inherited = leaf.n_inherited
-    header.has_weights = leaf.weight != NULL
-    header.n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[d]
-    header.has_histogram = leaf.histogram != NULL
-    header.has_fresh_histogram = leaf.fresh_histogram != NULL
-    header.has_own = leaf.own != NULL
-    header.has_box = leaf.box != NULL
-    header.bins_missing = leaf.bins.missing
-    header.handed = leaf.handed
-    header.dropped = leaf.dropped
-    return header
 
 
 cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL:
@@ -287,15 +282,25 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef const Policy* own
-    cdef intp_t f
+    cdef float64_t[N_NUMBERS] numbers
     cdef LeafHeader header
+    cdef intp_t f, i
     if policy.n_drawn > 0:
         reader.take(&leaf.key, sizeof(leaf.key))
     draw_features(leaf, policy)
     own = policy_of(leaf, policy)
     f = own.n_features
     reader.take(&header, sizeof(header))
-    _read_counts(reader, &header, K, leaf)
+    reader.take(&numbers[0], sizeof(numbers))
+    leaf.attempt = header.attempt
+    leaf.n_fresh = numbers[0]
+    leaf.n_examined = numbers[1]
+    leaf.n_held = numbers[2]
+    for i in range(N_MODELS):
+        leaf.hits[i] = numbers[3 + i]
+    reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
+    for i in range(LEAF_COUNTS * K):    # they index tables
+        require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.handed <= policy.hands_over)
     leaf.handed = header.handed != 0
@@ -316,18 +321,3 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
         leaf.box = <float64_t*> reader.take_new(
             policy.blocks, 2 * d + 1, sizeof(float64_t)
         )
-
-
-cdef _read_counts(StateReader reader, const LeafHeader* header, intp_t K, Leaf* leaf):
-    cdef float64_t[N_NUMBERS] numbers
-    cdef intp_t i
-    reader.take(&numbers[0], sizeof(numbers))
-    leaf.attempt = header.attempt
-    leaf.n_fresh = numbers[0]
-    leaf.n_examined = numbers[1]
-    leaf.n_held = numbers[2]
-    for i in range(N_MODELS):
-        leaf.hits[i] = numbers[3 + i]
-    reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
-    for i in range(LEAF_COUNTS * K):    # they index tables
-        require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)

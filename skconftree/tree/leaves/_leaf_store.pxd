@@ -65,10 +65,10 @@ cdef inline const int32_t* line_of(
 
 cdef inline intp_t first_above(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
-    intp_t feature, float32_t value, bint equal,
+    intp_t feature, double value, bint equal,
 ) noexcept nogil:
     # The first place, from `low` on, of a value above this one, or at least as large if
-    # `equal`; `high` if there is none. A missing value is above all.
+    # `equal`; `high` if there is none. A missing value is above all, infinity included.
     cdef intp_t middle
     cdef float32_t x
     while low < high:
@@ -81,26 +81,11 @@ cdef inline intp_t first_above(
     return low
 
 
-cdef inline intp_t first_beyond(
-    const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
-    intp_t feature, double cut,
-) noexcept nogil:
-    # The first place, from `low` on, of a value that is not at most `cut`.
-    cdef intp_t middle
-    while low < high:
-        middle = low + ((high - low) >> 1)
-        if pool[line[middle], feature] <= cut:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef inline intp_t next_beyond(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
     intp_t feature, double cut, intp_t step,
 ) noexcept nogil:
-    # The same place as `first_beyond`, sooner if it lies about `step` behind `low`.
+    # The first place of a value above `cut`, sooner if it lies about `step` behind `low`.
     cdef intp_t place
     while True:
         place = low + step - 1
@@ -112,33 +97,16 @@ cdef inline intp_t next_beyond(
         else:
             high = place
             break
-    return first_beyond(pool, line, low, high, feature, cut)
+    return first_above(pool, line, low, high, feature, cut, False)
 
 
 cdef inline bint is_beyond(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
     intp_t feature, double cut, intp_t place,
 ) noexcept nogil:
-    # Whether it is the place of `first_beyond`. Values below `low` are at most `cut`.
+    # Whether it is the first place of a value above `cut`. Values below `low` are at most `cut`.
     return (
         low <= place <= high
         and (place == low or pool[line[place - 1], feature] <= cut)
         and (place == high or not pool[line[place], feature] <= cut)
     )
-
-
-cdef inline intp_t n_with_value(
-    const float32_t[:, ::1] pool, const int32_t* line, intp_t n, intp_t feature
-) noexcept nogil:
-    cdef intp_t low = 0
-    cdef intp_t high = n
-    cdef intp_t middle
-    cdef float32_t x
-    while low < high:
-        middle = low + ((high - low) >> 1)
-        x = pool[line[middle], feature]
-        if x == x:
-            low = middle + 1
-        else:
-            high = middle
-    return low

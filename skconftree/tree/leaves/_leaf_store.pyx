@@ -1,6 +1,7 @@
 """The memories of the leaves of a growing tree, unlabeled rows included."""
 
 import numpy as np
+from libc.math cimport INFINITY
 from libc.string cimport memcpy, memmove, memset
 
 from skconftree.tree._settings cimport GrowthSettings
@@ -169,7 +170,7 @@ cdef void leave_pool(
                 low = first_above(pool, line, 0, n, f, value, True)
                 high = first_above(pool, line, low, n, f, value, False)
             else:
-                low = n_with_value(pool, line, n, f)
+                low = first_above(pool, line, 0, n, f, INFINITY, False)
                 high = n
             low = _place_of(line, low, high, row)
             _close_up(line, low, n)

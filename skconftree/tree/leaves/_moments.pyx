@@ -297,7 +297,7 @@ cdef int half_of_moments(
     cdef const float64_t* source
     cdef float64_t* block
     cdef float64_t* known
-    cdef float64_t variance
+    cdef float64_t variance, share
     cdef intp_t c, f
     allocate_moments(blocks, child, n_classes)
     for c in range(n_classes):
@@ -317,9 +317,15 @@ cdef int half_of_moments(
         if feature < 0:
             continue
         if known != NULL:
-            known[feature] = child.n[c] * _part_known(
+            # of the rows of the class on this side, those that have a value
+            share = part_of_moments(
                 parent, d, c, feature, threshold, side, takes_missing
             )
+            known[feature] = 0.0
+            if share > 0.0:
+                known[feature] = child.n[c] * (
+                    part_of_moments(parent, d, c, feature, threshold, side, False) / share
+                )
             if not known[feature] > 0.0:
                 block[MEAN * d + feature] = 0.0
                 block[SQUARES * d + feature] = 0.0
@@ -335,20 +341,6 @@ cdef int half_of_moments(
         block[SQUARES * d + feature] = variance * weight_known(child, c, feature)
     _put_together(blocks, child, d, n_classes)
     return 0
-
-
-cdef float64_t _part_known(
-    const Moments* moments, intp_t d, intp_t c, intp_t feature, float64_t threshold,
-    intp_t side, bint takes_missing,
-) noexcept nogil:
-    # Of the rows of a class on one side of a cut, those that have a value.
-    cdef float64_t everything = part_of_moments(
-        moments, d, c, feature, threshold, side, takes_missing
-    )
-    cdef float64_t known = part_of_moments(
-        moments, d, c, feature, threshold, side, False
-    )
-    return known / everything if everything > 0.0 else 0.0
 
 
 cdef int _put_together(

@@ -216,6 +216,7 @@ cdef class LeafPredictor:
         # model; `row` is what the leaf sees of x. Its scores stay in `scratch`.
         cdef float64_t* scores = scratch.scores
         cdef const Policy* policy = policy_of(leaf, self.policy)
+        cdef Scratch places
         cdef float64_t peak = -INFINITY
         cdef intp_t best = -1
         cdef intp_t c
@@ -225,7 +226,14 @@ cdef class LeafPredictor:
         elif model == OWN:
             found = score_by_bayes(policy, leaf, False, row, scratch)
         else:
-            found = _score_past(self, leaf.past, x, scratch)
+            # by what the leaf took over, which may see other features
+            places = scratch[0]
+            places.row = scratch.past_row
+            places.places = scratch.past_places
+            found = score_by_bayes(
+                policy_of(leaf.past, self.policy), leaf.past, False,
+                self.locate(leaf.past, x, &places), &places,
+            )
         if not found:
             return -1
         for c in range(self.policy.n_classes):
@@ -414,19 +422,6 @@ cdef intp_t _majority(LeafPredictor self, Tree tree, intp_t node) noexcept nogil
         counts = self._counts(tree, node, &self.scratch)
 
 
-cdef bint _score_past(
-    LeafPredictor self, const Leaf* past, const float32_t* x, Scratch* scratch
-) noexcept nogil:
-    # By what the leaf took over, which may see other features.
-    cdef Scratch places = scratch[0]
-    places.row = scratch.past_row
-    places.places = scratch.past_places
-    return score_by_bayes(
-        policy_of(past, self.policy), past, False, self.locate(past, x, &places),
-        &places,
-    )
-
-
 cdef bint score_by_bayes(
     const Policy* policy, const Leaf* leaf, bint own, const float32_t* x,
     Scratch* scratch,
@@ -461,8 +456,8 @@ cdef bint score_by_bayes(
     for c in range(policy.n_classes):
         scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         n_present += n[c] > 0.0
-    if n_present == 1:
-        return True     # whatever the row
+    if n_present <= 1:
+        return True     # whatever the row; none only in a damaged state
     if histogram != NULL:
         _score_bins(policy, &leaf.bins, histogram, n, scratch)
     if moments.blocks != NULL:

@@ -32,33 +32,31 @@ def first_children(parent):
     return 1 + np.flatnonzero((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
 
 
-def evidence_of_nodes(arrays):
-    """Evidence of every node, from that of the splits alone."""
-    parent, rows = arrays["parent"], arrays["evidence"]
-    evidence = np.full(len(parent), NONE)
+def _of_nodes(arrays, rows, found):
+    # What every node has, from what the splits alone have; `found` has no split yet.
     if len(rows):
-        nodes = parent[first_children(parent)]
-        for name in rows.dtype.names:  # without a bound only some of the fields
-            evidence[name][nodes] = rows[name]
-    return evidence
+        nodes = arrays["parent"][first_children(arrays["parent"])]
+        for name in rows.dtype.names:  # without a bound only some of those of evidence
+            found[name][nodes] = rows[name]
+    return found
+
+
+def evidence_of_nodes(arrays):
+    """Evidence of every node."""
+    return _of_nodes(arrays, arrays["evidence"], np.full(len(arrays["parent"]), NONE))
 
 
 def costs_of_nodes(arrays):
-    """What the trials at every node cost, from those of the splits alone."""
-    parent, rows = arrays["parent"], arrays[COSTS]
-    costs = np.full(len(parent), NOTHING_TRIED)
-    if len(rows):
-        costs[parent[first_children(parent)]] = rows
-    return costs
+    """What the trials at every node cost."""
+    none = np.full(len(arrays["parent"]), NOTHING_TRIED)
+    return _of_nodes(arrays, arrays[COSTS], none)
 
 
 def rivals_of_nodes(arrays):
-    """Tests that every node's was chosen over, from those of the splits alone."""
-    parent, rows = arrays["parent"], arrays[RIVALS]
-    rivals = np.full((len(parent), rows.shape[1]), NO_RIVAL)
-    if len(rows):
-        rivals[parent[first_children(parent)]] = rows
-    return rivals
+    """Tests that every node's was chosen over."""
+    rows = arrays[RIVALS]
+    none = np.full((len(arrays["parent"]), rows.shape[1]), NO_RIVAL)
+    return _of_nodes(arrays, rows, none)
 
 
 def children_left(arrays):

@@ -188,6 +188,10 @@ cdef object _found(Snapshot self, str name):
 cdef enum:
     FIRST_ROOM = 64     # nodes; more room costs many small arrays at a time
 
+HELD = (    # in the order in which they are pointed at
+    "parent", "depth", "first_child", "n_children", "n_node_samples", "counts",
+    "impurity", "evidence", COSTS, RIVALS,
+)
 OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
 
 
@@ -285,37 +289,23 @@ cdef class NodeArrays:
 
     cdef object _hold(self, dict arrays):
         # Own these arrays and point into them: all of them, or none if it fails.
-        cdef void* parent = address_of(arrays["parent"])
-        cdef void* depth = address_of(arrays["depth"])
-        cdef void* first_child = address_of(arrays["first_child"])
-        cdef void* n_children = address_of(arrays["n_children"])
-        cdef void* n_node_samples = address_of(arrays["n_node_samples"])
-        cdef void* counts = address_of(arrays["counts"])
-        cdef void* impurity = address_of(arrays["impurity"])
-        cdef void* evidence = address_of(arrays["evidence"])
-        cdef void* costs = NULL
-        cdef void* rivals = NULL
-        if self.keeps_costs:
-            costs = address_of(arrays[COSTS])
-        if self.keeps_rivals:
-            rivals = address_of(arrays[RIVALS])
+        cdef void* at[10]
+        cdef intp_t i
+        for i, name in enumerate(HELD):
+            at[i] = address_of(arrays[name]) if name in arrays else NULL
         self._arrays = arrays
         self.capacity = len(arrays["parent"])
-        self.parent = <int32_t*> parent
-        self.depth = <int32_t*> depth
-        self.first_child = <int32_t*> first_child
-        self.n_children = <int32_t*> n_children
-        self.n_node_samples = <intp_t*> n_node_samples
-        self.counts = <float64_t*> counts
-        self.impurity = <float64_t*> impurity
-        self.evidence = NULL
-        self.n_tests = NULL
-        if self.keeps_evidence:
-            self.evidence = <SplitEvidence*> evidence
-        else:
-            self.n_tests = <float64_t*> evidence
-        self.costs = <TrialCosts*> costs
-        self.rivals = <Rival*> rivals
+        self.parent = <int32_t*> at[0]
+        self.depth = <int32_t*> at[1]
+        self.first_child = <int32_t*> at[2]
+        self.n_children = <int32_t*> at[3]
+        self.n_node_samples = <intp_t*> at[4]
+        self.counts = <float64_t*> at[5]
+        self.impurity = <float64_t*> at[6]
+        self.evidence = <SplitEvidence*> (at[7] if self.keeps_evidence else NULL)
+        self.n_tests = <float64_t*> (NULL if self.keeps_evidence else at[7])
+        self.costs = <TrialCosts*> at[8]
+        self.rivals = <Rival*> at[9]
 
     @property
     def n_bytes(self):

@@ -175,7 +175,7 @@ cdef intp_t _walk_subsets(CategorySets self, Scan scan) noexcept nogil:
 cdef intp_t _walk_orderings(CategorySets self, Scan scan) noexcept nogil:
     cdef intp_t m = self.n_present
     cdef intp_t ordering, length
-    for ordering in range(_n_orderings(self)):
+    for ordering in range(1 if self.node.n_classes == 2 else self.node.n_classes + 1):
         if not self._rank(ordering):
             continue
         _clear_set(self, scan)
@@ -217,10 +217,6 @@ cdef void _clear_set(CategorySets self, Scan scan) noexcept nogil:
     memset(scan.running, 0, self.node.n_classes * sizeof(float64_t))
     self.set_weight = 0.0
     self.set_pool = 0.0
-
-
-cdef intp_t _n_orderings(CategorySets self) noexcept nogil:
-    return 1 if self.node.n_classes == 2 else self.node.n_classes + 1
 
 
 cdef inline float64_t _weight(CategorySets self, const float64_t* row) noexcept nogil:

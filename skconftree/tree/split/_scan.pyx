@@ -64,18 +64,13 @@ cdef class Scan:
             for c in range(self.n_classes):
                 n_repeated += total[c]
             self.additive = self.additive and n_repeated <= REPEATS * n
-            if self.additive and self.squares:
-                return _walk_squares(self, entries, n, y, count, total)
-            if self.additive:
-                return _walk_additive_counted(self, entries, n, y, count, total)
-            return _walk_weighted(self, entries, n, y, count, NULL)
-        if self.n_classes == 2:
+        elif self.n_classes == 2:
             return _walk_two_classes(self, entries, n, y)
         if self.additive and self.squares:
-            return _walk_squares(self, entries, n, y, NULL, total)
+            return _walk_squares(self, entries, n, y, count, total)
         if self.additive:
-            return _walk_additive(self, entries, n, y, total)
-        return _walk_counts(self, entries, n, y)
+            return _walk_additive(self, entries, n, y, count, total)
+        return _walk_weighted(self, entries, n, y, count, NULL)
 
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
@@ -269,48 +264,41 @@ cdef intp_t _walk_two_classes(
     return n_tests
 
 
-cdef intp_t _walk_counts(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y
-) noexcept nogil:
-    cdef intp_t K = self.n_classes
-    cdef float64_t* running = self.running
-    cdef intp_t p
-    memset(running, 0, K * sizeof(float64_t))
-    running[y[entries[0] >> 1]] += 1.0
-    for p in range(1, n):
-        if entries[p] & 1:
-            memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-            self.emit(p, p)
-        running[y[entries[p] >> 1]] += 1.0
-    return self.finish()
-
-
 cdef intp_t _walk_additive(
     Scan self, const uint32_t* entries, intp_t n, const label_t* y,
-    const float64_t* total,
+    const int32_t* count, const float64_t* total,
 ) noexcept nogil:
-    # Invariant: phi_left and phi_right are the sums of phi over the classes for
-    # the first p rows and for the others; one row changes one term of each.
+    # Invariant: phi_left and phi_right are the sums of phi over the classes for the rows
+    # so far and for the others; a row changes one term of each, repeats one by one.
     cdef intp_t K = self.n_classes
-    cdef float64_t* running = self.running
+    cdef const float64_t* phi = self.phi
+    cdef int64_t* left = self.counted
+    cdef int64_t* rest = self.counted + K
     cdef float64_t phi_left = 0.0
     cdef float64_t phi_right = 0.0
-    cdef intp_t p, c, count, rest
+    cdef float64_t n_left = 0.0
+    cdef intp_t p, c, row
+    cdef int32_t w = 1
     for c in range(K):
-        running[c] = 0.0
-        phi_left += self.phi[0]
-        phi_right += self.phi[<intp_t> total[c]]
+        left[c] = 0
+        rest[c] = <int64_t> total[c]
+        phi_left += phi[0]
+        phi_right += phi[rest[c]]
     for p in range(n):
         if p > 0 and entries[p] & 1:
             self.phi_left[self.size] = phi_left
             self.phi_right[self.size] = phi_right
-            self.emit(p, p)
-        c = y[entries[p] >> 1]
-        count = <intp_t> running[c]
-        rest = <intp_t> total[c] - count
-        phi_left += self.phi[count + 1] - self.phi[count]
-        phi_right += self.phi[rest - 1] - self.phi[rest]
-        running[c] = count + 1
+            self.emit(n_left, p)
+        row = entries[p] >> 1
+        c = y[row]
+        if count != NULL:
+            w = count[row]
+        for _ in range(w):
+            phi_left += phi[left[c] + 1] - phi[left[c]]
+            phi_right += phi[rest[c] - 1] - phi[rest[c]]
+            left[c] += 1
+            rest[c] -= 1
+        n_left += w
     return self.finish()
 
 
@@ -383,40 +371,6 @@ cdef intp_t _walk_two_classes_counted(
             self.take(size)
             n_tests += size
     return n_tests
-
-
-cdef intp_t _walk_additive_counted(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
-    const int32_t* count, const float64_t* total,
-) noexcept nogil:
-    # As _walk_additive, a step for every repeat.
-    cdef intp_t K = self.n_classes
-    cdef float64_t* running = self.running
-    cdef float64_t phi_left = 0.0
-    cdef float64_t phi_right = 0.0
-    cdef float64_t n_left = 0.0
-    cdef intp_t p, c, row, counted, rest
-    for c in range(K):
-        running[c] = 0.0
-        phi_left += self.phi[0]
-        phi_right += self.phi[<intp_t> total[c]]
-    for p in range(n):
-        if p > 0 and entries[p] & 1:
-            self.phi_left[self.size] = phi_left
-            self.phi_right[self.size] = phi_right
-            self.emit(n_left, p)
-        row = entries[p] >> 1
-        c = y[row]
-        counted = <intp_t> running[c]
-        rest = <intp_t> total[c] - counted
-        for _ in range(count[row]):
-            phi_left += self.phi[counted + 1] - self.phi[counted]
-            phi_right += self.phi[rest - 1] - self.phi[rest]
-            counted += 1
-            rest -= 1
-        running[c] = counted
-        n_left += count[row]
-    return self.finish()
 
 
 cdef intp_t _walk_weighted(

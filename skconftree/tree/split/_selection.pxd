@@ -131,4 +131,3 @@ cdef class SummedEvidence(BestTests):
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # how far above it evidence still counts
     cdef float64_t total            # log of the sum over attributes
-

@@ -12,14 +12,6 @@ cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi
 
 
-def _tabulate_phi(Score score, intp_t size):
-    cdef float64_t[::1] table = np.empty(size)
-    cdef intp_t i
-    for i in range(size):
-        table[i] = score.phi(i)
-    return table
-
-
 cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
     cdef intp_t i
     if phi == NULL:
@@ -144,9 +136,12 @@ cdef class Selection(TestReader):
 
 cdef const float64_t* _additive_phi(Selection self, Score score):
     cdef float64_t[::1] table
+    cdef intp_t i
     if score is None or not score.additive or self.node.n_classes == 2:
         return NULL
-    table = _tabulate_phi(score, self.phi_size)
+    table = np.empty(self.phi_size)
+    for i in range(self.phi_size):
+        table[i] = score.phi(i)
     self._tables.append(table)
     return &table[0]
 

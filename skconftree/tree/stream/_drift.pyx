@@ -368,7 +368,10 @@ cdef class ReplacingGrower(WatchingGrower):
         cdef bint lasting = self.detector.lasting
         if self.detector.held is not None:
             with gil:
-                self._hold_error()
+                # it is raised at the next boundary
+                error = self.detector.release()
+                if self.held is None:
+                    self.held = error
         if state == STABLE and not lasting:
             if self.background is not None:
                 with gil:
@@ -393,22 +396,12 @@ cdef class ReplacingGrower(WatchingGrower):
                 self.background = None
         return 0
 
-    cdef int _hold_error(self) except -1:
-        # What the detector has raised is raised at the next boundary.
-        error = self.detector.release()
-        if self.held is None:
-            self.held = error
-        return 0
-
     cdef list others(self):
         return [] if self.background is None else [self.background]
 
     cdef int change(self, Change what) except -1:
-        self.background = self._new_background()
-        return 0
-
-    def _new_background(self):
         # An empty tree of the same kind.
+        cdef Grower grower
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence,
@@ -419,7 +412,8 @@ cdef class ReplacingGrower(WatchingGrower):
         waiting = self.unlabelled()
         if waiting is not None and not waiting.all():
             grower.leave_out(np.flatnonzero(~waiting).astype(np.int32))
-        return grower
+        self.background = grower
+        return 0
 
     cdef Grower _successor(self, Tree tree):
         # What grows a tree in the background; without leaves yet.
@@ -546,7 +540,12 @@ cdef class Challenger:
         self.n_rows += 1
         if wrong != other_wrong:
             self._compare(other_wrong)
-        self._bet_on_error(other_wrong)
+        self.rise += log(
+            self.share / self.usual if other_wrong
+            else (1.0 - self.share) / (1.0 - self.usual)
+        )
+        self.share += STEP * (other_wrong - self.share)
+        self.share = min(max(self.share, self.usual), MOST_ERRORS)
         if max(self.gain, self.rise) >= self.level and self.n_won > self.n_lost:
             self.verdict = WON
         elif self.loss >= GIVEN_UP or self.n_rows >= self.most_rows:
@@ -567,14 +566,6 @@ cdef class Challenger:
             self.n_won += 1.0
         else:
             self.n_lost += 1.0
-
-    cdef void _bet_on_error(self, bint wrong) noexcept nogil:
-        self.rise += log(
-            self.share / self.usual if wrong
-            else (1.0 - self.share) / (1.0 - self.usual)
-        )
-        self.share += STEP * (wrong - self.share)
-        self.share = min(max(self.share, self.usual), MOST_ERRORS)
 
     def numbers(self):
         """What it has found so far, for a state."""
@@ -674,16 +665,13 @@ cdef class LocalGrower(WatchingGrower):
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
                 self.insist(DECIDE)
-        elif self.warned >= 0 and self._may_begin():
+        elif (
+            self.warned >= 0 and self.slots != (<uint64_t> 1 << self.most_slots) - 1
+            and (self.n_beside - AFFORDED) * SHARE <= self.n_rows_seen
+        ):
             with gil:
                 self.insist(BEGIN)
         return 0
-
-    cdef bint _may_begin(self) noexcept nogil:
-        return (
-            self.slots != (<uint64_t> 1 << self.most_slots) - 1
-            and (self.n_beside - AFFORDED) * SHARE <= self.n_rows_seen
-        )
 
     cdef list others(self):
         cdef Challenger one = self.first
@@ -765,7 +753,7 @@ cdef class LocalGrower(WatchingGrower):
         while node >= 0:
             n_leaves -= self.tree.n_children[node] == 0
             node = self.tree.next_below(beside.node, node)
-        return n_leaves <= self.max_leaves and self.limit.has_room(
+        return n_leaves <= self.settings.max_leaves and self.limit.has_room(
             self.tree, self.leaves, branch.node_count, branch.n_ordinals
         )
 

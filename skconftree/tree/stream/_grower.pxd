@@ -1,4 +1,5 @@
-from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._predictor cimport LeafPredictor, Scratch
 from skconftree.tree.nodes._tree cimport Tree
@@ -6,66 +7,10 @@ from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.utils._lock cimport ModelLock
-from skconftree.utils._memory cimport Arena, Blocks
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint8_t,
 )
-
-# Installer: turns a leaf into a test and its memory into those of new leaves.
-#
-# Either all of that happens or, if memory cannot be had, nothing but allocation.
-
-cdef class Installer:
-    cdef LeafStore leaves
-    cdef LeafSource source
-    cdef LeafPredictor predictor
-    cdef Blocks blocks                  # owns these arrays:
-    cdef float64_t* share               # [room, n_classes] of the children
-    cdef Leaf** children                # [room]
-    cdef intp_t room
-
-    # `split` has just been found for the leaf.
-    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil
-    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil
-    cdef int _reserve(self, Tree tree, const Parting* parting) except -1 nogil
-    cdef int _part(
-        self, Tree tree, const Leaf* leaf, const Parting* parting
-    ) except -1 nogil
-
-
-# GrowingTree: a tree that grows row by row, its leaves, which rows they can learn and
-# what they predict.
-#
-# Whoever asks what is predicted before a row is learnt, and whoever predicts, gets the
-# same from here; the latter brings scratch memory of its own.
-
-cdef class GrowingTree:
-    cdef readonly Tree tree
-    cdef ModelLock lock                 # of the tree and all that grows it
-    cdef LeafStore leaves
-    cdef Policy* policy                 # the store's
-    cdef LeafPredictor predictor
-    cdef LeafSource source              # of the splitter
-    cdef Splitter splitter
-    cdef const float64_t* class_weight  # [n_classes] or NULL
-    cdef Arena arena
-    cdef float64_t* below               # [n_classes]
-
-    cdef intp_t _route_row(
-        self, const float32_t* x, bint finite, intp_t* stopped_at
-    ) noexcept nogil
-    cdef void _fill_proba(
-        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
-        Scratch* scratch, float64_t* out,
-    ) noexcept nogil
-    cdef int _check_rows(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight,
-    ) except -1
-    cdef open_pool(self, const uint8_t[::1] learnt=*)
-    cdef learnt_bits(self)
-    cdef take_pool(self, bits)
-
 
 cdef int require_fit(bint fits) except -1
 
@@ -97,35 +42,37 @@ cdef class MemoryLimit:
     ) noexcept nogil
 
 
-cdef intp_t bytes_of(Tree tree, LeafStore leaves)
-
-
 # Grower: a tree that learns row by row.
 #
 # Every row goes through the same steps, whatever call it came with: it is routed to
 # its leaf, predicted, counted there, and the leaf is examined if enough weight has
 # come since the last time. Nothing waits for the end of a call, so cutting a stream
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
-# happens when the number of rows is a multiple of BOUNDARY.
+# happens when the number of rows is a multiple of BOUNDARY. Whoever asks what is predicted
+# before a row is learnt, and whoever predicts, gets the same; the latter brings scratch
+# memory of its own.
 
-cdef class Grower(GrowingTree):
+cdef class Grower:
+    cdef readonly Tree tree
+    cdef ModelLock lock                 # of the tree and all that grows it
+    cdef LeafStore leaves
+    cdef Policy* policy                 # the store's
+    cdef LeafPredictor predictor
+    cdef LeafSource source              # of the splitter
+    cdef Splitter splitter
+    cdef const float64_t* class_weight  # [n_classes] or NULL
+    cdef Arena arena
+    cdef float64_t* below               # [n_classes]
+
     cdef readonly object recipe         # what it was made from
+    cdef GrowthSettings settings
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
-    cdef Installer installer
+    cdef float64_t* share               # [child_room, n_classes] of new children,
+    cdef Leaf** children                # [child_room] while they are made
+    cdef intp_t child_room
     cdef MemoryLimit limit
-
-    cdef float64_t grace                # weight between two looks at a leaf, which
-    cdef float64_t grace_limit          # grows up to this, in rows
-    cdef float64_t row_weight           # of such a weight, and is longer where a leaf
-    cdef float64_t root_grace           # has a large share of all: of this
-    cdef bint recurses                  # children of a split are examined at once
-    cdef intp_t max_depth
-    cdef intp_t max_leaves
-    cdef float64_t min_split            # weights, or fractions of all if negative
-    cdef float64_t min_leaf
-    cdef float64_t min_seen_fraction
 
     cdef intp_t depth_above             # of its root in the tree that it is a part of
     cdef intp_t reached                 # leaf that the last row came to
@@ -139,6 +86,20 @@ cdef class Grower(GrowingTree):
         # How many rows the stream has had up to the one that is being learnt.
         return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil
+    cdef void _fill_proba(
+        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
+        Scratch* scratch, float64_t* out,
+    ) noexcept nogil
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1
+    cdef open_pool(self, const uint8_t[::1] learnt=*)
+    cdef learnt_bits(self)
+    cdef take_pool(self, bits)
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,

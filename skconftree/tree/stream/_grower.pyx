@@ -7,8 +7,8 @@ from libc.math cimport rint, sqrt
 from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._contract cimport only_fresh
+from skconftree.tree._settings cimport NO_LIMIT
+from skconftree.tree.leaves._contract cimport Parting, only_fresh
 from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, convert, new_leaf, release_leaf, start_child,
@@ -34,146 +34,275 @@ from skconftree.tree.stream._state import (
 from skconftree.utils._codec import damaged
 from skconftree.utils._lock cimport Lockable
 from skconftree.utils._memory cimport (
-    SPARE_BYTES, give_all_back, give_way, let_go_of_much, resize_array, set_aside,
+    SPARE_BYTES, give_way, let_go_of_much, set_aside,
 )
 from skconftree.utils._typedefs cimport int16_t
 
-cdef class Installer:
-    """Installs splits."""
-
-    def __init__(self, LeafStore leaves, LeafSource source, LeafPredictor predictor):
-        self.leaves = leaves
-        self.source = source
-        self.predictor = predictor
-
-    def __dealloc__(self):
-        give_all_back(&self.blocks)
-
-    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
-        cdef intp_t node = leaf.node
-        cdef intp_t first = tree.node_count
-        cdef const Children* children = &split.children
-        cdef intp_t r = children.n_outcomes
-        cdef Parting parting
-        cdef intp_t z
-        self._describe(split, &parting)
-        self._reserve(tree, &parting)
-        self._part(tree, leaf, &parting)
-        # nothing fails from here on
-        tree.split(
-            node, split.feature, split.threshold, children.missing_left,
-            children.missing_seen, children.ordinals, children.n_codes,
-            children.unknown, &split.evidence,
-        )
-        _add_children(self, tree, leaf, &parting)
-        for z in range(r):
-            self.predictor.pass_on(leaf, self.children[z])
-        self.leaves.replace(leaf, self.children, first, r)
-        return 0
-
-    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
-        parting.feature = split.feature
-        parting.n_outcomes = split.children.n_outcomes
-        parting.threshold = split.threshold
-        parting.pool = split.children.pool
-        parting.cut = split.cut.place
-        parting.missing_left = split.children.missing_left
-        parting.ordinals = split.children.ordinals
-        parting.n_codes = split.children.n_codes
-        parting.unknown = split.children.unknown
-
-    cdef int _reserve(self, Tree tree, const Parting* parting) except -1 nogil:
-        cdef intp_t r = parting.n_outcomes
-        cdef intp_t K = tree.n_classes
-        with gil:
-            while True:
-                try:
-                    tree.reserve(tree.node_count + r)
-                    tree.reserve_ordinals(tree.n_ordinals + parting.n_codes)
-                    break
-                except MemoryError:
-                    give_way()
-        self.leaves.reserve(tree.node_count + r)
-        if r > self.room:
-            self.share = <float64_t*> resize_array(
-                &self.blocks, self.share, r * K, sizeof(float64_t)
-            )
-            self.children = <Leaf**> resize_array(
-                &self.blocks, self.children, r, sizeof(Leaf*)
-            )
-            self.room = r
-        return 0
-
-    cdef int _part(
-        self, Tree tree, const Leaf* leaf, const Parting* parting
-    ) except -1 nogil:
-        # Make the children; all of them go if one cannot be made.
-        cdef const Policy* policy = &self.leaves.policy
-        cdef intp_t r = parting.n_outcomes
-        cdef bint done = False
-        cdef float64_t* share
-        cdef intp_t z
-        for z in range(r):
-            self.children[z] = NULL
-        try:
-            for z in range(r):
-                self.children[z] = new_leaf(policy, tree.node_count + z)
-                share = self.share + z * tree.n_classes
-                start_child(leaf, policy, parting, z, share, self.children[z])
-            part_pool(leaf, policy, parting, self.source.pool, self.children)
-            done = True
-        finally:
-            if not done:
-                for z in range(r):
-                    release_leaf(self.children[z], policy)
-        return 0
-
-
-cdef void _add_children(
-    Installer self, Tree tree, const Leaf* leaf, const Parting* parting
+cdef bint _is_summed(
+    Grower self, const Leaf* leaf, intp_t stopped_at
 ) noexcept nogil:
-    # Leaves whose counts add up to those of the node: the last takes the rest.
-    cdef intp_t K = tree.n_classes
-    cdef intp_t r = parting.n_outcomes
-    cdef const float64_t* counts = tree.counts + leaf.node * K
-    cdef float64_t* rest = self.share + (r - 1) * K
-    cdef float64_t* child
+    # Whether the prediction of a row rests on a sum over several leaves.
+    cdef intp_t c
+    if stopped_at >= 0:
+        return True
+    for c in range(self.policy.n_classes):
+        if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
+            return False
+    return True
+
+
+cdef int _ask_tree(Grower self, intp_t node, float64_t* out) except -1:
+    # It predicts where no leaf learns how; sums of fractions round as they do there.
+    while True:
+        try:
+            return self.tree.fill_value(node, out)
+        except MemoryError:
+            give_way()
+
+
+cdef void _fill_below(Grower self, intp_t node, float64_t* out) noexcept nogil:
+    # What an internal node predicts.
+    cdef intp_t c
     cdef float64_t total = 0.0
-    cdef float64_t n
-    cdef intp_t n_rows = tree.n_node_samples[leaf.node]
-    cdef intp_t rows_left = n_rows
-    cdef intp_t rows, z, c
-    # the children keep what was handed over
-    cdef bint exact = (
-        leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
+    if self.tree.shrinkage > 0.0:
+        fill_shrunk(
+            self.tree.counts, self.policy.n_classes, self.tree.parent,
+            self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
+        )
+        return
+    memset(out, 0, self.policy.n_classes * sizeof(float64_t))
+    self.tree.add_counts(node, out)
+    for c in range(self.policy.n_classes):
+        if self.class_weight != NULL:
+            out[c] *= self.class_weight[c]
+        total += out[c]
+    for c in range(self.policy.n_classes):
+        out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+
+
+cdef intp_t _majority_below(Grower self, intp_t node) noexcept nogil:
+    cdef intp_t best = 0
+    cdef intp_t c
+    _fill_below(self, node, self.below)
+    for c in range(1, self.policy.n_classes):
+        if self.below[c] > self.below[best]:
+            best = c
+    return best
+
+
+cdef int _check_stored(
+    Grower self, intp_t n_features, const int32_t[::1] places,
+    const int64_t[::1] starts, const float32_t[::1] stored, const label_t[::1] y,
+    const float64_t[::1] weight,
+) except -1:
+    # As _check_rows, for what a sparse table stores; it has no categories.
+    cdef intp_t n = starts.shape[0] - 1
+    cdef intp_t i
+    cdef bint sound = (
+        n_features == self.policy.n_features and y.shape[0] == n
+        and (weight is None or weight.shape[0] == n)
+        and self.policy.n_nominal == 0 and starts[0] == 0
+        and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
     )
-    for c in range(K):
-        total += counts[c]
-        rest[c] = counts[c]
-    for z in range(r):
-        child = self.share + z * K
-        if z < r - 1:
-            for c in range(K):
-                if exact and counts[c] == leaf.held[c]:
-                    child[c] = self.children[z].held[c]
-                else:
-                    child[c] = min(child[c] * counts[c], rest[c])
-                rest[c] = max(rest[c] - child[c], 0.0)
-        n = 0.0
-        for c in range(K):
-            n += child[c]
-        rows = rows_left
-        if z < r - 1:
-            rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
-            if exact and leaf.n_rows == n_rows:
-                rows = self.children[z].n_rows
-            rows = min(rows, rows_left)
-        rows_left -= rows
-        tree.add_leaf(leaf.node, child, rows, 0.0)
+    if sound:
+        with nogil:
+            for i in range(n):
+                sound = sound and (
+                    y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                )
+            for i in range(starts[n]):
+                sound = sound and 0 <= places[i] < n_features
+    return require_fit(sound)
 
 
-cdef class GrowingTree:
-    """A tree with what its leaves remember and predict by; a `Grower` makes it."""
+cdef int require_fit(bint fits) except -1:
+    if not fits:
+        raise ValueError(
+            "Rows do not fit the growing tree: the estimator's attributes have been "
+            "changed."
+        )
+    return 0
+
+
+cdef enum:
+    MOST_FOR_LEAVES = 268435456     # bytes kept back
+
+
+cdef class MemoryLimit:
+    """A limit to the memory of a growing tree.
+
+    If the tree is watched, another one shares its `max_bytes` equally. The rows of
+    `leaves` without label take as much as they will ever do.
+    """
+
+    def __init__(
+        self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
+    ):
+        self.given = settings.max_bytes
+        self.max_bytes = settings.max_bytes
+        if settings.max_bytes != NO_LIMIT and settings.drift is not None:
+            self.max_bytes //= 2
+        self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
+        self.split_bytes = tree.split_bytes()
+        self.bare_bytes = (
+            sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
+        )
+        if with_boxes:
+            self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
+        self.pool_bytes = pool_bytes(&leaves.policy)
+
+    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
+        # Whether the tree is full.
+        self.full = not self.has_room(tree, leaves, 2, 0)
+
+    cdef bint has_room(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil:
+        # For a split of a leaf.
+        return self.max_bytes == NO_LIMIT or (
+            _least_bytes(self, tree, leaves, n_outcomes, n_codes) <= self.max_bytes
+        )
+
+    def check(self, Tree tree, LeafStore leaves):
+        """Raise if the tree as it is has no room."""
+        least = _least_bytes(self, tree, leaves, 0, 0)
+        if self.max_bytes < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: the tree takes {least} bytes "
+                f"before its first row"
+                f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
+            )
+
+    def check_beside(self, intp_t n_trees):
+        """Raise if there is no room for so many empty trees that share the rest."""
+        least = self.node_bytes + self.bare_bytes + self.pool_bytes
+        if self.max_bytes // n_trees < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: half of it is for {n_trees} trees "
+                f"that grow beside, each of which takes {least} bytes before its first "
+                f"row."
+            )
+
+    cdef enforce(self, Tree tree, LeafStore leaves):
+        # Leaves with the fewest errors to save forget first.
+        cdef intp_t total, node
+        if self.max_bytes == NO_LIMIT:
+            return
+        total = bytes_of(tree, leaves) + tree.node_count * self.watch_bytes
+        if total <= self.max_bytes:
+            return
+        counts = tree.counts_of_leaves()
+        errors = counts.sum(axis=1) - counts.max(axis=1)
+        for node in np.argsort(errors, kind="stable"):
+            if leaves.at[node] == NULL:
+                continue
+            total -= leaves.make_forget(node)
+            if total <= self.max_bytes:
+                break
+
+    cdef intp_t spare_bytes(
+        self, Tree tree, LeafStore leaves, intp_t most_rows
+    ) noexcept nogil:
+        # To learn rows up to the next boundary: the arrays of the tree may be copied,
+        # and so may the rows of the largest leaf; some leaves may part.
+        cdef intp_t d = tree.n_features
+        cdef intp_t leaf = (
+            2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
+        )
+        cdef intp_t rows = most_rows * (
+            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
+        )
+        return (
+            SPARE_BYTES + 4 * rows
+            + 3 * tree.capacity
+            * (self.node_bytes + self.split_bytes + self.watch_bytes)
+            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
+        )
+
+
+cdef intp_t _least_bytes(
+    MemoryLimit self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+) noexcept nogil:
+    # What is left if every leaf forgets, after a split if n_outcomes > 0.
+    cdef intp_t n_nodes = tree.node_count + n_outcomes
+    cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
+    return (
+        n_nodes * (self.node_bytes + self.watch_bytes)
+        + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
+        + (tree.n_ordinals + n_codes) * sizeof(int16_t)
+        + n_leaves * self.bare_bytes + self.pool_bytes
+    )
+
+
+cdef intp_t bytes_of(Tree tree, LeafStore leaves):
+    # Of the nodes and of what the leaves remember.
+    return (
+        tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*)
+        + leaves.bytes_of_leaves() + pool_bytes(&leaves.policy)
+    )
+
+
+cdef enum:
+    BOUNDARY = 1024     # rows
+    TABLES = 4096       # whole counts up to here come from tables
+
+
+def with_state(Grower grower, state):
+    """Give a new grower its state, without which it has no leaves, and return it."""
+    grower.__setstate__(state)
+    return grower
+
+
+cdef class Grower:
+    """Grows a tree row by row; ValueError if tree and recipe do not fit each other.
+
+    The tree has at least a root. Its leaves go on from their counts.
+    """
+
+    def __init__(self, Tree tree, recipe):
+        cdef intp_t d = tree.n_features
+        cdef intp_t K = tree.n_classes
+        check_recipe(recipe, tree)
+        cdef GrowthSettings settings = recipe.settings
+        cdef const float64_t[::1] class_weight = recipe.class_weight
+        cdef const float32_t[:, ::1] pool = recipe.X_pool
+        cdef intp_t n_drawn = 0
+        if recipe.in_forest and settings.max_features < d:
+            n_drawn = settings.max_features
+        criterion, bound = make_kernels(settings, K, TABLES)
+        self.tree = tree
+        self.lock = ModelLock()
+        tree.grows(criterion, self.lock)
+        self.recipe = recipe
+        self.settings = settings
+        n_categories = None     # as if each nominal feature had one
+        if recipe.nominal:
+            n_categories = np.zeros(d, dtype=np.int32)
+            n_categories[list(recipe.nominal)] = 1
+        root = RootFacts(
+            d, K, class_weight=class_weight, n_categories=n_categories,
+            seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
+        )
+        self.source = LeafSource(settings, root, pool, recipe.box)
+        self.splitter = Splitter(self.source, criterion, bound)
+        self.predictor = LeafPredictor(
+            d, K, settings.leaf_prediction, class_weight, recipe.in_forest
+        )
+        self.leaves = LeafStore(
+            d, K, settings, recipe.nominal, self.predictor.judging,
+            0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
+            recipe.in_forest,
+        )
+        self.policy = &self.leaves.policy
+        self.source.policy = self.policy
+        self.predictor.policy = self.policy
+        self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
+        self.leaving = -1
+        self.n_before = -1
+        self.arena = Arena()
+        self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
+        if class_weight is not None:
+            self.class_weight = self.source.node.class_weight
 
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
@@ -339,283 +468,6 @@ cdef class GrowingTree:
             leave_pool(
                 leaf, self.policy, self.source.pool, place_in_pool(leaf, rows[i])
             )
-
-
-cdef bint _is_summed(
-    GrowingTree self, const Leaf* leaf, intp_t stopped_at
-) noexcept nogil:
-    # Whether the prediction of a row rests on a sum over several leaves.
-    cdef intp_t c
-    if stopped_at >= 0:
-        return True
-    for c in range(self.policy.n_classes):
-        if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
-            return False
-    return True
-
-
-cdef int _ask_tree(GrowingTree self, intp_t node, float64_t* out) except -1:
-    # It predicts where no leaf learns how; sums of fractions round as they do there.
-    while True:
-        try:
-            return self.tree.fill_value(node, out)
-        except MemoryError:
-            give_way()
-
-
-cdef void _fill_below(GrowingTree self, intp_t node, float64_t* out) noexcept nogil:
-    # What an internal node predicts.
-    cdef intp_t c
-    cdef float64_t total = 0.0
-    if self.tree.shrinkage > 0.0:
-        fill_shrunk(
-            self.tree.counts, self.policy.n_classes, self.tree.parent,
-            self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
-        )
-        return
-    memset(out, 0, self.policy.n_classes * sizeof(float64_t))
-    self.tree.add_counts(node, out)
-    for c in range(self.policy.n_classes):
-        if self.class_weight != NULL:
-            out[c] *= self.class_weight[c]
-        total += out[c]
-    for c in range(self.policy.n_classes):
-        out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
-
-
-cdef intp_t _majority_below(GrowingTree self, intp_t node) noexcept nogil:
-    cdef intp_t best = 0
-    cdef intp_t c
-    _fill_below(self, node, self.below)
-    for c in range(1, self.policy.n_classes):
-        if self.below[c] > self.below[best]:
-            best = c
-    return best
-
-
-cdef int _check_stored(
-    GrowingTree self, intp_t n_features, const int32_t[::1] places,
-    const int64_t[::1] starts, const float32_t[::1] stored, const label_t[::1] y,
-    const float64_t[::1] weight,
-) except -1:
-    # As _check_rows, for what a sparse table stores; it has no categories.
-    cdef intp_t n = starts.shape[0] - 1
-    cdef intp_t i
-    cdef bint sound = (
-        n_features == self.policy.n_features and y.shape[0] == n
-        and (weight is None or weight.shape[0] == n)
-        and self.policy.n_nominal == 0 and starts[0] == 0
-        and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
-    )
-    if sound:
-        with nogil:
-            for i in range(n):
-                sound = sound and (
-                    y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
-                )
-            for i in range(starts[n]):
-                sound = sound and 0 <= places[i] < n_features
-    return require_fit(sound)
-
-
-cdef int require_fit(bint fits) except -1:
-    if not fits:
-        raise ValueError(
-            "Rows do not fit the growing tree: the estimator's attributes have been "
-            "changed."
-        )
-    return 0
-
-
-cdef enum:
-    MOST_FOR_LEAVES = 268435456     # bytes kept back
-
-
-cdef class MemoryLimit:
-    """A limit to the memory of a growing tree.
-
-    If the tree is watched, another one shares its `max_bytes` equally. The rows of
-    `leaves` without label take as much as they will ever do.
-    """
-
-    def __init__(
-        self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
-    ):
-        self.given = settings.max_bytes
-        self.max_bytes = settings.max_bytes
-        if settings.max_bytes != NO_LIMIT and settings.drift is not None:
-            self.max_bytes //= 2
-        self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
-        self.split_bytes = tree.split_bytes()
-        self.bare_bytes = (
-            sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
-        )
-        if with_boxes:
-            self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
-        self.pool_bytes = pool_bytes(&leaves.policy)
-
-    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
-        # Whether the tree is full.
-        self.full = not self.has_room(tree, leaves, 2, 0)
-
-    cdef bint has_room(
-        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
-    ) noexcept nogil:
-        # For a split of a leaf.
-        return self.max_bytes == NO_LIMIT or (
-            _least_bytes(self, tree, leaves, n_outcomes, n_codes) <= self.max_bytes
-        )
-
-    def check(self, Tree tree, LeafStore leaves):
-        """Raise if the tree as it is has no room."""
-        least = _least_bytes(self, tree, leaves, 0, 0)
-        if self.max_bytes < least:
-            raise ValueError(
-                f"max_bytes={self.given} is too small: the tree takes {least} bytes "
-                f"before its first row"
-                f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
-            )
-
-    def check_beside(self, intp_t n_trees):
-        """Raise if there is no room for so many empty trees that share the rest."""
-        least = self.node_bytes + self.bare_bytes + self.pool_bytes
-        if self.max_bytes // n_trees < least:
-            raise ValueError(
-                f"max_bytes={self.given} is too small: half of it is for {n_trees} trees "
-                f"that grow beside, each of which takes {least} bytes before its first "
-                f"row."
-            )
-
-    cdef enforce(self, Tree tree, LeafStore leaves):
-        # Leaves with the fewest errors to save forget first.
-        cdef intp_t total, node
-        if self.max_bytes == NO_LIMIT:
-            return
-        total = bytes_of(tree, leaves) + tree.node_count * self.watch_bytes
-        if total <= self.max_bytes:
-            return
-        counts = tree.counts_of_leaves()
-        errors = counts.sum(axis=1) - counts.max(axis=1)
-        for node in np.argsort(errors, kind="stable"):
-            if leaves.at[node] == NULL:
-                continue
-            total -= leaves.make_forget(node)
-            if total <= self.max_bytes:
-                break
-
-    cdef intp_t spare_bytes(
-        self, Tree tree, LeafStore leaves, intp_t most_rows
-    ) noexcept nogil:
-        # To learn rows up to the next boundary: the arrays of the tree may be copied,
-        # and so may the rows of the largest leaf; some leaves may part.
-        cdef intp_t d = tree.n_features
-        cdef intp_t leaf = (
-            2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
-        )
-        cdef intp_t rows = most_rows * (
-            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
-        )
-        return (
-            SPARE_BYTES + 4 * rows
-            + 3 * tree.capacity
-            * (self.node_bytes + self.split_bytes + self.watch_bytes)
-            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
-        )
-
-
-cdef intp_t _least_bytes(
-    MemoryLimit self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
-) noexcept nogil:
-    # What is left if every leaf forgets, after a split if n_outcomes > 0.
-    cdef intp_t n_nodes = tree.node_count + n_outcomes
-    cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
-    return (
-        n_nodes * (self.node_bytes + self.watch_bytes)
-        + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
-        + (tree.n_ordinals + n_codes) * sizeof(int16_t)
-        + n_leaves * self.bare_bytes + self.pool_bytes
-    )
-
-
-cdef intp_t bytes_of(Tree tree, LeafStore leaves):
-    # Of the nodes and of what the leaves remember.
-    return (
-        tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*)
-        + leaves.bytes_of_leaves() + pool_bytes(&leaves.policy)
-    )
-
-
-cdef enum:
-    BOUNDARY = 1024     # rows
-    TABLES = 4096       # whole counts up to here come from tables
-
-
-def with_state(Grower grower, state):
-    """Give a new grower its state, without which it has no leaves, and return it."""
-    grower.__setstate__(state)
-    return grower
-
-
-cdef class Grower(GrowingTree):
-    """Grows a tree row by row; ValueError if tree and recipe do not fit each other.
-
-    The tree has at least a root. Its leaves go on from their counts.
-    """
-
-    def __init__(self, Tree tree, recipe):
-        cdef intp_t d = tree.n_features
-        cdef intp_t K = tree.n_classes
-        check_recipe(recipe, tree)
-        cdef GrowthSettings settings = recipe.settings
-        cdef const float64_t[::1] class_weight = recipe.class_weight
-        cdef const float32_t[:, ::1] pool = recipe.X_pool
-        cdef intp_t n_drawn = 0
-        if recipe.in_forest and settings.max_features < d:
-            n_drawn = settings.max_features
-        criterion, bound = make_kernels(settings, K, TABLES)
-        self.tree = tree
-        self.lock = ModelLock()
-        tree.grows(criterion, self.lock)
-        self.recipe = recipe
-        n_categories = None     # as if each nominal feature had one
-        if recipe.nominal:
-            n_categories = np.zeros(d, dtype=np.int32)
-            n_categories[list(recipe.nominal)] = 1
-        root = RootFacts(
-            d, K, class_weight=class_weight, n_categories=n_categories,
-            seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
-        )
-        self.source = LeafSource(settings, root, pool, recipe.box)
-        self.splitter = Splitter(self.source, criterion, bound)
-        self.predictor = LeafPredictor(
-            d, K, settings.leaf_prediction, class_weight, recipe.in_forest
-        )
-        self.leaves = LeafStore(
-            d, K, settings, recipe.nominal, self.predictor.judging,
-            0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
-            recipe.in_forest,
-        )
-        self.policy = &self.leaves.policy
-        self.source.policy = self.policy
-        self.predictor.policy = self.policy
-        self.installer = Installer(self.leaves, self.source, self.predictor)
-        self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
-        self.grace = settings.grace_period
-        self.grace_limit = settings.grace_limit
-        self.row_weight = settings.row_weight
-        self.root_grace = settings.root_grace
-        self.recurses = settings.recurses
-        self.max_depth = settings.max_depth
-        self.max_leaves = settings.max_leaves
-        self.min_split = settings.min_samples_split
-        self.min_leaf = settings.min_samples_leaf
-        self.min_seen_fraction = settings.min_weight_fraction_leaf
-        self.leaving = -1
-        self.n_before = -1
-        self.arena = Arena()
-        self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
-        if class_weight is not None:
-            self.class_weight = self.source.node.class_weight
 
     def share_lock(self, Lockable owner):
         """Take the lock of the model whose part this is, before others see it."""
@@ -863,12 +715,12 @@ cdef class Grower(GrowingTree):
         cdef bint separate = only_fresh(leaf, self.policy)
         cdef const float64_t* counts = leaf.fresh if separate else leaf.held
         cdef float64_t n = leaf.n_fresh if separate else leaf.n_held
-        cdef float64_t least = self.min_split
+        cdef float64_t least = self.settings.min_samples_split
         cdef intp_t n_present = 0
         cdef intp_t c
         if not leaf.memory.remembers or self.limit.full:
             return False
-        if self.leaves.n_leaves >= self.max_leaves:
+        if self.leaves.n_leaves >= self.settings.max_leaves:
             return False
         if least < 0.0:
             least *= -self.weight_seen
@@ -876,7 +728,7 @@ cdef class Grower(GrowingTree):
             n_present += counts[c] > 0.0
         return (
             n_present > 1 and n >= least
-            and self.tree.depth[leaf.node] + self.depth_above < self.max_depth
+            and self.tree.depth[leaf.node] + self.depth_above < self.settings.max_depth
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
@@ -890,9 +742,9 @@ cdef class Grower(GrowingTree):
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
                 if split.feature >= 0 and _has_room(self, &split):
-                    self.installer.install(self.tree, leaf, &split)
+                    _install(self, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
-            if not self.recurses:
+            if not self.settings.recurses:
                 break
             node = self.tree.next_below(top, node)
         return 0
@@ -901,10 +753,12 @@ cdef class Grower(GrowingTree):
         leaf.attempt += 1
         leaf.n_examined = leaf.n_fresh
         self.source.node.time = self.weight_seen
-        self.source.node.min_weight = self.min_leaf
-        if self.min_leaf < 0.0:
+        self.source.node.min_weight = self.settings.min_samples_leaf
+        if self.settings.min_samples_leaf < 0.0:
             self.source.node.min_weight *= -self.weight_seen
-        self.source.node.min_seen_weight = self.min_seen_fraction * self.total_weight
+        self.source.node.min_seen_weight = (
+            self.settings.min_weight_fraction_leaf * self.total_weight
+        )
         self.splitter.total_weight = self.total_weight
         self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
@@ -1016,11 +870,11 @@ cdef bint _has_room_for_code(Grower self, intp_t node, intp_t code) noexcept nog
 
 
 cdef bint _due(Grower self, const Leaf* leaf) noexcept nogil:
-    cdef float64_t wait = self.grace
-    if wait < self.grace_limit:     # a split that comes early is there to stay
-        wait = max(wait, sqrt(self.row_weight * self.weight_seen))
-        wait = max(wait, self.root_grace * leaf.n_held / self.weight_seen)
-        wait = min(wait, self.grace_limit)
+    cdef float64_t wait = self.settings.grace_period
+    if wait < self.settings.grace_limit:     # a split that comes early is there to stay
+        wait = max(wait, sqrt(self.settings.row_weight * self.weight_seen))
+        wait = max(wait, self.settings.root_grace * leaf.n_held / self.weight_seen)
+        wait = min(wait, self.settings.grace_limit)
     return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 
 
@@ -1032,6 +886,124 @@ cdef bint _has_room(Grower self, const Split* split) noexcept nogil:
         return True     # `_may_split` has looked
     if self.policy.n_codes != NULL:
         n_codes = max(self.policy.n_codes[split.feature], 0)
-    return self.leaves.n_leaves - 1 + r <= self.max_leaves and (
+    return self.leaves.n_leaves - 1 + r <= self.settings.max_leaves and (
         self.limit.has_room(self.tree, self.leaves, r, n_codes)
     )
+
+
+cdef int _install(Grower self, Leaf* leaf, const Split* split) except -1 nogil:
+    # Turn a leaf into a test, which has just been found for it, and its memory into those
+    # of new leaves. Either all of that happens or, if memory cannot be had, nothing but
+    # allocation.
+    cdef const Children* children = &split.children
+    cdef intp_t first = self.tree.node_count
+    cdef intp_t r = children.n_outcomes
+    cdef Parting parting
+    cdef intp_t z
+    parting.feature = split.feature
+    parting.n_outcomes = r
+    parting.threshold = split.threshold
+    parting.pool = children.pool
+    parting.cut = split.cut.place
+    parting.missing_left = children.missing_left
+    parting.ordinals = children.ordinals
+    parting.n_codes = children.n_codes
+    parting.unknown = children.unknown
+    _reserve(self, &parting)
+    _part(self, leaf, &parting)
+    # nothing fails from here on
+    self.tree.split(
+        leaf.node, split.feature, split.threshold, children.missing_left,
+        children.missing_seen, children.ordinals, children.n_codes,
+        children.unknown, &split.evidence,
+    )
+    _add_children(self, leaf, &parting)
+    for z in range(r):
+        self.predictor.pass_on(leaf, self.children[z])
+    self.leaves.replace(leaf, self.children, first, r)
+    return 0
+
+
+cdef int _reserve(Grower self, const Parting* parting) except -1 nogil:
+    cdef intp_t r = parting.n_outcomes
+    with gil:
+        while True:
+            try:
+                self.tree.reserve(self.tree.node_count + r)
+                self.tree.reserve_ordinals(self.tree.n_ordinals + parting.n_codes)
+                break
+            except MemoryError:
+                give_way()
+    self.leaves.reserve(self.tree.node_count + r)
+    if r > self.child_room:
+        self.share = <float64_t*> self.arena.resize(
+            self.share, r * self.policy.n_classes, sizeof(float64_t)
+        )
+        self.children = <Leaf**> self.arena.resize(self.children, r, sizeof(Leaf*))
+        self.child_room = r
+    return 0
+
+
+cdef int _part(Grower self, const Leaf* leaf, const Parting* parting) except -1 nogil:
+    # Make the children; all of them go if one cannot be made.
+    cdef intp_t r = parting.n_outcomes
+    cdef bint done = False
+    cdef intp_t z
+    memset(self.children, 0, r * sizeof(Leaf*))
+    try:
+        for z in range(r):
+            self.children[z] = new_leaf(self.policy, self.tree.node_count + z)
+            start_child(
+                leaf, self.policy, parting, z, self.share + z * self.policy.n_classes,
+                self.children[z],
+            )
+        part_pool(leaf, self.policy, parting, self.source.pool, self.children)
+        done = True
+    finally:
+        if not done:
+            for z in range(r):
+                release_leaf(self.children[z], self.policy)
+    return 0
+
+
+cdef void _add_children(
+    Grower self, const Leaf* leaf, const Parting* parting
+) noexcept nogil:
+    # Leaves whose counts add up to those of the node: the last takes the rest.
+    cdef intp_t K = self.tree.n_classes
+    cdef intp_t r = parting.n_outcomes
+    cdef const float64_t* counts = self.tree.counts + leaf.node * K
+    cdef float64_t* rest = self.share + (r - 1) * K
+    cdef float64_t* child
+    cdef float64_t total = 0.0
+    cdef float64_t n
+    cdef intp_t n_rows = self.tree.n_node_samples[leaf.node]
+    cdef intp_t rows_left = n_rows
+    cdef intp_t rows, z, c
+    # the children keep what was handed over
+    cdef bint exact = (
+        leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
+    )
+    for c in range(K):
+        total += counts[c]
+        rest[c] = counts[c]
+    for z in range(r):
+        child = self.share + z * K
+        if z < r - 1:
+            for c in range(K):
+                if exact and counts[c] == leaf.held[c]:
+                    child[c] = self.children[z].held[c]
+                else:
+                    child[c] = min(child[c] * counts[c], rest[c])
+                rest[c] = max(rest[c] - child[c], 0.0)
+        n = 0.0
+        for c in range(K):
+            n += child[c]
+        rows = rows_left
+        if z < r - 1:
+            rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
+            if exact and leaf.n_rows == n_rows:
+                rows = self.children[z].n_rows
+            rows = min(rows, rows_left)
+        rows_left -= rows
+        self.tree.add_leaf(leaf.node, child, rows, 0.0)

@@ -6,8 +6,7 @@ from libc.string cimport memcpy, memset
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable, only_fresh
 from skconftree.tree.leaves._leaf_store cimport (
-    first_above, first_beyond, is_beyond, line_of, n_with_value, next_beyond,
-    reserve_places, sort_pool,
+    first_above, is_beyond, line_of, next_beyond, reserve_places, sort_pool,
 )
 from skconftree.tree.leaves._rows cimport place_of, policy_of
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
@@ -222,8 +221,8 @@ cdef class LeafSource(Source):
             and self.column[self.order[place] >> 1] <= threshold[0]
         ):
             place += 1
-        return place + first_beyond(
-            self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0]
+        return place + first_above(
+            self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0], False
         )
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
@@ -313,8 +312,8 @@ cdef void _prepare(LeafSource self, intp_t feature) noexcept nogil:
     memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
     if self.leaf.n_pool > 0:
         self.line = line_of(self.leaf, self.policy, feature)
-        self.n_pool_seen = n_with_value(
-            self.pool, self.line, self.leaf.n_pool, feature
+        self.n_pool_seen = first_above(
+            self.pool, self.line, 0, self.leaf.n_pool, feature, INFINITY, False
         )
         self.missing_counts[self.node.n_classes] = (
             <float64_t> (self.leaf.n_pool - self.n_pool_seen)
@@ -352,8 +351,8 @@ cdef void _count_pool(LeafSource self, intp_t feature) noexcept nogil:
             break
         until = self.n_pool_seen
         if b < self.n_bins - 1:
-            until = first_beyond(
-                self.pool, self.line, below, until, feature, self.edges[b]
+            until = first_above(
+                self.pool, self.line, below, until, feature, self.edges[b], False
             )
         self.table[b * width + self.node.n_classes] += until - below
         below = until

@@ -1,10 +1,10 @@
 """What grows a tree row by row, made from the settings of its growth."""
 
 from ...drift._base import LocalRepair
+from ...tables._sparse import blocks
 from ..nodes._tree import Tree
 from ._drift import LocalGrower, ReplacingGrower
 from ._grower import Grower
-from ._state import remember_rows
 
 
 def kind_of(drift):
@@ -34,5 +34,7 @@ def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
     grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.reserve_codes(n_codes)
     grower.open_leaves()
-    remember_rows(grower, X, y, weight)
+    for rows, block in blocks(X):
+        grower.remember(block, y[rows], None if weight is None else weight[rows])
+    grower.settle()
     return grower

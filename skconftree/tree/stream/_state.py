@@ -13,7 +13,7 @@ from ...drift import BaseDetector
 from ...drift._base import LocalRepair
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._growth_data import CLASS_LIMITS
-from ...tables._sparse import blocks, column_limits
+from ...tables._sparse import column_limits
 from ...utils import NO_DEFAULT, StateError, canonical, completed, is_array
 from .._settings import GrowthSettings, read_settings
 
@@ -196,22 +196,3 @@ def read_state(state):
             f"have {least} to {n_parts} parts; it was written by another release."
         )
     return GrowerState(*state[1:])
-
-
-def learn_rows(
-    grower, X, y, weight, finite, predicted=None, proba=None, from_pool=None
-):
-    """Let a growing tree learn rows in their order, see `Grower.learn`."""
-    X = X if isinstance(X, np.ndarray) else X.tocsr()
-    grower.learn(X, y, weight, finite, predicted, proba, from_pool)
-
-
-def remember_rows(grower, X, y, weight):
-    """Hand the leaves the rows that the tree was fitted to, as `learn_rows`."""
-    for rows, block in blocks(X):
-        grower.remember(block, y[rows], _part(weight, rows))
-    grower.settle()
-
-
-def _part(array, rows):
-    return None if array is None else array[rows]
