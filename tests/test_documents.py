@@ -23,7 +23,7 @@ PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
 SLOW = {"active", "imitate", "lookahead"}  # with those below most of the time of all
-SLOW |= {"imbalanced", "lts", "oasis"}
+SLOW |= {"forests", "imbalanced", "late_labels", "lts", "oasis"}
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 

@@ -141,6 +141,7 @@ def test_a_sparse_table_is_learnt_without_a_line_of_python(monkeypatch):
     assert model.n_rows_seen_ == 3000
 
 
+@pytest.mark.slow  # signals from within are like it
 def test_a_signal_from_outside():
     """The process gets SIGINT from elsewhere, as from a terminal."""
     code = """

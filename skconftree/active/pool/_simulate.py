@@ -207,7 +207,7 @@ def simulate(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from skconftree.active import simulate
     >>> X, y = load_wine(return_X_y=True)
-    >>> result = simulate(GaussianNB(), X, y, ["auto"], cv=6, budget=20, random_state=0)
+    >>> result = simulate(GaussianNB(), X, y, ["auto"], cv=3, budget=20, random_state=0)
     >>> for row in result.summary():
     ...     print(row.strategy, row.area > 0.6)
     random True
