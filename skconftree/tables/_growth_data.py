@@ -278,7 +278,7 @@ def rows_with_weight(X, y, sample_weight, kind):
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-    if not weight.any():
+    if not weight.any():  # pragma: no cover, scikit-learn before 1.9 lets it pass
         raise ValueError("Sample weights must contain at least one non-zero number.")
     relative = kind == "relative" or (
         kind == "auto" and not (weight == np.rint(weight)).all()
