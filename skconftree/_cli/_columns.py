@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,15 +102,7 @@ def _from_date(text):
     return (when - _EPOCH) / _DAY
 
 
-def _day_first(text):
-    return _from_parts(text, "dmy")
-
-
-def _month_first(text):
-    return _from_parts(text, "mdy")
-
-
-def _from_parts(text, order):
+def _from_parts(order, text):
     found = _PARTS.fullmatch(text.strip())
     if found is None:
         raise ValueError(text)
@@ -138,8 +131,8 @@ COMMA = Reading("decimal comma", _from_comma)
 DATE = Reading("days since 1970-01-01", _from_date)
 # Which of the two a table has is for its owner to say: 03/04/2024 may be either.
 DATES = {
-    "dmy": Reading("days since 1970-01-01, day first", _day_first),
-    "mdy": Reading("days since 1970-01-01, month first", _month_first),
+    order: Reading(f"days since 1970-01-01, {first} first", partial(_from_parts, order))
+    for order, first in (("dmy", "day"), ("mdy", "month"))
 }
 DATE_READINGS = (DATE, *DATES.values())
 READINGS = {one.name: one for one in (POINT, COMMA, DATE, *DATES.values())}
@@ -278,17 +271,11 @@ def guess(texts, comma_first=False, dates=None, name=None, decimal=None):
         found = found._replace(notes=_looks_like_ids(known, plain, len(texts)))
     if found.reading is None and len(texts) >= FEWEST_IDS:
         found = found._replace(names_rows=names_rows([one.strip() for one in known]))
-    return found._replace(holds_name=name is not None and _holds(texts, name, found))
-
-
-def _holds(texts, name, found):
+    if name is None:
+        return found
     if found.reading is None:
-        return name in texts
-    try:
-        found.reading.parse(name)
-    except (ValueError, OverflowError):
-        return False
-    return True
+        return found._replace(holds_name=name in texts)
+    return found._replace(holds_name=bool(_readable([name], found.reading)))
 
 
 def _known(texts):
@@ -601,7 +588,11 @@ def same_notes(X, y, names, target):
     notes, first = [], {}
     n_classes, classes = len(np.unique(y)), y.tolist()
     for name, column in zip(names, X.T, strict=True):
-        earlier = first.setdefault(_digest(column), name)
+        if column.dtype == object:
+            written = "\0".join(map(repr, column.tolist())).encode()
+        else:
+            written = np.ascontiguousarray(column)
+        earlier = first.setdefault(hashlib.sha256(written).digest(), name)
         if earlier != name:
             notes.append(f"column {name!r} is an exact copy of column {earlier!r}")
         if renames(column.tolist(), classes, n_classes):
@@ -610,15 +601,6 @@ def same_notes(X, y, names, target):
                 "it away; --drop it if it will not be known when rows are predicted"
             )
     return notes
-
-
-def _digest(column):
-    """What equal columns have in common, in a few bytes."""
-    if column.dtype == object:
-        written = "\0".join(map(repr, column.tolist())).encode()
-    else:
-        written = np.ascontiguousarray(column)
-    return hashlib.sha256(written).digest()
 
 
 def renames(values, classes, n_classes):

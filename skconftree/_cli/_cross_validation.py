@@ -5,7 +5,7 @@ import time
 import numpy as np
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.metrics import log_loss
+from sklearn.metrics import confusion_matrix, log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -149,13 +149,11 @@ def results_table(found, base):
 
 def class_figures(y, predicted):
     """Recall, precision and confusion matrix, with a row for each true class."""
-    classes, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
-    table = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(table, (codes[: len(y)], codes[len(y) :]), 1)
+    classes = np.unique(np.concatenate([y, predicted]))
+    table = confusion_matrix(y, predicted, labels=classes)
     right, rows = np.diag(table), table.sum(axis=1)
-    said = table.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        recall, precision = right / rows, right / said
+        recall, precision = right / rows, right / table.sum(axis=0)
     return {
         "classes": [str(one) for one in classes],
         "rows": rows.tolist(),

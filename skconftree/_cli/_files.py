@@ -99,7 +99,11 @@ def check_files(options, *, saves_model=False):
         if path is not None:
             name = "standard input" if path == STANDARD else path
             taken[_identity(path)] = f"would replace the input {name}"
-    for option, path in _outputs(options):
+    for option in WRITTEN:
+        path = getattr(options, option, None)
+        if path is None or (option == "json" and path == STANDARD):
+            continue
+        option = f"--{option}"
         _check_writable(path, option, regular=saves_model and option == "--output")
         found = _identity(path)
         if found is not None and found in taken:
@@ -112,13 +116,6 @@ def check_files(options, *, saves_model=False):
                 f"{lock_path(options.output)} locks the model of --output; give no "
                 "other file this name"
             )
-
-
-def _outputs(options):
-    for option in WRITTEN:
-        path = getattr(options, option, None)
-        if path is not None and not (option == "json" and path == STANDARD):
-            yield f"--{option}", path
 
 
 def _identity(path):

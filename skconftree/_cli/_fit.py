@@ -57,8 +57,14 @@ def _run_fit(options, progress):
     table = asked_table(options, progress)
     notes = list(table.notes)
     progress.note(*notes)
-    _check_classes(table, options)
     counts = np.unique(table.y, return_counts=True)[1]
+    if len(counts) < 2:
+        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
+    if options.folds > counts.max():
+        raise UserError(
+            f"--folds {options.folds} is more than the rows of any class "
+            f"({counts.max()} at most)"
+        )
     if counts.min() < options.folds:
         progress.note(f"a class has {counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
@@ -147,17 +153,6 @@ def _run_fit(options, progress):
         if options.output is not None:
             say(saved_text(options.output))
     return 0
-
-
-def _check_classes(table, options):
-    counts = np.unique(table.y, return_counts=True)[1]
-    if len(counts) < 2:
-        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
-    if options.folds > counts.max():
-        raise UserError(
-            f"--folds {options.folds} is more than the rows of any class "
-            f"({counts.max()} at most)"
-        )
 
 
 def _grow(tree, table, progress):
@@ -389,7 +384,11 @@ def _fit(tree, options):
         ]
     if not columns:
         raise UserError("--drop leaves no column to learn from")
-    _check_target(options)
+    # a target that is not one of classes is refused before the work on the others
+    with ParquetStream(options.data, options.target) as stream:
+        labels = stream.labels()
+        check_labels_known(labels, options.target)
+        check_number_of_classes(len(labels), stream.n_rows, options.target)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -399,14 +398,6 @@ def _fit(tree, options):
     if len(tree.classes_) < 2:
         raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
     return [*own_notes(ours), *notes, *(str(one.message) for one in caught)]
-
-
-def _check_target(options):
-    """Refuse a target that is not one of classes, before the work on the others."""
-    with ParquetStream(options.data, options.target) as stream:
-        labels = stream.labels()
-        check_labels_known(labels, options.target)
-        check_number_of_classes(len(labels), stream.n_rows, options.target)
 
 
 def _finish(tree, options):

@@ -86,7 +86,11 @@ def read_pool(options):
             reading = None
         else:
             notes += [f"column {name!r}: {note}" for note in found.notes]
-            notes += _later_sign(name, texts, found, options.decimal)
+            is_settled = options.decimal is not None or found.ambiguous
+            if found.reading is COMMA and not is_settled:
+                # numbers behind the first rows, which the other sign would change
+                if (text := changed_by_sign(texts, COMMA)) is not None:
+                    notes.append(f"column {name!r}: {sign_note(text, COMMA)}")
         if reading is not None:
             values, strays = read_numbers(texts, reading)
             if len(strays) > MOST_STRAYS * sum(not is_missing(one) for one in texts):
@@ -118,14 +122,6 @@ def read_pool(options):
             f"{options.data} has no column to learn from. {' '.join(notes)}"
         )
     return Pool(X, y, labels, target, columns, nominal, named, notes)
-
-
-def _later_sign(name, texts, found, decimal):
-    """Note a number behind the first rows that the other decimal sign would change."""
-    if decimal is not None or found.reading is not COMMA or found.ambiguous:
-        return []
-    text = changed_by_sign(texts, COMMA)
-    return [] if text is None else [f"column {name!r}: {sign_note(text, COMMA)}"]
 
 
 def make_estimator(options, pool):

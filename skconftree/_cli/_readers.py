@@ -408,8 +408,25 @@ class CsvStream:
     def __exit__(self, *error):
         self._file.close()
 
+    @contextlib.contextmanager
     def _named_errors(self):
-        return _NamedErrors(self.path, self._encoding)
+        """Turn the errors of reading the file into a sentence that names it."""
+        try:
+            yield
+        except (OSError, UnicodeError, csv.Error, EOFError) as error:
+            # BadGzipFile is an OSError too, without the number of a system error.
+            if getattr(error, "errno", None) is not None:
+                raise UserError(f"cannot read {self.path}: {error.strerror}") from error
+            remedy = ""
+            if isinstance(error, UnicodeError):
+                remedy = "; --encoding says in which it is, such as latin-1 or cp1252"
+            encoding = self._encoding
+            called = "UTF-8" if encoding.startswith("utf-8") else encoding
+            raise UserError(
+                f"{self.path} is not a CSV file in {called}: {error}{remedy}"
+            ) from error
+        except (zlib.error, lzma.LZMAError) as error:
+            raise UserError(f"cannot unpack {self.path}: {error}") from error
 
     def _read_header(self, target):
         with self._named_errors():
@@ -630,32 +647,6 @@ def _categories(texts):
         for text in map(str.strip, texts)
     ]
     return found
-
-
-class _NamedErrors:
-    """Turn the errors of reading a file into a sentence that names the file."""
-
-    def __init__(self, path, encoding):
-        self.path = path
-        self.encoding = encoding
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        # BadGzipFile is an OSError too, without the number of a system error.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise UserError(f"cannot read {self.path}: {error.strerror}") from error
-        if isinstance(error, OSError | UnicodeError | csv.Error | EOFError):
-            remedy = ""
-            if isinstance(error, UnicodeError):
-                remedy = "; --encoding says in which it is, such as latin-1 or cp1252"
-            called = "UTF-8" if self.encoding.startswith("utf-8") else self.encoding
-            raise UserError(
-                f"{self.path} is not a CSV file in {called}: {error}{remedy}"
-            ) from error
-        if isinstance(error, zlib.error | lzma.LZMAError):
-            raise UserError(f"cannot unpack {self.path}: {error}") from error
 
 
 BATCH = 8192  # rows decoded at a time

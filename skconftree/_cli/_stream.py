@@ -560,7 +560,8 @@ def _run_stream(options, progress, scratch=None):
         _write_json(run, record, course)
     if options.json != STANDARD:
         if record.n_rows:
-            say(f"{_tree_text(run)}\n")
+            text = tree_lines(run.shown(), _names(run))
+            say(f"the tree at the end:\n\n{text}\n")
         say(_summary(run, record))
     if stop.signal is None:
         return 0
@@ -636,10 +637,6 @@ def _names(run):
         "feature_names": run.stream.features,
         "class_names": [str(one) for one in run.labels.classes.tolist()],
     }
-
-
-def _tree_text(run):
-    return f"the tree at the end:\n\n{tree_lines(run.shown(), _names(run))}"
 
 
 def _about(run, record, name):

@@ -95,7 +95,12 @@ def read_table(options, progress):
             break
         # So many texts behind the first rows: categories after all, so once more.
         named += [stream.features[place] for place in late]
-        _check_numeric(options.numeric, named)
+        for name in options.numeric:
+            if name in named:
+                raise UserError(
+                    f"--numeric {name}: more than a tenth of the values of this column "
+                    "are not numbers"
+                )
     problem = pieces[-1].problem
     if problem is not None:
         raise problem
@@ -173,15 +178,6 @@ def _sign_notes(stream, guesses):
         and reading in DECIMALS.values()
         and one.reading is not reading
     ]
-
-
-def _check_numeric(numeric, nominal):
-    for name in numeric:
-        if name in nominal:
-            raise UserError(
-                f"--numeric {name}: more than a tenth of the values of this column are "
-                "not numbers"
-            )
 
 
 def kept_texts(options, path, names, like):

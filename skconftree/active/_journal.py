@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from .._compat import _safe_indexing
 from ..tables._row_hashes import hash_dense, hash_sparse
 from ..utils import is_count
+from ..utils._files import sync_folder
 from ._labels import n_rows_of
 
 try:
@@ -96,13 +97,8 @@ class Journal:
     def begin(self, head):
         """Write the first line of a journal that has none."""
         self.append(BARE_HEAD | head)
-        folder = os.path.dirname(os.path.abspath(self.path))
-        with contextlib.suppress(OSError):  # some systems do not open folders
-            place = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(place)  # else a crash may take the file's name away
-            finally:
-                os.close(place)
+        # else a crash may take the file's name away
+        sync_folder(os.path.dirname(os.path.abspath(self.path)))
         (self.head,), self.lines = self.lines, []
 
     def _read(self):

@@ -103,10 +103,6 @@ def log_loss(true, proba, weight, positive):
     return -np.average(np.log(np.maximum(told, SMALLEST)), weights=weight)
 
 
-def _neg_log_loss(true, proba, weight, positive):
-    return -log_loss(true, proba, weight, positive)
-
-
 def roc_auc(true, proba, weight, positive):
     """Area under the curve of the positive class, or the mean over all classes."""
     if weight is not None:
@@ -120,7 +116,11 @@ def roc_auc(true, proba, weight, positive):
     return np.mean(areas) if areas else np.nan
 
 
-OWN = {"log_loss": log_loss, "neg_log_loss": _neg_log_loss, "roc_auc": roc_auc}
+OWN = {
+    "log_loss": log_loss,
+    "neg_log_loss": lambda *told: -log_loss(*told),
+    "roc_auc": roc_auc,
+}
 
 
 def resolved_scorers(scoring):

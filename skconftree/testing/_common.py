@@ -83,6 +83,15 @@ def check_nonsense(plug_in, use):
             use(strange)
 
 
+def accepts(plug_in):
+    """Whether the parameters pass the plug-in's own check."""
+    try:
+        plug_in.check_parameters()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def unchanged(plug_in, before, what):
     """Raise AssertionError unless an object pickles to the bytes that it had."""
     require(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 
-from ._common import going_well, require, with_wrong_labels
+from ._common import accepts, going_well, require, with_wrong_labels
 
 if TYPE_CHECKING:
     from ..tree import BasePruning
@@ -64,18 +64,9 @@ def check_pruning(pruning: BasePruning) -> None:
         )
     for value in (np.nan, np.inf, -np.inf):
         require(
-            not _accepts(clone(pruning).set_params(confidence=value)),
+            not accepts(clone(pruning).set_params(confidence=value)),
             f"The range of the confidence of {name} must not contain {value}.",
         )
-
-
-def _accepts(pruning):
-    """Whether its parameters are in range."""
-    try:
-        pruning.check_parameters()
-    except ValueError:
-        return False
-    return True
 
 
 def _check_pruned(name, full, pruned):

@@ -42,7 +42,7 @@ def replacing(path, mode="wb", *, temporary=None, **how):
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def write_text(path, text):
@@ -75,7 +75,7 @@ def _keep_permissions(path, file):
         os.fchmod(file.fileno(), stat.S_IMODE(was.st_mode))
 
 
-def _sync_folder(folder):
+def sync_folder(folder):
     # The new name lasts; some file systems cannot say so.
     with contextlib.suppress(OSError):
         file = os.open(folder, os.O_RDONLY)

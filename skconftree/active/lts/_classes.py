@@ -403,12 +403,6 @@ class _Run:
         return bought
 
     def _coded(self, places, labels):
-        kinds = {batch.dtype.kind in "OUS" for batch in (*self.labels, labels)}
-        if len(kinds) > 1:
-            raise TypeError(
-                "The oracle mixes strings with numbers as labels. Got "
-                f"{labels[0]!r} after {self.labels[0][0]!r}."
-            )
         classes = list(dict.fromkeys([*self.classes, *labels.tolist()]))
         numbers = {label: i for i, label in enumerate(classes)}
         codes = np.array([numbers[one] for one in labels.tolist()], dtype=np.intp)

@@ -33,30 +33,6 @@ class Asked(NamedTuple):
     again: bool
 
 
-def settings_of(rules=(), ruling="last", repeat=0.0):
-    """What decides on the questions beside the learner, as a journal holds it."""
-    return {
-        "stop": to_json(list(rules), names=True),
-        "ruling": ruling,
-        "repeat": repeat,
-    }
-
-
-def new_head(learner, settings, pool=None):
-    """What the first line of a journal says of a learner that has a pool."""
-    view = LearnerView(learner)
-    start = view.start
-    return {
-        "version": own_version(),
-        "at": now(),
-        "X": fingerprint(view.X) if pool is None else pool,
-        "learner": view.description,
-        "seed": view.seed,
-        "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
-        **settings,
-    }
-
-
 def start_labels(head):
     """Labels that a pool had at the start, None for the others; None without any."""
     start = head["start"]
@@ -104,8 +80,23 @@ class Recorded:
         self.share = largest_share(rules)
         self._skipped = set()  # rows, since the journal was opened
         self._learnt = None  # lines of the journal that all the rest is made of
-        settings = settings_of(rules, ruling, repeat)
-        head = new_head(learner, settings, pool) | {"budget": budget}
+        # what decides on the questions besides the learner
+        settings = {
+            "stop": to_json(list(rules), names=True),
+            "ruling": ruling,
+            "repeat": repeat,
+        }
+        start = self.view.start
+        head = {
+            "version": own_version(),
+            "at": now(),
+            "X": fingerprint(self.view.X) if pool is None else pool,
+            "learner": self.view.description,
+            "seed": self.view.seed,
+            "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
+            **settings,
+            "budget": budget,
+        }
         self.journal = path if isinstance(path, Journal) else Journal(path, head)
         self.notes = [] if self.journal.note is None else [self.journal.note]
         try:

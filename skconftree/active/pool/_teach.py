@@ -148,10 +148,6 @@ class Learning(Aside):
         known, labels = self._coder.read(labels, "labels")
         return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
 
-    def _retold(self, *told):
-        # Another learner, with answers added that this one has not learned yet.
-        return self._with_answers([*self._answers, self._told(*told)])
-
     @reads_settled
     def _plain_label(self, label):
         # As a journal can hold it, None for none; an error if it cannot be learnt.

@@ -88,7 +88,9 @@ class LearnerView:
 
     def with_answers(self, rows, labels, n_wrong):
         """Another learner that has learned more answers, as by `learn`."""
-        return self._settled._retold(rows, labels, n_wrong)
+        learner = self._settled
+        batch = learner._told(rows, labels, n_wrong)
+        return learner._with_answers([*learner._answers, batch])
 
     def before(self, n_labels):
         """Another learner, as it was before the last labels."""

@@ -316,7 +316,7 @@ def test_an_oracle_that_raises_at_once_changes_nothing(pairs):
     [
         (lambda places: [0], "label for each of 10 rows. Got 1"),
         (lambda places: places / 7, "Unknown label type"),
-        (lambda places: ["a"] * 10, "mixes strings with numbers"),
+        (lambda places: ["a"] * 10, "mixes strings with other labels"),
     ],
 )
 def test_a_wrong_answer_is_an_error_and_labels_are_kept(pairs, answer, message):
