@@ -14,7 +14,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
 
 from ._options import BOUNDS, CRITERIA, PRUNINGS, meant
-from ._text import UserError
+from ._text import UserError, counted
 
 # Words, in lower case, that stand for a missing value in columns and in the target:
 # those of programs, error values of spreadsheets, and "not available" (or "no answer")
@@ -218,6 +218,13 @@ def aligned(rows):
     )
 
 
+def about(name, n_rows, n_columns, n_classes, n_nominal):
+    """Lines that say what a table is."""
+    size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+    text = f"{name}: {size}, {n_classes} classes"
+    return [text, f"nominal columns: {n_nominal}"] if n_nominal else [text]
+
+
 def duration(seconds):
     """Write a time with three digits or so and its unit."""
     if seconds < 0.9995:
@@ -237,16 +244,12 @@ def as_json(value):
 
 def with_columns(tree, names):
     """A tree like this one whose columns have such names; None: it takes arrays."""
-    state = tree.__getstate__()
-    return _with_schema(tree, state, {**state["_model"]["schema"], "names": names})
+    return _with_schema(tree, names=names)
 
 
 def with_dates(tree, kinds):
     """The tree, told which columns are days since 1970-01-01; see `date_kinds`."""
-    if kinds is None:
-        return tree
-    state = tree.__getstate__()
-    return _with_schema(tree, state, {**state["_model"]["schema"], "dates": kinds})
+    return tree if kinds is None else _with_schema(tree, dates=kinds)
 
 
 def with_feature_names(tree, names):
@@ -261,8 +264,9 @@ def with_feature_names(tree, names):
         tree.categorical_features = given
 
 
-def _with_schema(tree, state, schema):
-    made = type(tree)()
+def _with_schema(tree, **changes):
+    state, made = tree.__getstate__(), type(tree)()
+    schema = {**state["_model"]["schema"], **changes}
     made.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
     return made
 

@@ -9,6 +9,7 @@ from .. import __version__, large
 from ..tree import export_text, node_table
 from ._columns import POINT, left_out, own_notes, unknown_notes
 from ._common import (
+    about,
     as_json,
     check_labels_known,
     check_number_of_classes,
@@ -224,14 +225,9 @@ def asked_table(options, progress):
 
 def summary(table):
     """Say what the table is."""
-    text = (
-        f"{table.name}: {len(table.y):,} rows, "
-        f"{counted(len(table.feature_names), 'column')}, "
-        f"{len(table.class_names)} classes"
-    )
-    if table.nominal:
-        text += f"\nnominal columns: {len(table.nominal)}"
-    return text
+    n_columns, n_classes = len(table.feature_names), len(table.class_names)
+    lines = about(table.name, len(table.y), n_columns, n_classes, len(table.nominal))
+    return "\n".join(lines)
 
 
 def saved_text(path):

@@ -487,7 +487,8 @@ def write_stream_report(path, tree, names, told):
             if course:
                 rows = [row for row, _ in drifts or ()]
                 yield figure.accuracy(course, rows)
-            yield _guesses(record)
+            head = ("", "accuracy", "kappa")
+            yield figure.table(head, accuracies(record), own="tree")
         yield from (f"<p>{escape(one)}</p>" for one in told["remarks"])
         if drifts:
             yield "<h3>Drifts</h3>"
@@ -507,17 +508,17 @@ def write_stream_report(path, tree, names, told):
     write_report_page(path, title, tree, names, sections)
 
 
-def _guesses(record):
+def accuracies(record):
+    """Names, accuracies and kappa of the tree and of what it is compared with."""
     shares = {
         "tree": (record.accuracy, record.kappa),
         "the label before": (record.no_change_accuracy, None),
         "the most frequent label": (record.majority_accuracy, None),
     }
-    rows = [
+    return [
         (name, f"{100 * share:.2f} %", "" if kappa is None else f"{kappa:.3f}")
         for name, (share, kappa) in shares.items()
     ]
-    return figure.table(("", "accuracy", "kappa"), rows, own="tree")
 
 
 def _drifts(drifts):

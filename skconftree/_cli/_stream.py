@@ -12,6 +12,7 @@ from .. import __version__
 from ..evaluation import PrequentialEvaluator
 from ._columns import READINGS, date_kinds, label_notes, left_out, own_notes, with_times
 from ._common import (
+    about,
     aligned,
     as_json,
     check_labels_known,
@@ -39,7 +40,7 @@ from ._readers import (
     places_of,
     settle_columns,
 )
-from ._report import write_stream_report
+from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
 from ._text import Progress, UserError, counted, is_terminal, say, warn
 
@@ -491,7 +492,7 @@ class Ticker:
         run = self._run
         record = run.evaluator.report()
         told = (
-            f"{run.n_rows:,} rows, accuracy {percent(record.accuracy)}, "
+            f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f} %, "
             f"{record.n_leaves:,} leaves"
         )
         learnt = run.n_rows - run.resumed_at
@@ -627,11 +628,6 @@ def _later_notes(run, stream):
     return notes
 
 
-def percent(share):
-    """Write a share."""
-    return f"{100 * share:.2f} %"
-
-
 def _names(run):
     return {
         "feature_names": run.stream.features,
@@ -640,13 +636,9 @@ def _names(run):
 
 
 def _about(run, record, name):
-    nominal = nominal_places(run.stream.readings)
-    return [
-        f"{name}: {counted(record.n_rows, 'row')}, "
-        f"{counted(len(run.stream.features), 'column')}, "
-        f"{len(run.labels.classes)} classes",
-        *([f"nominal columns: {len(nominal)}"] if nominal else []),
-    ]
+    n_nominal = len(nominal_places(run.stream.readings))
+    n_columns, n_classes = len(run.stream.features), len(run.labels.classes)
+    return about(name, record.n_rows, n_columns, n_classes, n_nominal)
 
 
 def _remarks(run, record):
@@ -680,16 +672,10 @@ def _remarks(run, record):
 
 
 def _summary(run, record):
-    rows = [
-        ("", "accuracy", "kappa"),
-        ("tree", percent(record.accuracy), f"{record.kappa:.3f}"),
-        ("the label before", percent(record.no_change_accuracy), ""),
-        ("the most frequent label", percent(record.majority_accuracy), ""),
-    ]
     lines = [
         *_about(run, record, run.options.data),
         "",
-        aligned(rows),
+        aligned([("", "accuracy", "kappa"), *accuracies(record)]),
         "",
         "Every row was predicted before it was learnt.",
         *_remarks(run, record),

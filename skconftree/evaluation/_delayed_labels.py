@@ -6,8 +6,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..utils import canonical
-
 
 def part(X, start, stop):
     """Rows from `start` to `stop`; all of them are X itself."""
@@ -53,9 +51,6 @@ class Waiting:
         proba = ("proba", np.float64, (n_classes,))
         self.entries = np.empty(0, dtype=[*ENTRY, proba])
         self.pieces = []
-
-    def __getstate__(self):
-        return canonical(vars(self))
 
     def __len__(self):
         return len(self.entries)

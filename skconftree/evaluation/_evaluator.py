@@ -31,16 +31,7 @@ from ._metrics import (
 
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 
-SETTINGS = {
-    "estimator": NO_DEFAULT,
-    "delay": 0,
-    "n_unlabelled_": 0,
-    "cpu_seconds_": 0.0,
-    "_scorers": {},
-    "_asks_proba": False,
-    "_by_time": False,
-    "_last_time": -NEVER,
-}
+SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
 PARTS = {
     "_total": Tally,
     "_window": Tally,

@@ -7,8 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, roc_auc_score
 
-from ..utils import canonical
-
 SMALLEST = np.finfo(np.float64).eps  # probability that a logarithm is taken of
 
 
@@ -54,9 +52,6 @@ class Predictions:
     def add(self, true, predicted, proba, weight):
         """Keep some; gives others, as a step happens whole or not."""
         return Predictions([*self.pieces, (true, predicted, proba, weight)])
-
-    def __getstate__(self):
-        return canonical(vars(self))
 
     def scores(self, scorers, classes, positive):
         """Figure of each name; NaN where it is not defined."""
@@ -168,9 +163,6 @@ def cohen_kappa(agreement, expected):
 
 class Counts:
     """What is counted; a step changes a copy, so that it happens whole or not."""
-
-    def __getstate__(self):
-        return canonical(vars(self))
 
     def copy(self):
         """Copy numbers and arrays."""

@@ -7,13 +7,12 @@ import math
 import struct
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from .._compat import available_if
 from ..tables._labels import exact_labels
 from ..tables._records import Records
 from ..utils import (
@@ -148,6 +147,16 @@ def as_feature_names(names):
     texts = all(isinstance(name, str) for name in names)
     return np.array(names, dtype=object) if texts else None
 
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Method = TypeVar("_Method")
+
+    # scikit-learn's has no type, and would hide that of the method.
+    def available_if(check: Any) -> Callable[[_Method], _Method]: ...
+else:
+    from sklearn.utils.metaestimators import available_if
 
 MOST_WAITING = 100  # rows until each column must have told what it is
 KINDS = ("number", "category")

@@ -50,13 +50,6 @@ def test_copies_of_learners_share_nothing(copied, refit):
     assert other.n_labeled_ == 20
 
 
-def test_a_pool_has_as_many_rows_as_its_table():
-    one = ActiveLearner(TREE).fit(X, np.where(np.arange(100) < 20, Y, None))
-    one._pool.n_rows = 2**40  # memory would be asked for so many
-    other = pickle.loads(pickle.dumps(one)).teach([30], [1]).undo()
-    assert other.n_labeled_ == 20
-
-
 @pytest.mark.parametrize("arguments", [(0.0, True, 0), (2.0, True, 0), (0.1, True, -1)])
 def test_budgets_that_cannot_be(arguments):
     with pytest.raises(ValueError, match="No budget has the share"):

@@ -85,14 +85,11 @@ class Reporting:
         check_is_fitted(self, "_codes")
         out = []
         for one in self._answers:
-            labels = iter(one.labels.tolist())
             weight = np.ones(len(one.rows)) if one.weight is None else one.weight
-            for row, known, w in zip(
-                one.rows.tolist(), one.known, weight.tolist(), strict=True
-            ):
-                out.append(
-                    Answer(row, next(labels) if known else self.missing_label, w)
-                )
+            pairs = one.pairs(self.missing_label)
+            out += [
+                Answer(*two, w) for two, w in zip(pairs, weight.tolist(), strict=True)
+            ]
         return out
 
     @property

@@ -155,7 +155,7 @@ class Recorded:
                 (one.row, None if one.label is NOTHING else one.label)
                 for one in Ledger(self.journal.lines).entries
             }
-            own = {(row, label) for one in answers for row, label in _pairs(one)}
+            own = {(row, label) for one in answers for row, label in one.pairs()}
             if not own <= told:
                 raise ValueError(
                     f"The learner has been taught answers that {self.journal.path} "
@@ -166,7 +166,7 @@ class Recorded:
             raise ValueError("A journal holds no weights, which the learner was given.")
         for number, one in enumerate(answers, 1):
             left = len(one.rows)
-            for row, label in _pairs(one):
+            for row, label in one.pairs():
                 left -= 1
                 self._append(Asked(row, number, left, NOTHING, False), label, None)
 
@@ -372,12 +372,6 @@ def _told(batch):
         [None if label is NOTHING else label for _, label in batch],
         sum(judged) if audit else None,
     )
-
-
-def _pairs(batch):
-    labels = iter(batch.labels.tolist())
-    for row, known in zip(batch.rows.tolist(), batch.known.tolist(), strict=True):
-        yield row, next(labels) if known else None
 
 
 def _brief(value):

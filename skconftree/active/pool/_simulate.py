@@ -221,7 +221,9 @@ def simulate(
     batch_size = check_scalar(batch_size, "batch_size", Integral, min_val=1)
     named = _named(estimator, strategies)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    splits = list(_partition(cv, seed).split(X, y))
+    if isinstance(cv, Integral):
+        cv = ShuffleSplit(cv, test_size=0.5, random_state=seed)
+    splits = list(check_cv(cv).split(X, y))
     smallest = min(len(pool) for pool, _ in splits)
     if not n_initial < budget <= smallest:
         raise ValueError(
@@ -299,12 +301,6 @@ def _named(estimator, strategies):
             name = getattr(name, "__name__", type(name).__name__)
         out[name] = resolve_strategy(strategy)
     return out
-
-
-def _partition(cv, seed):
-    if isinstance(cv, Integral):
-        return ShuffleSplit(cv, test_size=0.5, random_state=seed)
-    return check_cv(cv)
 
 
 def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):

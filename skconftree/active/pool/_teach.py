@@ -3,6 +3,7 @@
 import copy
 import warnings
 from contextlib import contextmanager
+from functools import cached_property
 from inspect import signature
 from typing import NamedTuple
 
@@ -50,28 +51,31 @@ class Batch(NamedTuple):
     weight: np.ndarray | None
     n_wrong: int | None = None  # of its labels, if it was drawn for an audit
 
+    def pairs(self, missing=None):
+        """Rows and their labels, `missing` where a row was skipped."""
+        labels = iter(self.labels.tolist())
+        for row, known in zip(self.rows.tolist(), self.known, strict=True):
+            yield row, next(labels) if known else missing
+
 
 class Pool:
     # The rows, and what is known of them without any label.
     def __init__(self, X, transform, neighbors, seed):
         self.X = X
-        self.n_rows = n_rows_of(X)
         self._made_of = transform, neighbors, seed
-        self._embedding = None
 
     @property
+    def n_rows(self):
+        return n_rows_of(self.X)
+
+    @cached_property
     def embedding(self):
-        if self._embedding is None:
-            self._embedding = Embedding(self.X, *self._made_of)
-        return self._embedding
+        return Embedding(self.X, *self._made_of)
 
     def __getstate__(self):
-        # coordinates can be made again
-        return canonical(self.__dict__ | {"_embedding": None})
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        self.n_rows = n_rows_of(self.X)  # of arrays that will be made
+        state = dict(vars(self))
+        state.pop("embedding", None)  # it can be made again
+        return canonical(state)
 
 
 class Learning(Aside):
