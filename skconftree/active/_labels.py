@@ -66,14 +66,9 @@ class LabelCodes:
 
     def write(self, codes):
         """Labels of codes, with the missing label for -1."""
-        if self.missing_label is None:
-            out = np.full(len(codes), None, dtype=object)
-        elif self.classes.dtype.kind in "iu" and isinstance(
-            self.missing_label, (int, np.integer)
-        ):
-            out = np.full(len(codes), self.missing_label, dtype=np.int64)
-        else:
-            out = np.full(len(codes), self.missing_label, dtype=object)
+        is_whole = isinstance(self.missing_label, (int, np.integer))
+        kind = np.int64 if is_whole and self.classes.dtype.kind in "iu" else object
+        out = np.full(len(codes), self.missing_label, dtype=kind)
         known = codes >= 0
         out[known] = self.classes[codes[known]]
         return out

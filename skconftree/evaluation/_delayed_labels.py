@@ -1,6 +1,5 @@
 """Prequential evaluation with labels that come late, or row by row."""
 
-import time
 from bisect import bisect_right
 from operator import itemgetter
 
@@ -279,26 +278,20 @@ class DelayedStep:
             learnt = [*learnt, places[:n]]
         learnt = np.concatenate([np.zeros(0, np.intp), *learnt])
         done, weight = self.rows.entries[learnt], self._weight(learnt)
-        baselines, window = run._baselines.copy(), run._window.copy()
+        baselines = run._baselines.copy()
         baselines.take(done["true"], weight)
         tested = done["predicted"] >= 0
         names = ("true", "predicted", "no_change", "majority")
         parts = [done[name][tested] for name in names]
         weight = None if weight is None else weight[tested]
-        window.add(*parts, weight)
-        predictions = run._predictions
-        if run._scorers and tested.any():
-            proba = done["proba"][tested] if run._asks_proba else None
-            predictions = predictions.add(*parts[:2], proba, weight)
-        come = self.comes[: self.n_asked]
+        proba = done["proba"][tested] if run._asks_proba else None
         unasked = np.arange(self.entries[self.n_asked], len(self.rows))
-        vars(run).update(
-            n_rows_=run.n_rows_ + len(learnt),
-            n_tested_=run.n_tested_ + int(np.count_nonzero(tested)),
+        come = self.comes[: self.n_asked]
+        run._count(
+            start,
+            len(learnt),
+            baselines,
+            (parts, weight, proba),
             n_unlabelled_=run.n_unlabelled_ + int(np.count_nonzero(~come)),
-            cpu_seconds_=run.cpu_seconds_ + time.process_time() - start,
             _waiting=self.rows.without(np.union1d(learnt, unasked)),
-            _window=window,
-            _baselines=baselines,
-            _predictions=predictions,
         )

@@ -442,7 +442,7 @@ class PrequentialEvaluator(Lockable):
                 if fitted:
                     predicted, proba = self._ask(X)
                 self.estimator.partial_fit(X, y, **given)
-            self._count(true, predicted, weight, start, proba)
+            self._count_at_once(true, predicted, weight, start, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
                 n = self._n_learnt(seen, weight, len(y))
@@ -450,7 +450,8 @@ class PrequentialEvaluator(Lockable):
                     None if part is None else part[:n]
                     for part in (true, predicted, weight)
                 ]
-                self._count(*parts, start, None if proba is None else proba[:n])
+                proba = None if proba is None else proba[:n]
+                self._count_at_once(*parts, start, proba)
             raise
         return None if predicted is None else self.classes_.take(predicted)
 
@@ -494,25 +495,32 @@ class PrequentialEvaluator(Lockable):
         rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
         return n_rows if now - seen >= len(rows) else int(rows[now - seen - 1]) + 1
 
-    def _count(self, true, predicted, weight, start, proba=None):
-        # On copies, which are taken over at once.
+    def _count_at_once(self, true, predicted, weight, start, proba):
         if not len(true):
             return
-        baselines, window = self._baselines.copy(), self._window.copy()
+        baselines, tested = self._baselines.copy(), None
         no_change, majority = baselines.learn(true, weight)
-        n_tested, predictions = self.n_tested_, self._predictions
         if predicted is not None:
-            window.add(true, predicted, no_change, majority, weight)
-            n_tested += len(true)
-            if self._scorers:
-                predictions = predictions.add(true, predicted, proba, weight)
+            tested = (true, predicted, no_change, majority), weight, proba
+        self._count(start, len(true), baselines, tested)
+
+    def _count(self, start, n_learnt, baselines, tested, **more):
+        """Count rows, some of them tested (classes, weight, probabilities), at once."""
+        window, predictions, n_tested = self._window.copy(), self._predictions, 0
+        if tested is not None:
+            parts, weight, proba = tested
+            window.add(*parts, weight)
+            n_tested = len(parts[0])
+            if self._scorers and n_tested:
+                predictions = predictions.add(*parts[:2], proba, weight)
         vars(self).update(
-            n_rows_=self.n_rows_ + len(true),
-            n_tested_=n_tested,
+            n_rows_=self.n_rows_ + n_learnt,
+            n_tested_=self.n_tested_ + n_tested,
             cpu_seconds_=self.cpu_seconds_ + time.process_time() - start,
             _window=window,
             _baselines=baselines,
             _predictions=predictions,
+            **more,
         )
 
     @learns
@@ -526,31 +534,27 @@ class PrequentialEvaluator(Lockable):
         total = self._total.copy()
         total.merge(self._window)
         window = self._window.figures(self._positive)
-        n_bytes = getattr(self.estimator, "n_bytes_", None)
+        n_bytes, n_leaves = getattr(self.estimator, "n_bytes_", None), None
+        if hasattr(self.estimator, "classes_"):
+            if hasattr(self.estimator, "get_n_leaves"):
+                n_leaves = int(self.estimator.get_n_leaves())
         record = PrequentialRecord(
             n_rows=self.n_rows_,
             n_tested=self.n_tested_,
             **total.figures(self._positive),
             **{f"window_{name}": value for name, value in window.items()},
-            n_leaves=self._n_leaves(),
+            n_leaves=n_leaves,
             n_bytes=None if n_bytes is None else int(n_bytes),
             cpu_seconds=self.cpu_seconds_,
             n_waiting=self.n_waiting_,
-            window_scores=self._scores(),
+            window_scores=self._predictions.scores(
+                self._scorers, self.classes_, self._positive
+            ),
         )
         vars(self).update(
             _total=total, _window=Tally(len(self.classes_)), _predictions=Predictions()
         )
         return record
-
-    def _scores(self):
-        return self._predictions.scores(self._scorers, self.classes_, self._positive)
-
-    def _n_leaves(self):
-        fitted = hasattr(self.estimator, "classes_")
-        if not fitted or not hasattr(self.estimator, "get_n_leaves"):
-            return None
-        return int(self.estimator.get_n_leaves())
 
     def _resolve_positive(self, pos_label):
         if pos_label is None:

@@ -17,12 +17,9 @@ from ..tables._labels import exact_labels
 from ..tables._records import Records
 from ..utils import (
     NO_DEFAULT,
-    VERSION,
-    completed,
     is_missing,
     with_version,
     without_version,
-    written_by,
 )
 from ..utils._available import absence
 from ..utils._lock import Lockable, learns, reads
@@ -80,9 +77,11 @@ def table_of(rows, columns, *, declared=False):
         for row in rows
     ]
     names = [name for name, _ in columns]
+    texts = all(isinstance(name, str) for name in names)
+    feature_names = np.array(names, dtype=object) if texts else None
     category = "category" if declared else "str"
     dtypes = [category if kind == "category" else "float64" for _, kind in columns]
-    return Records(names, as_feature_names(names), dtypes, None, values)
+    return Records(names, feature_names, dtypes, None, values)
 
 
 def columns_of_model(model, given):
@@ -141,11 +140,6 @@ def number(value, name):
         f"Column {name!r} holds numbers. Got {value!r} instead. A column of categories "
         "has a text as its first value, or is named in columns."
     )
-
-
-def as_feature_names(names):
-    texts = all(isinstance(name, str) for name in names)
-    return np.array(names, dtype=object) if texts else None
 
 
 if TYPE_CHECKING:
@@ -471,11 +465,7 @@ class OneByOne(Lockable):
 
     def __setstate__(self, state):
         known = dict.fromkeys(KEPT, NO_DEFAULT)
-        known |= {"_given_columns": None, "_waiting": [], "_warned": False}
-        with written_by(state.get(VERSION)):
-            state = without_version(state, known, type(self).__name__)
-            state = completed(state, known, type(self).__name__)
-        vars(self).update(state)
+        vars(self).update(without_version(state, known, type(self).__name__))
         self._prepare()
 
 

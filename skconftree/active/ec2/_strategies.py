@@ -365,8 +365,9 @@ class EC2Sampling(SamplingStrategy):
             return False
         return True if self.clusterer is None else self.clusterer
 
-    def _hypotheses(self, context):
-        return Hypotheses(context.estimator, context.X, self._grouping())
+    def _hypotheses(self, context, model=None):
+        model = context.estimator if model is None else model
+        return Hypotheses(model, context.X, self._grouping())
 
     def _key(self):
         return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted
@@ -378,18 +379,15 @@ class EC2Sampling(SamplingStrategy):
             done = 0
             while (model := context.model_after(done)) is None:
                 done += 1
-            space = self._drawn_from(model, context)
+            space = VersionSpace(self._hypotheses(context, model), context.X)
         for batch in context.answers[done:]:
             done += 1
             space.learn(batch.rows[batch.known], batch.labels)
             if self.on_exhausted == "resample" and space.is_exhausted:
-                space = self._drawn_from(context.model_after(done), context)
+                hypotheses = self._hypotheses(context, context.model_after(done))
+                space = VersionSpace(hypotheses, context.X)
         context.memory[self._key()] = done, space
         return space
-
-    def _drawn_from(self, model, context):
-        hypotheses = Hypotheses(model, context.X, self._grouping())
-        return VersionSpace(hypotheses, context.X)
 
     def _choose_likely(self, context, k, price, ties):
         # Rows in the order of their old scores, until none that is left had a higher

@@ -197,24 +197,7 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
-        final, seen = final_step(self.estimator)
-        is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
-        if is_tree and final is not self.estimator:
-            return self._proba_and_leaves(final, seen)
         return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
-
-    def _proba_and_leaves(self, final, seen):
-        # What comes before a tree takes longer than the tree: once for both.
-        leaves = []
-
-        def ask(X):
-            X = seen(X)
-            leaves.append(final.apply(X))
-            return final.predict_proba(X)
-
-        proba = in_chunks(self.X, self.candidates, ask)
-        vars(self)["leaf_ids"] = np.concatenate(leaves).astype(np.intp)
-        return proba
 
     @cached_property
     def votes(self):
@@ -488,7 +471,9 @@ def _coordinates(X):
             numbers.append(_narrow(column))
         except (TypeError, ValueError):
             texts = [str(one) for one in column]
-            if _are_sentences(texts):
+            # categories have few words and come again
+            n_words = sum(len(one.split()) for one in texts)
+            if n_words >= WORDS * len(texts) and len(set(texts)) > CATEGORIES:
                 parts.append(_of_texts(texts))
             else:
                 words.append(texts)
@@ -501,12 +486,6 @@ def _coordinates(X):
         table = np.array(words, dtype=object).T
         parts.append(encoder.fit_transform(table) / np.sqrt(2.0))
     return np.hstack(parts)
-
-
-def _are_sentences(texts):
-    # Categories have few words and come again.
-    n_words = sum(len(one.split()) for one in texts)
-    return n_words >= WORDS * len(texts) and len(set(texts)) > CATEGORIES
 
 
 def _of_texts(texts):

@@ -506,7 +506,13 @@ class ActiveLearner(
             check_is_fitted(self, "_codes")
         self._settle()
         batch = self._read_batch(rows, labels, sample_weight)
-        self._warn_if_not_asked(batch.rows)
+        asked = batch.rows if self._asked is None else self._asked
+        others = sorted(set(batch.rows.tolist()) - set(asked.tolist()))
+        if others:
+            warn(
+                f"Row {others[0]} was not asked for. Its label is learnt all the same; "
+                "give labels to the rows that query() returned, in their order."
+            )
         self._learn(batch)
         return self
 
@@ -549,16 +555,6 @@ class ActiveLearner(
                     f"{weight}."
                 )
         return Batch(rows, known, found, weight)
-
-    def _warn_if_not_asked(self, rows):
-        if self._asked is None:
-            return
-        others = sorted(set(rows.tolist()) - set(self._asked.tolist()))
-        if others:
-            warn(
-                f"Row {others[0]} was not asked for. Its label is learnt all the same; "
-                "give labels to the rows that query() returned, in their order."
-            )
 
     @learns
     def undo(self, n: int = 1) -> Self:

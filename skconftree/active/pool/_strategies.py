@@ -81,7 +81,8 @@ class DiversitySampling(SamplingStrategy):
     """
 
     def score(self, context: QueryContext) -> Floats:
-        return _finite(context.dist_to_labeled)
+        distances = context.dist_to_labeled  # infinite without a label: rows are alike
+        return np.where(np.isfinite(distances), distances, 1.0).astype(np.float64)
 
     def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         return _farthest(self, context, k)
@@ -110,11 +111,6 @@ class KCenterSampling(DiversitySampling):
     >>> len(learner.fit(X, known).query(3))
     3
     """
-
-
-def _finite(distances):
-    # Infinite without a label: then all rows are the same.
-    return np.where(np.isfinite(distances), distances, 1.0).astype(np.float64)
 
 
 def _farthest(strategy, context, k):

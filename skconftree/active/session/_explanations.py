@@ -234,7 +234,10 @@ def _curve_text(learner, n):
     )
     changed = _changed(learner, n)
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
-    now, then = _power_law(few, more, 2 * step, (len(labeled), len(labeled) + n))
+    # a power law by the errors with `step` labels and with twice as many
+    slope = min(max(np.log2(few / more), 0.0), 1.0) if more > 0.0 else 0.0
+    sizes = len(labeled), len(labeled) + n
+    now, then = (max(more, 0.0) * (size / (2 * step)) ** -slope for size in sizes)
     return (
         f"The last {n} labels changed {100 * changed:.1f} % of the predictions. Of "
         f"rows as hard as those that you were asked about, {100 * now:.0f} % are "
@@ -252,14 +255,6 @@ def _changed(learner, n):
     rows = np.arange(view.n_rows)
     now, then = (in_chunks(view.X, rows, one.predict) for one in (learner, before))
     return (now != then).mean()
-
-
-def _power_law(few, more, n, sizes):
-    # Shares of wrong predictions, from those with n / 2 and n labels.
-    if more <= 0.0:
-        return [0.0 for _ in sizes]
-    slope = min(max(np.log2(few / more), 0.0), 1.0)
-    return [more * (size / n) ** -slope for size in sizes]
 
 
 class Question(NamedTuple):

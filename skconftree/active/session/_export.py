@@ -15,8 +15,10 @@ def as_csv(session):
     start = set(session._record.journal.head["start"]["rows"])
     columns = list(session._shown.values(0))
     with_proba = proba is not None and proba.shape[1] == len(classes)
-    header = ["row", *_free(columns), "label", "annotator", "at", "opinions", "kappa"]
-    header.append("predicted")
+    header = ["row", "label", "annotator", "at", "opinions", "kappa", "predicted"]
+    header[1:1] = [
+        f"{name} (of the table)" if name in header else name for name in columns
+    ]
     if with_proba:
         header += [f"probability of {one}" for one in classes]
     file = io.StringIO()
@@ -33,7 +35,8 @@ def as_csv(session):
                 "opinions": [],
             }
         line = [row, *session._shown.values(row).values()]
-        line += [_cell(one[name]) for name in ("label", "annotator", "at")]
+        told_by = (one[name] for name in ("label", "annotator", "at"))
+        line += ["" if value is None else value for value in told_by]
         line.append("; ".join(f"{by or ''}: {label}" for by, label in one["opinions"]))
         line.append(_kappa_of(one["opinions"], kappas))
         line.append("" if predicted is None else predicted[row])
@@ -74,12 +77,6 @@ def as_tasks(session):
 FORMATS = {"csv": as_csv, "label_studio": as_tasks}
 
 
-def _free(columns):
-    # Names that none of ours has.
-    ours = {"row", "label", "annotator", "at", "opinions", "kappa", "predicted"}
-    return [f"{name} (of the table)" if name in ours else name for name in columns]
-
-
 def _kappas(session):
     return {frozenset(one["annotators"]): one["kappa"] for one in session.agreement()}
 
@@ -90,10 +87,6 @@ def _kappa_of(opinions, kappas):
         return ""
     kappa = kappas.get(frozenset(by for by, _ in opinions[:2]))
     return "" if kappa is None else round(kappa, 6)
-
-
-def _cell(value):
-    return "" if value is None else value
 
 
 def _choice(label):
