@@ -197,7 +197,21 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
-        return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
+        final, seen = final_step(self.estimator)
+        is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
+        if not is_tree or final is self.estimator:
+            return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
+        # what comes before a tree takes longer than the tree: once for both
+        leaves = []
+
+        def ask(X):
+            X = seen(X)
+            leaves.append(final.apply(X))
+            return final.predict_proba(X)
+
+        proba = in_chunks(self.X, self.candidates, ask)
+        vars(self)["leaf_ids"] = np.concatenate(leaves).astype(np.intp)
+        return proba
 
     @cached_property
     def votes(self):
