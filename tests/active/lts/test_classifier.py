@@ -213,9 +213,11 @@ def test_labels_may_be_texts_in_a_frame(pairs):
     X, y = pairs
     names = np.array(["other", "match"])[y]
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
-    plain = LearningToSampleClassifier(80, random_state=0).fit(X, y)
+    plain = LearningToSampleClassifier(30, n_rounds=3, random_state=0).fit(X, y)
     for labels in (list(names), pd.Series(names, index=np.arange(len(y)) + 5)):
-        model = LearningToSampleClassifier(80, random_state=0).fit(frame, labels)
+        model = LearningToSampleClassifier(30, n_rounds=3, random_state=0).fit(
+            frame, labels
+        )
         assert model.classes_.tolist() == ["match", "other"]
         assert_array_equal(model.predict(frame) == "match", plain.predict(X) == 1)
         assert_allclose(model.decision_function(frame), -plain.decision_function(X))
@@ -225,7 +227,9 @@ def test_labels_may_be_texts_in_a_frame(pairs):
         return names[places]
 
     assert_array_equal(
-        LearningToSampleClassifier(80, random_state=0).fit(frame, ask).queried_,
+        LearningToSampleClassifier(30, n_rounds=3, random_state=0)
+        .fit(frame, ask)
+        .queried_,
         model.queried_,
     )
 
@@ -427,7 +431,7 @@ def test_rows_must_be_finite(bad):
 
 def test_a_column_of_labels_draws_a_warning():
     X, y = load_iris(return_X_y=True)
-    model = LearningToSampleClassifier(30, random_state=0)
+    model = LearningToSampleClassifier(30, n_rounds=3, random_state=0)
     with pytest.warns(DataConversionWarning):
         model.fit(X, y[:, None])
     same = clone(model).fit(X, y)
