@@ -3,11 +3,9 @@
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from threading import Semaphore
-from typing import NamedTuple
 
 import numpy as np
 
@@ -255,7 +253,7 @@ class DaskParts:
         import dask
 
         parts, take = self._parts(columns)
-        called = dask.delayed(_Part(function, take), traverse=False)
+        called = dask.delayed(partial(_call_on_part, function, take), traverse=False)
         calls, start = [], 0
         for place, (part, stop) in enumerate(
             zip(parts, self._stops.tolist(), strict=True)
@@ -339,7 +337,7 @@ class _DaskFrame(DaskParts):
 
     def _parts(self, columns):
         parts = self._narrow(*columns) if len(columns) == 1 else self._whole
-        return parts, _TakeColumns(columns, self._meta.dtypes.to_dict())
+        return parts, partial(_take_columns, columns, self._meta.dtypes.to_dict())
 
     def _narrow(self, column):
         # A file need not be read for its other columns. Optimized further, Dask would
@@ -350,36 +348,26 @@ class _DaskFrame(DaskParts):
         return narrow.simplify().to_delayed(optimize_graph=False)
 
 
-class _TakeColumns(NamedTuple):
-    """Takes columns of a partition, whose types have to be those of the table."""
-
-    columns: list
-    dtypes: dict
-
-    def __call__(self, frame, place):
-        frame = frame[self.columns]
-        for name, dtype in frame.dtypes.items():
-            expected = self.dtypes[name]
-            if dtype != expected and str(dtype) != str(expected):
-                raise ValueError(
-                    f"Column {name!r} has other types: {expected} in the table, "
-                    f"{dtype} in partition {place}."
-                )
-        return frame
-
-
-class _Part(NamedTuple):
-    """A function of what is taken from a part."""
-
-    function: Callable
-    take: Callable
-
-    def __call__(self, part, place, start, stop, *rows):
-        if len(part) != stop - start:
-            raise RuntimeError(
-                f"Partition {place} had {stop - start} rows, and has {len(part)} now."
+def _take_columns(columns, dtypes, frame, place):
+    # Of a partition, whose types have to be those of the table.
+    frame = frame[columns]
+    for name, dtype in frame.dtypes.items():
+        expected = dtypes[name]
+        if dtype != expected and str(dtype) != str(expected):
+            raise ValueError(
+                f"Column {name!r} has other types: {expected} in the table, "
+                f"{dtype} in partition {place}."
             )
-        return self.function(self.take(part, place), *rows)
+    return frame
+
+
+def _call_on_part(function, take, part, place, start, stop, *rows):
+    # A function of what is taken from a part.
+    if len(part) != stop - start:
+        raise RuntimeError(
+            f"Partition {place} had {stop - start} rows, and has {len(part)} now."
+        )
+    return function(take(part, place), *rows)
 
 
 def _counted(task, frame, *rows):
@@ -528,28 +516,24 @@ class DaskArrays(DaskParts):
 
     def _parts(self, columns):
         if columns == [TARGET]:
-            return self._labels, _TakeBlock("target", self._y.dtype.kind)
+            name, kind, columns = "target", self._y.dtype.kind, None
+            return self._labels, partial(_take_block, name, kind, columns)
         if len(columns) == self._X.shape[1]:
             columns = None
-        return self._blocks, _TakeBlock("source", self._X.dtype.kind, columns)
+        kind = self._X.dtype.kind
+        return self._blocks, partial(_take_block, "source", kind, columns)
 
 
-class _TakeBlock(NamedTuple):
-    """Takes columns of a block, whose kind has to be that of the array; None: all."""
-
-    name: str
-    kind: str
-    columns: list | None = None
-
-    def __call__(self, block, place):
-        if not isinstance(block, np.ndarray):
-            raise TypeError(
-                f"{self.name} must have blocks that are NumPy arrays, got "
-                f"{type(block).__name__} in block {place}."
-            )
-        if block.dtype.kind != self.kind:
-            raise ValueError(
-                f"{self.name} has other types: {block.dtype} in block {place} is not "
-                f"of kind {self.kind!r}, as the array is."
-            )
-        return block if self.columns is None else block[:, self.columns]
+def _take_block(name, kind, columns, block, place):
+    # Columns of a block, whose kind has to be that of the array; None: all.
+    if not isinstance(block, np.ndarray):
+        raise TypeError(
+            f"{name} must have blocks that are NumPy arrays, got "
+            f"{type(block).__name__} in block {place}."
+        )
+    if block.dtype.kind != kind:
+        raise ValueError(
+            f"{name} has other types: {block.dtype} in block {place} is not of kind "
+            f"{kind!r}, as the array is."
+        )
+    return block if columns is None else block[:, columns]

@@ -340,14 +340,10 @@ class Reader(NamedTuple):
         return X if kept is None else X[kept]
 
 
-class Hashing(NamedTuple):
-    """Hashes of the rows of a part."""
-
-    reader: Reader
-
-    def __call__(self, frame, labels, kept=None):
-        labels = labels if kept is None else labels[kept]
-        return frame.shape[0], hash_rows(self.reader.read(frame, kept), labels)
+def hash_part(reader, frame, labels, kept=None):
+    """Number of the rows of a part, and their hashes."""
+    labels = labels if kept is None else labels[kept]
+    return frame.shape[0], hash_rows(reader.read(frame, kept), labels)
 
 
 class Counting(NamedTuple):
@@ -409,27 +405,20 @@ class Coding(NamedTuple):
         return codes.astype(self.dtypes[j])
 
 
-class CodingPart(NamedTuple):
-    """A part of coded rows, which stays where it is made."""
-
-    reader: Reader
-    coding: Coding
-    n_levels: list
-    n_classes: int
-
-    def __call__(self, frame, labels, kept=None):
-        coding, y = self.coding.made(), labels if kept is None else labels[kept]
-        # many small pieces of memory would lie between what is had for a while only
-        codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
-        stop = 0
-        for begin in range(0, frame.shape[0], IN_CACHE):
-            rows = slice(begin, begin + IN_CACHE)
-            # never all as floats beside the part as it is
-            X = self.reader.read(frame[rows], None if kept is None else kept[rows])
-            start, stop = stop, stop + len(X)
-            for column, some in zip(codes, coding(X), strict=True):
-                column[start:stop] = some
-        return CodedPart(codes, y, self.n_levels, self.n_classes)
+def code_part(reader, coding, n_levels, n_classes, frame, labels, kept=None):
+    """Code the rows of a part, which stays where it is made."""
+    coding, y = coding.made(), labels if kept is None else labels[kept]
+    # many small pieces of memory would lie between what is had for a while only
+    codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
+    stop = 0
+    for begin in range(0, frame.shape[0], IN_CACHE):
+        rows = slice(begin, begin + IN_CACHE)
+        # never all as floats beside the part as it is
+        X = reader.read(frame[rows], None if kept is None else kept[rows])
+        start, stop = stop, stop + len(X)
+        for column, some in zip(codes, coding(X), strict=True):
+            column[start:stop] = some
+    return CodedPart(codes, y, n_levels, n_classes)
 
 
 MOST_COUNTED = 1_000_000  # categories of a column, all of which are in memory
@@ -504,8 +493,10 @@ class CategoryCounts:
         return 2 * np.count_nonzero(counts == 1) > counts.sum()
 
 
-def count_categories(frame, kept, caller):
+def count_categories(caller, frame, kept=None):
     """Kind and category counts of each column of a frame, of `kept` rows or all."""
+    if not frame.shape[0]:
+        return []
     table, found = Table.of(frame, caller), []
     for j in range(table.shape[1]):
         codes, dictionary = Dictionary().encode(

@@ -34,12 +34,12 @@ from ._data import PartedData
 from ._encoding import (
     CategoryCounts,
     Coding,
-    CodingPart,
     ColumnValues,
     Counting,
-    Hashing,
     Reader,
+    code_part,
     count_categories,
+    hash_part,
 )
 from ._engine import LocalEngine
 from ._parquet import ParquetParts
@@ -85,7 +85,7 @@ class PartedTable(NamedTuple):
         first, second = np.empty((2, len(self.y)), dtype=np.uint64)
         start = 0
         for n, hashes in self.parts.map(
-            Hashing(self.reader), self._columns, self._labels, *self._by_row
+            partial(hash_part, self.reader), self._columns, self._labels, *self._by_row
         ):
             where = self._places(start, start + n)
             first[where], second[where] = hashes
@@ -113,7 +113,7 @@ class PartedTable(NamedTuple):
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
         n_levels = [head.n_levels for head in heads]
         engine = self.parts.engine(
-            CodingPart(self.reader, coding, n_levels, n_classes),
+            partial(code_part, self.reader, coding, n_levels, n_classes),
             self._columns,
             self.positions,
             self._labels.astype(y.dtype),
@@ -279,7 +279,8 @@ def read_parts(parts, target, columns, temp_folder, request):
 
 def _read_labels(parts, target, caller):
     # Classes of all labels, and codes of 16 bits.
-    found = list(parts.map(_Labels(parts.labels_of, caller), [target]))
+    read = partial(_labels_of_part, parts.labels_of, caller)
+    found = list(parts.map(read, [target]))
     names = np.concatenate([names for names, _ in found])
     check_labels(np.repeat(names, 3), names)  # fewer are not classes by themselves
     classes, codes = Classes.of(names)
@@ -304,7 +305,8 @@ def _read_columns(parts, columns, categorical_features, kept, caller):
     )
     nominal = np.flatnonzero(is_nominal).tolist()
     by_row = () if kept is None else (kept,)
-    for found in parts.map(_Categories(caller), [columns[j] for j in nominal], *by_row):
+    count = partial(count_categories, caller)
+    for found in parts.map(count, [columns[j] for j in nominal], *by_row):
         categories.add(dict(zip(nominal, found, strict=True)) if found else {})
     features = categories.features()
     if isinstance(categorical_features, str):
@@ -315,34 +317,17 @@ def _read_columns(parts, columns, categorical_features, kept, caller):
     return Schema(len(columns), names_of(empty), features), categories
 
 
-class _Labels(NamedTuple):
-    """Different labels of a part, and which of them each row has."""
-
-    labels_of: object
-    caller: str
-
-    def __call__(self, frame):
-        labels = self.labels_of(frame)
-        if not len(labels):
-            return labels, np.zeros(0, np.uint16)
-        names, codes = encode_labels(read_labels(labels, labels, self.caller))
-        if len(names) > MAX_CLASSES:
-            raise ValueError(
-                f"y has {len(names)} classes or more; at most {MAX_CLASSES} are "
-                "supported."
-            )
-        return names, codes.astype(np.uint16)
-
-
-class _Categories(NamedTuple):
-    """Categories of a part's columns, all of which are nominal."""
-
-    caller: str
-
-    def __call__(self, frame, kept=None):
-        if not frame.shape[0]:
-            return []
-        return count_categories(frame, kept, self.caller)
+def _labels_of_part(labels_of, caller, frame):
+    # Different labels of a part, and which of them each row has.
+    labels = labels_of(frame)
+    if not len(labels):
+        return labels, np.zeros(0, np.uint16)
+    names, codes = encode_labels(read_labels(labels, labels, caller))
+    if len(names) > MAX_CLASSES:
+        raise ValueError(
+            f"y has {len(names)} classes or more; at most {MAX_CLASSES} are supported."
+        )
+    return names, codes.astype(np.uint16)
 
 
 Grown = TypeVar("Grown", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -12,17 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import InvalidParameterError
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import NO_DEFAULT, canonical, completed
+from ..utils import canonical, completed, default_parameters
 from ..utils._lock import reads
 from ..utils._types import Floats, Indices, TableLike
 from ._columns import measure, scaled
 from ._particle_filter import ParticleFilter, restored
 
 FIRST_ROWS = 100  # set the scale in partial_fit
-PARTS = {
-    **dict.fromkeys(["schema", "classes", "seed"], NO_DEFAULT),
-    **dict.fromkeys(["waiting", "cloud", "mean", "scale"]),
-}
 
 
 def count_problems(n_classes):
@@ -30,6 +27,7 @@ def count_problems(n_classes):
     return n_classes if n_classes > 2 else n_classes - 1
 
 
+@dataclass(eq=False)
 class OASISModel:
     """A cloud of planes, or the rows that wait until the scale of features is known.
 
@@ -38,11 +36,15 @@ class OASISModel:
     need not be learnt any more.
     """
 
-    def __init__(self, schema, classes, seed, waiting=None):
-        self.schema, self.classes, self.seed = schema, classes, seed
-        self.waiting = waiting
-        self.cloud = self.mean = self.scale = None
-        self.n_taken = 0
+    schema: Schema
+    classes: Classes
+    seed: int
+    waiting: tuple | None = None
+    cloud: ParticleFilter | None = None
+    mean: np.ndarray | None = None
+    scale: np.ndarray | None = None
+
+    n_taken = 0
 
     @property
     def grows(self):
@@ -137,31 +139,22 @@ class OASISModel:
 
     def state(self):
         """What there is, as arrays and plain values."""
-        cloud = None if self.cloud is None else self.cloud.__reduce__()[1]
-        return canonical(
-            {
-                "schema": self.schema.state(),
-                "classes": self.classes.names,
-                "seed": self.seed,
-                "waiting": self.waiting,
-                "cloud": cloud,
-                "mean": self.mean,
-                "scale": self.scale,
-            }
-        )
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["schema"], state["classes"] = self.schema.state(), self.classes.names
+        if self.cloud is not None:
+            state["cloud"] = self.cloud.__reduce__()[1]
+        return canonical(state)
 
     @classmethod
     def of_state(cls, state, owner):
         """Make a model from what came out of a file."""
         owner = cls.__new__(cls) if owner is None else owner
-        state = completed(state, PARTS, "The state of OASIS")
-        classes, cloud = state["classes"], state["cloud"]
-        schema = Schema.of_state(state["schema"], owner)
-        model = cls(schema, Classes(classes), state["seed"], state["waiting"])
-        if cloud is not None:
-            model.cloud = restored(*cloud)
-        model.mean, model.scale = state["mean"], state["scale"]
-        return model
+        state = completed(state, default_parameters(cls), "The state of OASIS")
+        state["schema"] = Schema.of_state(state["schema"], owner)
+        state["classes"] = Classes(state["classes"])
+        if state["cloud"] is not None:
+            state["cloud"] = restored(*state["cloud"])
+        return cls(**state)
 
 
 SCORES = ("oasis", "gbs", "uc")

@@ -391,11 +391,7 @@ def is_unlabeled(y, missing_label=None):
 def _is_marker(label, marker):
     if marker is None or isinstance(label, str) != isinstance(marker, str):
         return False
-    return _equal(label, marker)
-
-
-def _equal(one, other):
     try:
-        return bool(one == other)
+        return bool(label == marker)
     except (TypeError, ValueError):
         return False

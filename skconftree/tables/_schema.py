@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_array
 from .._compat import check_feature_count, check_feature_names
 from ..utils import NO_DEFAULT, completed, refuse_damage
 from ..utils._arrays import finiteness
-from ._columns import warn_of_strays
+from ._columns import is_number, warn_of_strays
 from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._records import Records, names_of, read_few
@@ -295,14 +295,7 @@ def _is_dictionary(value):
 
 
 def _is_word(value):
-    # A string that is not a number.
-    if not isinstance(value, str):
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
+    return isinstance(value, str) and not is_number(value)
 
 
 def _is_finite(X, caller, names):
