@@ -1,7 +1,8 @@
 """Hashes of trees, evidence and predictions over the whole range of settings.
 
 A rebuilding of the compiled code must leave every tree as it is. Each case grows one
-tree and hashes what it says; two builds are the same if all their hashes are.
+tree and hashes its structure, its evidence and its predictions apart; two builds are the
+same if all their hashes are.
 
 Run as a script to write the hashes of a build, or to compare a build with them; `keep`
 writes those of a few cases, to some digits, what leaves remember and bounds compute,
@@ -48,7 +49,6 @@ ARRAYS = (
     "missing_go_to_left",
     "missing_seen",
     "counts",
-    "value",
     "impurity",
     "n_node_samples",
 )
@@ -182,8 +182,11 @@ def grow(settings, name, how):
     return model, X
 
 
+PARTS_OF_DIGEST = ("structure", "evidence", "predictions")
+
+
 def digest(model, X, *, decimals=None):
-    """Hash a tree, its evidence and what it predicts.
+    """Hash the structure of a tree, the evidence of its splits and its predictions.
 
     Parameters
     ----------
@@ -192,30 +195,37 @@ def digest(model, X, *, decimals=None):
     decimals : int or None, default=None
         Significant digits of numbers that a mathematical library computes; None
         compares every bit.
+
+    Returns
+    -------
+    str
+        A hash for each of `PARTS_OF_DIGEST`, in this order, separated by spaces. A
+        change of the evidence alone leaves the first and the last as they are.
     """
     tree = model.tree_
-    found = hashlib.sha256()
+    structure, evidence, predictions = hashed = [hashlib.sha256() for _ in range(3)]
 
-    def add(values):
+    def add(part, values):
         values = np.ascontiguousarray(values)
-        found.update((values if decimals is None else _rounded(values)).tobytes())
+        part.update((values if decimals is None else _rounded(values)).tobytes())
 
     for name in ARRAYS:
-        add(getattr(tree, name))
+        add(structure, getattr(tree, name))
+    for node in np.flatnonzero(tree.is_nominal):
+        branches = tree.branches(node)
+        structure.update(np.flatnonzero(branches != node).tobytes())
+        structure.update(branches[branches != node].tobytes())
     for name in tree.evidence.dtype.names:
         if name == "z":  # which came later
             continue
         values = tree.evidence[name][tree.feature >= 0]
         if decimals is not None and name in ("score", "rival_score"):
             values = np.where(np.abs(values) < 1e-12, 0.0, values)  # a perfect split's
-        add(values)
-    for node in np.flatnonzero(tree.is_nominal):
-        branches = tree.branches(node)
-        found.update(np.flatnonzero(branches != node).tobytes())
-        found.update(branches[branches != node].tobytes())
-    add(model.predict_proba(X))
-    found.update(model.apply(X).tobytes())
-    return found.hexdigest()[:16]
+        add(evidence, values)
+    add(predictions, tree.value)
+    add(predictions, model.predict_proba(X))
+    predictions.update(model.apply(X).tobytes())
+    return " ".join(part.hexdigest()[:16] for part in hashed)
 
 
 def hashes(cases, decimals=None):
@@ -407,6 +417,18 @@ def evaluations(part=slice(None)):
     return found
 
 
+def differing_parts(before, after):
+    """Return the parts of two digests that differ; all of them if one is an error."""
+    before, after = before.split(" "), after.split(" ")
+    if len(before) != len(PARTS_OF_DIGEST) or len(after) != len(PARTS_OF_DIGEST):
+        return list(PARTS_OF_DIGEST)
+    return [
+        part
+        for part, old, new in zip(PARTS_OF_DIGEST, before, after, strict=True)
+        if old != new
+    ]
+
+
 def main(command, path=KEPT):
     """Write hashes, or compare with those written."""
     if command in ("write", "keep"):
@@ -420,11 +442,17 @@ def main(command, path=KEPT):
     found = hashes(cases())
     with open(path, encoding="utf-8") as file:
         expected = json.load(file)
-    other = [name for name in expected if found.get(name) != expected[name]]
+    other = {
+        name: differing_parts(expected[name], found.get(name, ""))
+        for name in expected
+        if found.get(name) != expected[name]
+    }
     missing = found.keys() ^ expected.keys()
     print(f"{len(expected)} cases, {len(other)} differ, {len(missing)} not in both")
-    for name in other[:40]:
-        print("  ", name)
+    for part in PARTS_OF_DIGEST:
+        print(f"  {sum(part in parts for parts in other.values())} in their {part}")
+    for name, parts in list(other.items())[:40]:
+        print(f"  {name}: {', '.join(parts)}")
     return 1 if other or missing else 0
 
 

@@ -1,6 +1,6 @@
 """Trees, evidence and predictions of a hundred settings are what they were.
 
-Written by ``reference.golden keep``. A mend that changes some of them writes them anew
+Written by ``reference.golden keep``. A fix that changes some of them writes them again
 and says why; a change of speed or shape leaves them as they are.
 """
 
@@ -20,6 +20,8 @@ from reference.golden import (
     KEPT,
     KEPT_LEAVES,
     PARTS,
+    PARTS_OF_DIGEST,
+    differing_parts,
     digest,
     few,
     grow,
@@ -85,14 +87,23 @@ def test_trees_do_not_hang_on_the_last_bit_of_the_mathematical_library(tmp_path)
 
 def test_a_hash_tells_trees_apart():
     """By their evidence, by their leaves, and by nothing that is not in them."""
+    shared = {"pruning": None}
     grown = [
-        grow({"bound": bound, **settings}, "plain", "fit")
-        for bound, settings in (
-            ("gtest", {}),
-            ("gtest", {"max_depth": 2}),
-            ("chi2", {"max_depth": 2}),
+        grow(
+            shared | {"bound": bound, "max_depth": depth, "shrinkage": rows},
+            "plain",
+            "fit",
+        )
+        for bound, depth, rows in (
+            ("gtest", None, 0.0),
+            ("gtest", 1, 0.0),
+            ("gtest", 1, 5.0),
+            ("chi2", 1, 0.0),
         )
     ]
     found = [digest(*one) for one in grown]
-    assert len(set(found)) == 3
     assert digest(grown[0][0], table("plain")[0]) == found[0]
+    assert differing_parts(found[0], found[1]) == list(PARTS_OF_DIGEST)
+    assert differing_parts(found[1], found[2]) == ["predictions"]
+    assert differing_parts(found[1], found[3]) == ["evidence"]
+    assert differing_parts(found[1], "ValueError: none") == list(PARTS_OF_DIGEST)
