@@ -4,7 +4,7 @@ Columns of categories
 
 A column of strings goes into the tree as it is. A test sends a set of categories to
 one side. A column with many categories has very many such sets, and the best of them
-looks good by luck: a bound that counts them is not taken in.
+looks good by chance: a bound that counts them is not misled.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ The default tree and its evidence
 =================================
 
 Nothing is tuned here. The picture shows where the rows go, and what allowed each split:
-how many splits as strong are expected by luck.
+how many splits as good are expected by chance.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ for row in node_table(tree):
     if row.test:
         print(
             f"{row.test:32} {row.weight:4.0f} rows, "
-            f"{row.strength.compared}, {row.strength.expected}"
+            f"{row.evidence.candidates}, {row.evidence.expected}"
         )
 
 # %%

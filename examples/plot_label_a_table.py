@@ -52,7 +52,7 @@ session.close()
 
 # %%
 # The next one needs the file and the rows, and goes on with the question that would
-# have come next. A slip is mended, and what came after it stays.
+# have come next. A slip is relabeled, and what came after it stays.
 
 session = LabelingSession.resume(answers, table, annotator="anna")
 question = session.question()
@@ -60,7 +60,7 @@ print(question.row, question.guess, f"{question.probability:.2f}")
 print(*session.why(), sep="\n")
 answer(session, 40)
 slip = session.answers()[10]["row"]
-session.mend(slip, "malignant" if truth[slip] == "benign" else "benign")
+session.relabel(slip, "malignant" if truth[slip] == "benign" else "benign")
 session.undo()
 print(session.progress())
 print(session.forecast())

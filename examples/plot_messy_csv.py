@@ -41,7 +41,7 @@ def skconftree(*words):
 # %%
 # Notes say what was found odd, and the way out:
 
-skconftree("customers.csv", "--target", "stays", "--rivals", "none", "--folds", "5")
+skconftree("customers.csv", "--target", "stays", "--baselines", "none", "--folds", "5")
 
 # %%
 # Labels in two cases are corrected in the file; `--dates` states the order of day and
@@ -49,7 +49,7 @@ skconftree("customers.csv", "--target", "stays", "--rivals", "none", "--folds", 
 
 text = (folder / "customers.csv").read_text().replace(";Yes\n", ";yes\n")
 (folder / "mended.csv").write_text(text)
-options = ["--target", "stays", "--dates", "dmy", "--rivals", "none", "--folds", "5"]
+options = ["--target", "stays", "--dates", "dmy", "--baselines", "none", "--folds", "5"]
 skconftree("mended.csv", *options, "--output", "model.skc", "--plot", "tree.png")
 
 # %%

@@ -35,7 +35,7 @@ ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 # %%
 # A race compares the winner with the best test of another attribute, or with no split.
 # The bar is the winner's score, the whisker the radius of the race: it has to end
-# before the rival's tick.
+# before the runner-up's tick.
 
 tree = ConfidenceTreeClassifier(HoeffdingBound(delta=0.01, against="no_split"))
 tree.fit(data.data, data.target)

@@ -56,7 +56,7 @@ SPLITS = tuple(
     f"tests/tree/test_{topic}.py"
     for topic in (
         *("reference_nominal", "reference_draws", "many_categories", "kept_splits"),
-        *("runner_up", "rivals", "foresight", "lookahead", "features", "limits"),
+        *("runner_up", "competitors", "foresight", "lookahead", "features", "limits"),
         *("drawn_source", "weights", "evidence_on_streams", "few_checks", "looks"),
     )
 )

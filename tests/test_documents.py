@@ -22,7 +22,7 @@ GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
 PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
-SLOW = {"active", "imitate", "lookahead"}  # with those below most of the time of all
+SLOW = {"active", "distill", "lookahead"}  # with those below most of the time of all
 SLOW |= {"forests", "imbalanced", "late_labels", "lts", "oasis"}
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 

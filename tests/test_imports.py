@@ -79,6 +79,11 @@ MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensem
 NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "testing", "_cli"}
 TYPES = f"{PACKAGE}.utils._types"  # of arguments: what any public call is told by
+# Of bounds: what every split is stored with, whichever rule made it, included.
+CONTRACT_OF_BOUNDS = {
+    f"{PACKAGE}.bounds._contract",
+    f"{PACKAGE}.bounds._contingency",
+}
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
 COMPILED_OF_ENSEMBLE = {
@@ -227,7 +232,7 @@ def breach(found):
         by_contract = room in BY_CONTRACT or (
             compiled and (room == DOOR or of_ensemble)
         )
-        if by_contract and found.origin != f"{PACKAGE}.bounds._contract":
+        if by_contract and found.origin not in CONTRACT_OF_BOUNDS:
             return f"{room} sees the contract of bounds alone"
         if room == "tree.pruning" and is_private(found.origin, found.name):
             return f"{room} uses public names of bounds"

@@ -69,7 +69,7 @@ def test_tables_of_the_default_are_of_the_default_of_today(common):
     known = common["results"].measured()
     today = common["fingerprint"].fingerprints()
     tables = of_the_default()
-    assert tables["rivals"] == "fitted"
+    assert tables["baselines"] == "fitted"
     assert tables["stream-settings"] == "grown"
     old = {name for name, how in tables.items() if known[name][how] != today[how]}
     assert old <= STALE, f"Measure anew: {sorted(old - STALE)}"

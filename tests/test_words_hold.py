@@ -1,7 +1,7 @@
-"""The words for the strength of a split keep what their tables say.
+"""The levels of evidence keep what their tables say.
 
 Why: "overwhelming" and "strong" are claims about rows that nobody has seen yet. A
-change of the default or of the words that weakens them has to be noticed.
+change of the default or of the levels that weakens them has to be noticed.
 """
 
 import csv
@@ -19,17 +19,19 @@ def count(row, name):
     return int(row[name].replace(",", ""))
 
 
-@pytest.mark.parametrize(("word", "least"), [("overwhelming", 0.99), ("strong", 0.80)])
+@pytest.mark.parametrize(("level", "least"), [("overwhelming", 0.99), ("strong", 0.80)])
 @pytest.mark.parametrize("tree", ["default", "greedy", "CART"])
-def test_strong_words_hold_on_other_rows(tree, word, least):
+def test_strong_levels_hold_on_other_rows(tree, level, least):
     (row,) = (
-        row for row in read("splits-hold") if (row["tree"], row["word"]) == (tree, word)
+        row
+        for row in read("splits-hold")
+        if (row["tree"], row["level"]) == (tree, level)
     )
     assert count(row, "splits") >= 100
     assert float(row["hold"]) >= least
 
 
-def test_the_stronger_the_word_the_more_splits_hold():
+def test_the_stronger_the_level_the_more_splits_hold():
     rows = read("splits-hold")
     for tree in ("default", "greedy", "CART"):
         shares = [float(row["hold"]) for row in rows if row["tree"] == tree]

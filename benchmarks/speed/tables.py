@@ -42,7 +42,7 @@ MODELS = {
     "scikit-learn": SCIKIT
     + "def make(): return DecisionTreeClassifier(random_state=0)",
 }
-RIVAL = "scikit-learn"
+BASELINE = "scikit-learn"
 
 
 def model(source):
@@ -64,11 +64,11 @@ def sparse_rows(table, X, y, repeats, results):
         seconds = median(fits[name])
         memory = peak_memory(MODELS[name], X, y)
         same = "-"
-        if name != RIVAL:
+        if name != BASELINE:
             for work, all_seconds in (("fit", fits), ("predict", predictions)):
-                ratio = median(all_seconds[RIVAL]) / median(all_seconds[name])
+                ratio = median(all_seconds[BASELINE]) / median(all_seconds[name])
                 results.add(f"{work}, {name}, {table}", ratio)
-        if name != RIVAL and dense is not None:
+        if name != BASELINE and dense is not None:
             again = model(MODELS[name]).fit(dense, y)
             same = (again.predict_proba(dense) == one.predict_proba(X)).all()
             same = "yes" if same else "NO"
@@ -76,7 +76,7 @@ def sparse_rows(table, X, y, repeats, results):
             name,
             f"{one.get_n_leaves():,}",
             f"{seconds:.3f}",
-            f"{median(fits[RIVAL]) / seconds:.1f}",
+            f"{median(fits[BASELINE]) / seconds:.1f}",
             f"{median(predictions[name]):.4f}",
             "?" if memory is None else f"{memory:.1f}",
             same,
@@ -90,7 +90,7 @@ def size_rows(sizes, repeats):
         X, y = make_table(n_rows, n_features)
         for name, source in MODELS.items():
             looks_ahead = n_rows <= LARGEST_TABLE
-            if name == RIVAL or (name == GREEDY and not looks_ahead):
+            if name == BASELINE or (name == GREEDY and not looks_ahead):
                 continue
             tree = model(source)
             if X.size > LARGE:

@@ -152,7 +152,7 @@ def choices(bound, criterion, looks, tables, grace, *, first_only=False):
     best = scores.reshape(len(looks), -1).argmin(axis=1)
     others = scores.copy()
     others[np.arange(len(looks)), best // CUTS] = np.inf
-    rivals = others.min(axis=(1, 2))
+    runner_up = others.min(axis=(1, 2))
     mixed = np.count_nonzero(flat[:, 0].sum(axis=1), axis=1) > 1
     for i in np.flatnonzero(mixed & candidates.any(axis=1)):
         facts = {
@@ -163,7 +163,7 @@ def choices(bound, criterion, looks, tables, grace, *, first_only=False):
             ),
             "attributes": ATTRIBUTES,
             "attempt": max(1, int(looks[i]) // grace),
-            "rival": rivals[i] if np.isfinite(rivals[i]) else None,
+            "runner_up": runner_up[i] if np.isfinite(runner_up[i]) else None,
         }
         test = best[i]
         if interval:

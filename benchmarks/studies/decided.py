@@ -6,7 +6,7 @@ A table is divided into thirds at random, several times. The first third grows a
 (``lookahead=0``, unpruned), whose nodes cut the other two into groups of rows that have
 had no say in it. Where both groups of a node have at least 50 rows, each of them grows
 one split of its own: two repeats of one question. A split is decided if no other
-feature ties with it, that is all three rivals that are kept gain less by more than 1.96
+feature ties with it, that is all three competitors gain less by more than 1.96
 standard errors of the paired difference, else a tie. Nodes in which one of the two
 repeats makes no split do not count.
 
@@ -33,11 +33,11 @@ PAIRS = ("both decided", "one decided, one tie", "both ties")
 def choice(X, y):
     """Feature of one split of these rows and those that tie with it; None if none."""
     stump = ConfidenceTreeClassifier(lookahead=0, pruning=None, max_depth=1)
-    root = node_table(stump.fit(X, y), rivals=3)[0]
+    root = node_table(stump.fit(X, y), competitors=3)[0]
     if not root.branches:
         return None
-    names = {one.name: one.feature for one in root.rivals}
-    return root.feature, {names[name] for name in root.ties}
+    names = {one.name: one.feature for one in root.competitors}
+    return root.feature, {names[name] for name in root.near_ties}
 
 
 def repeats(X, y, is_nominal, seed):

@@ -144,7 +144,7 @@ def prunings(name, model):
     tree = model.tree_
     arrays = Arrays(tree, tree.counts, np.asarray(tree.depth))
     stops = [("", np.zeros(len(arrays.n), dtype=bool))]
-    confidence = np.asarray(tree.evidence["confidence"])
+    confidence = np.asarray(tree.evidence["statistic"])
     for label, limit in GROWN[name][3] or []:
         stops.append((f", {label}", arrays.internal & ~(confidence < limit)))
     bare = arrays.left[:, None] == -1
@@ -174,7 +174,7 @@ def prunings(name, model):
         # The test installed counts alone, its prior one over the number of tests.
         a = GROWN[name][0].a or 1.0 / arrays.counts.shape[1]
         own = log_marginal(arrays.counts, a)
-        tests = np.where(arrays.internal, tree.evidence["n_tests"], 1.0)
+        tests = np.where(arrays.internal, tree.evidence["n_candidates"], 1.0)
         cost = -np.repeat(own[:, None], len(PRIOR_ODDS), axis=1)
         penalty = np.log(tests)[:, None] - np.log(PRIOR_ODDS)[None, :]
         rules += [

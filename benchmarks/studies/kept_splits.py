@@ -3,8 +3,8 @@
     python benchmarks kept_splits --data FOLDER --held-out OTHER --cache SCRATCH
 
 A split that changes no prediction has no errors to save, so that a pruning by errors
-takes it back however strong it is. The value in question is `keep_below` of the
-pruning: splits stay of which fewer as good are expected by luck. None is the pruning by
+takes it back however strong it is. The value in question is `protect_below` of the
+pruning: splits stay if fewer as good are expected by chance. None is the pruning by
 errors alone, from which differences are.
 
 The tables are split beforehand, every other one in alphabetical order. On each half the
@@ -48,7 +48,7 @@ FEW = 5  # leaves of the smaller trees
 MOST = {"one to five": 2.0, "six or more": 1.1}
 LOST = 0.05  # points of accuracy
 HEADER = [
-    "keep_below",
+    "protect_below",
     "tables",
     "log loss",
     "Brier",
@@ -60,12 +60,14 @@ HEADER = [
 ]
 
 
-def scores(fold, keep_below):
+def scores(fold, protect_below):
     """Every measure of one value on a fold."""
     X, X_test = fold.rows("codes")
     defaults = GTestBound.defaults
     model = ConfidenceTreeClassifier(
-        pruning=PessimisticPruning(defaults.lookahead_confidence, keep_below=keep_below)
+        pruning=PessimisticPruning(
+            defaults.lookahead_confidence, protect_below=protect_below
+        )
     ).fit(X, fold.y)
     proba = np.zeros((len(X_test), fold.n_classes))
     proba[:, model.classes_] = model.predict_proba(X_test)

@@ -1,4 +1,4 @@
-"""What a tree that imitates a forest is worth: of few labels, and of all of them.
+"""What a tree distilled from a forest is worth: of few labels, and of all of them.
 
     python benchmarks read_forest --data FOLDER [--part few|all] [--json FILE]
 
@@ -6,9 +6,9 @@ Halves of each of sixteen tables are pool and test rows, anew in each paired run
 
 Few labels: all learners begin with the same ten labels at random and request five at a
 time, up to 80: the default tree random ones, a forest of 50 trees by margin. After each
-batch the tree that imitates the forest is scored beside the default tree.
+batch the tree distilled from the forest is scored beside the default tree.
 
-All labels: the tree that imitates a forest of the whole pool, beside the default tree
+All labels: the tree distilled from a forest of the whole pool, beside the default tree
 of the pool, with as many leaves, and beside the forest.
 
 At most 2,000 rows a table; nominal columns are codes, holes are filled. A quarter of an

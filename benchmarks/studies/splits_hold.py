@@ -4,9 +4,9 @@ Tables of real data, at most 2,000 rows each, are cut into halves: a tree grows 
 either half, and the other one audits it, each split by itself at level .05. "default"
 and "greedy" (``lookahead=0``) are this tree, CART is grown in full. Nominal columns are
 codes, missing values filled in. The second table has the splits of the default by the
-number that is expected by luck. A split holds if it is confirmed; "of those with enough
-rows" leaves out what no table of these margins could confirm. Chance alone confirms
-less than 5 %.
+number expected by chance. A split holds if it is confirmed; "of those with enough rows"
+leaves out what no table of these margins could confirm. Chance alone confirms less than
+5 %.
 
     python benchmarks splits_hold --data FOLDER
 """
@@ -29,7 +29,7 @@ RULES = {
     "greedy": {"lookahead": 0},
     "CART": {"bound": None, "criterion": "gini", "pruning": None},
 }
-WORDS = ("overwhelming", "strong", "weak")
+LEVELS = ("overwhelming", "strong", "weak")  # the last one includes "none"
 DECADES = (-np.inf, -12, -6, -5, -4, -3, -2, -1, 0)  # logarithms to 10
 
 
@@ -49,14 +49,15 @@ def halves(name, folder, seed):
 
 
 def audited(rule, grown, new):
-    """Word, logarithm to 10 of the number by luck, verdict of each split of a tree."""
+    """Level, log10 of the number by chance and verdict of each split of a tree."""
     tree = ConfidenceTreeClassifier(**RULES[rule]).fit(*grown)
     known = np.isin(new[1], tree.classes_)
     audit = audit_splits(tree, new[0][known], new[1][known], correction=None)
     records = node_table(tree)
     for one in audit.splits_:
-        sure = records[one.node].strength
-        yield sure.word, sure.log_expected / np.log(10.0), one.verdict
+        evidence = records[one.node].evidence
+        level = "weak" if evidence.is_weak else evidence.level
+        yield level, evidence.log10_expected_by_chance, one.verdict
 
 
 def line(verdicts):
@@ -84,12 +85,12 @@ def main(argv=None):
         for rule, splits in found.items():
             splits += [*audited(rule, one, other), *audited(rule, other, one)]
     header = ["splits", "with enough rows", "hold", "of those with enough rows"]
-    by_word = [
-        [rule, word, *line([said for own, _, said in splits if own == word])]
+    by_level = [
+        [rule, level, *line([said for own, _, said in splits if own == level])]
         for rule, splits in found.items()
-        for word in WORDS
+        for level in LEVELS
     ]
-    tables.show("splits-hold", ["tree", "word", *header], by_word)
+    tables.show("splits-hold", ["tree", "level", *header], by_level)
     by_decade = []
     for low, high in pairwise(DECADES):
         said = [
@@ -97,4 +98,4 @@ def main(argv=None):
         ]
         start = "below" if low == -np.inf else f"1e{low} to"
         by_decade.append([f"{start} 1e{high}", *line(said)])
-    tables.show("splits-hold-decades", ["expected by luck", *header], by_decade)
+    tables.show("splits-hold-decades", ["expected by chance", *header], by_decade)

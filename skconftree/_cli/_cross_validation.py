@@ -1,4 +1,4 @@
-"""Cross-validated figures of a confidence tree and its rivals."""
+"""Cross-validated figures of a confidence tree and its baselines."""
 
 import time
 
@@ -50,20 +50,20 @@ def encoded_categories(table, train):
     return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
 
 
-def make_models(tree, rivals, seed):
+def make_models(tree, baselines, seed):
     """Say how the confidence tree, CART and pruned CART are fitted."""
     models = {OWN: lambda X, y: clone(tree).fit(X, y)}
-    if rivals != "none":
+    if baselines != "none":
         cart = DecisionTreeClassifier(random_state=seed)
         models["CART"] = lambda X, y: clone(cart).fit(X, y)
-    if rivals == "all":
+    if baselines == "all":
         name = f"CART pruned by {INNER_FOLDS}-fold CV"
         models[name] = lambda X, y: pruned_cart(X, y, seed)
     return models
 
 
 def compare(table, models, folds, seed, progress, budget=np.inf):
-    """Cross-validate models, the rivals as long as the budget lasts.
+    """Cross-validate models, the baselines as long as the budget lasts.
 
     Returns the figures of the folds of each model that came to an end, what the
     confidence tree predicted of rows that it had not seen, how sure it was, and the

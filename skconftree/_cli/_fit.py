@@ -33,7 +33,7 @@ from ._cross_validation import (
 )
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
-from ._options import RIVALS
+from ._options import BASELINES
 from ._readers import ParquetStream, headless, listed, open_stream, places_of
 from ._report import headline, write_report
 from ._report_figures import check_picture, draw_tree
@@ -70,8 +70,8 @@ def _run_fit(options, progress):
         progress.note(f"a class has {counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
     tree = make_tree(settings, categorical_features=table.nominal or None)
-    rivals = options.rivals or next(
-        name for name, largest in RIVALS.items() if len(table.y) <= largest
+    baselines = options.baselines or next(
+        name for name, largest in BASELINES.items() if len(table.y) <= largest
     )
     progress.tell(f"growing a tree on {len(table.y):,} rows")
     notes += _grow(tree, table, progress)
@@ -90,7 +90,7 @@ def _run_fit(options, progress):
     test = None
     if options.test is not None:
         test = _tested(options, table, tree, progress)
-    models = make_models(tree, rivals, options.seed)
+    models = make_models(tree, baselines, options.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said of the whole table already
         found, predicted, sure, late = compare(
@@ -100,7 +100,7 @@ def _run_fit(options, progress):
     base = majority(table, options.folds, options.seed)
     classes = class_figures(table.y, predicted)
     figures = figures_text(
-        found, base, classes, late, options, rivals, test, table.nominal
+        found, base, classes, late, options, baselines, test, table.nominal
     )
     nodes = node_table(tree, **names)
     sentences = headline(found, base, classes, nodes)
@@ -117,13 +117,13 @@ def _run_fit(options, progress):
             "is_right": predicted == table.y,
             "found": found,
             "base": base,
-            "remarks": remarks(found, late, options, rivals, table.nominal),
+            "remarks": remarks(found, late, options, baselines, table.nominal),
             "notes": notes,
             "settings": with_feature_names(tree, table.feature_names),
         }
         write_report(options.report, table, tree, names, told)
     if options.json is not None:
-        shown = json_settings(options, settings, rivals=rivals)
+        shown = json_settings(options, settings, baselines=baselines)
         report = {
             "version": __version__,
             "data": {
@@ -255,8 +255,9 @@ def tree_text(tree, names, options):
     return text[0].upper() + text[1:]
 
 
-def figures_text(found, base, classes, late, options, rivals, test, nominal):
+def figures_text(found, base, classes, late, options, baselines, test, nominal):
     """Write what cross-validation has found, and the test table."""
+    has_search = baselines == "all" and not late
     lines = [
         f"{options.folds}-fold cross-validation:",
         "",
@@ -264,9 +265,9 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
         "",
         f"mean accuracy, its standard deviation over the folds, mean log loss of the "
         f"probabilities,\nmean number of leaves, mean CPU time of a fit"
-        f"{' (for pruned CART the search included)' * (rivals == 'all' and not late)}.",
+        f"{' (for pruned CART the search included)' * has_search}.",
     ]
-    lines += remarks(found, late, options, rivals, nominal)
+    lines += remarks(found, late, options, baselines, nominal)
     lines += ["", "Classes, each row predicted by a tree that had not seen it:", ""]
     lines.append(classes_table(classes))
     if test is not None:
@@ -281,7 +282,7 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
     return "\n".join(lines)
 
 
-def remarks(found, late, options, rivals, nominal):
+def remarks(found, late, options, baselines, nominal):
     """Say what has to be known about the comparison."""
     lines = []
     if "CART" in found and nominal:
@@ -291,9 +292,10 @@ def remarks(found, late, options, rivals, nominal):
             f"{' and '.join(late)}: not finished within {options.budget:g} s, which is "
             "--budget."
         )
-    if options.rivals is None and rivals != "all":
+    if options.baselines is None and baselines != "all":
         lines.append(
-            f"so large a table is compared with {LEFT[rivals]};\n--rivals all has "
+            f"so large a table is compared with {LEFT[baselines]};\n"
+            "--baselines all has "
             "them both, and takes its time"
         )
     return lines
@@ -319,11 +321,8 @@ def tree_nodes(tree, names):
                 "threshold": as_json(row.threshold),
                 "children": [branch.node for branch in row.branches],
                 "evidence": {
-                    name: as_json(value) for name, value in row.evidence.items()
-                },
-                "strength": {
-                    "word": row.strength.word,
-                    "log_expected": as_json(row.strength.log_expected),
+                    name: as_json(value)
+                    for name, value in row.evidence.applying().items()
                 },
             }
             if row.keeps_unknown:
@@ -339,7 +338,7 @@ def tree_nodes(tree, names):
 BINS = 255
 # What looks at the rows of a table in memory, or reads its texts in another way.
 REFUSED = (
-    *("test", "report", "json", "rivals", "skip_missing"),
+    *("test", "report", "json", "baselines", "skip_missing"),
     *("nominal", "numeric", "decimal", "dates"),
 )
 

@@ -19,9 +19,9 @@ PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexi
 CRITERIA = (
     "gini entropy log_loss kearns_mansour error gain_ratio ec2 balance imbalance"
 ).split()
-# Rivals, and the largest table for which they are tried without being asked for.
-RIVALS = {"all": 50_000, "cart": 500_000, "none": float("inf")}
-BUDGET = 60.0  # seconds for the rivals
+# Baselines, and the largest table for which they are tried without being asked for.
+BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
+BUDGET = 60.0  # seconds for the baselines
 TABLE = (
     ".csv, plain or packed as .gz, .bz2 or .xz, with a header; .parquet (needs "
     "pyarrow); or - for CSV on standard input"
@@ -129,17 +129,17 @@ def _add_fit(commands):
         "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
     )
     fit.add_argument(
-        "--rivals",
-        choices=RIVALS,
-        help=f"what to compare with; default: all up to {RIVALS['all']:,} rows, cart "
-        f"up to {RIVALS['cart']:,}, none beyond",
+        "--baselines",
+        choices=BASELINES,
+        help=f"what to compare with; default: all up to {BASELINES['all']:,} rows, "
+        f"cart up to {BASELINES['cart']:,}, none beyond",
     )
     fit.add_argument(
         "--budget",
         type=seconds,
         default=BUDGET,
         metavar="SECONDS",
-        help=f"CPU time for the rivals; default: {BUDGET:g}",
+        help=f"CPU time for the baselines; default: {BUDGET:g}",
     )
     _add_flag(
         fit,

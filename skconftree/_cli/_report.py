@@ -214,7 +214,7 @@ def columns_section(splits, names, shown=lambda j: ()):
 def _asked(splits):
     # Where a column is asked for: the tests, their rows and how strong they are.
     items = [
-        f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.strength.long}"
+        f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.evidence.long}"
         for row in splits[:MOST_COLUMNS]
     ]
     if len(splits) > MOST_COLUMNS:
@@ -223,21 +223,24 @@ def _asked(splits):
 
 
 def shape_sentence(nodes):
-    """Say how many leaves there are, and how strong the splits."""
+    """Say how many leaves there are, and how much evidence the splits have."""
     splits = [row for row in nodes if row.branches]
     if not splits:
         return "The tree is a single leaf: no split was made."
     leaves = len(nodes) - len(splits)
-    words = [row.strength.word for row in splits]
+    levels = [row.evidence.level for row in splits]
     told = [
-        f"{spelled(words.count(word))} {word}"
-        for word in ("overwhelming", "strong", "weak")
-        if word in words
+        f"{spelled(levels.count(level))} {'with none' if level == 'none' else level}"
+        for level in ("overwhelming", "strong", "weak", "none")
+        if level in levels
     ]
     if len(splits) == 1:
-        return f"{leaves} leaves; the split is {words[0]}."
+        return f"{leaves} leaves; the evidence for the split is {levels[0]}."
     if len(told) == 1:
-        return f"{leaves} leaves; all {spelled(len(splits))} splits are {words[0]}."
+        return (
+            f"{leaves} leaves; the evidence for all {spelled(len(splits))} splits is "
+            f"{levels[0]}."
+        )
     verb = " is " if told[0].startswith("one ") else " are "
     told[0] = told[0].replace(" ", verb, 1)
     return f"{leaves} leaves; of {spelled(len(splits))} splits, {_and(told)}."
@@ -328,9 +331,9 @@ def headline(found, base, classes, nodes):
         classes_sentence(classes),
         shape_sentence(nodes),
     ]
-    rivals = [name for name in found if name != OWN]
-    if rivals and len(nodes) > 1:
-        best = max(rivals, key=lambda name: np.mean(found[name]["accuracy"]))
+    baselines = [name for name in found if name != OWN]
+    if baselines and len(nodes) > 1:
+        best = max(baselines, key=lambda name: np.mean(found[name]["accuracy"]))
         lines.append(
             f"{best}: {100 * np.mean(found[best]['accuracy']):.1f} % with "
             f"{np.mean(found[best]['leaves']):.0f} leaves."

@@ -53,7 +53,7 @@ def picture(nodes):
         node, word, first, rest = waiting.pop()
         row = nodes[node]
         what = f"{row.test}?" if row.branches else str(row.label)
-        told = row.strength.word if row.branches else row.outcome
+        told = row.evidence.level if row.branches else row.outcome
         filled = round(BAR * row.value[0])
         bar = "\N{FULL BLOCK}" * filled + "\N{LIGHT SHADE}" * (BAR - filled)
         lines.append((f"{first}{word}{what}", bar, told))

@@ -23,7 +23,7 @@ from .pool._learner import ActiveLearner
 from .pool._once import query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
-from .pool._stopping import Budget, RiskBelow, Stable
+from .pool._stopping import LabelBudget, RiskBelow, StableModel
 from .pool._strategies import DensitySampling
 from .pool._weighted import WeightedSampling
 from .session._session import LabelingSession
@@ -33,15 +33,14 @@ from .stream._strategies import (
     ConfTreeSampling,
     FixedUncertainty,
     QueryScoreSampling,
-    Split,
-    SplitConfTree,
+    SplitConfTreeSampling,
+    SplitSampling,
     VariableUncertainty,
 )
 
 __all__ = [
     "ActiveLearner",
     "ArrayOracle",
-    "Budget",
     "ConfTreeSampling",
     "ConsoleOracle",
     "DensitySampling",
@@ -50,6 +49,7 @@ __all__ = [
     "FixedUncertainty",
     "GBSSampling",
     "LTSSampling",
+    "LabelBudget",
     "LabelingSession",
     "LeafRiskSampling",
     "LearningToSampleClassifier",
@@ -59,9 +59,9 @@ __all__ = [
     "QueryScoreSampling",
     "RandomSampling",
     "RiskBelow",
-    "Split",
-    "SplitConfTree",
-    "Stable",
+    "SplitConfTreeSampling",
+    "SplitSampling",
+    "StableModel",
     "StreamActiveLearner",
     "VariableUncertainty",
     "WebOracle",

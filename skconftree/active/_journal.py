@@ -192,7 +192,7 @@ def _record(line):
     return record
 
 
-RULINGS = ("last", "first", "majority")
+RESOLUTIONS = ("last", "first", "majority")
 NOTHING = object()  # in the place of a label: there is none
 
 
@@ -233,22 +233,22 @@ class Entry(NamedTuple):
     label: object  # NOTHING if the row was skipped, or its label withdrawn
     by: str | None
     at: str | None
-    batch: int | None  # of the question; None if it was asked again, or mended
+    batch: int | None  # of the question; None if it was asked again, or relabeled
     left: int  # rows of the batch that still follow
     guess: object  # of the classifier, if the row was drawn for an audit
     again: bool
 
     @property
     def is_answer(self):
-        """Whether somebody was asked, which costs; not so if a slip was mended."""
+        """Whether somebody was asked, which costs; not so if a slip was relabeled."""
         return self.batch is not None or self.again
 
 
 class Ledger:
     """Labels in their order, without withdrawn ones; of several, a rule picks one."""
 
-    def __init__(self, lines=(), ruling="last", n_rows=None, start=()):
-        self.ruling = ruling
+    def __init__(self, lines=(), resolve_by="last", n_rows=None, start=()):
+        self.resolve_by = resolve_by
         self._n_rows = n_rows  # of the pool; None: not known
         self._start = frozenset(start)  # rows that had a label before
         self.entries = []
@@ -317,10 +317,10 @@ class Ledger:
 
     def rule(self, told):
         """The opinion that holds, of those of one row."""
-        if self.ruling == "first":
+        if self.resolve_by == "first":
             return told[0]
         last = max(told, key=lambda one: one[2])
-        if self.ruling == "last":
+        if self.resolve_by == "last":
             return last
         votes = Counter((type(label), label) for _, label, _ in told)
         most = max(votes.values())

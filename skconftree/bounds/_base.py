@@ -98,11 +98,11 @@ class BaseBound(VersionedState, BaseEstimator):
     cautious : bool
         Whether the bound, at its default, needs more rows for a first split
         than a small table has.
-    statement : str
-        What the number stored as the evidence's ``confidence`` is called.
-    counts_luck : bool
-        Whether that number is one of splits as good by luck, or their chance: the
-        smaller, the stronger. A pruning may keep strong splits by it.
+    statistic_name : str
+        What the number stored as the evidence's ``statistic`` is called.
+    smaller_is_stronger : bool
+        Whether that number is an expected number of splits as good by chance, or a
+        p-value. A pruning may protect splits for which it is small.
     uses_pool : bool
         Whether unlabelled rows weigh the children (``X_pool`` of a fit).
     counts_every_row : bool
@@ -149,8 +149,8 @@ class BaseBound(VersionedState, BaseEstimator):
     uses_delta = True
     levels: tuple[float, ...] = ()
     cautious = False
-    statement = "confidence"
-    counts_luck = False
+    statistic_name = "confidence"
+    smaller_is_stronger = False
     uses_pool = False
     counts_every_row = False
     counts_handed_rows = False
@@ -243,7 +243,7 @@ class BaseBound(VersionedState, BaseEstimator):
         attribute_tests: float | None = None,
         attempt: int = 1,
         n_fresh: float | None = None,
-        rival: float | None = None,
+        runner_up: float | None = None,
     ) -> BoundEvaluation:
         """Ask the bound about one test of one node, without a tree.
 
@@ -257,7 +257,7 @@ class BaseBound(VersionedState, BaseEstimator):
             Weight W of every outcome for interval bounds, labelled and unlabelled
             rows together; the labelled rows if None.
         n_tests : int, default=1
-            Questions compared at the node.
+            Candidate splits compared at the node.
         time : float or None, default=None
             Rows the tree has seen; the rows of the node if None.
         depth : int, default=0
@@ -271,7 +271,7 @@ class BaseBound(VersionedState, BaseEstimator):
             How often the leaf has been examined, this time included.
         n_fresh : float or None, default=None
             Rows that came after the node was created; all of them if None.
-        rival : float or None, default=None
+        runner_up : float or None, default=None
             Score per row of the best test of another attribute, for race bounds;
             None if there is no other attribute.
 
@@ -279,10 +279,10 @@ class BaseBound(VersionedState, BaseEstimator):
         -------
         BoundEvaluation
             Named tuple with ``split`` (bool) and, NaN where they do not apply,
-            ``score`` and ``rival_score`` (per row), ``parent_limit`` and
+            ``score`` and ``runner_up_score`` (per row), ``parent_limit`` and
             ``child_limit`` (what is compared by interval bounds, per unit of
             weight; for race bounds the former is the impurity of the node),
-            ``radius``, ``confidence``, ``floor`` and ``sharp_floor`` (cheap lower
+            ``radius``, ``statistic``, ``floor`` and ``sharp_floor`` (cheap lower
             limits of ``child_limit``) and ``log_evidence``.
         """
         criterion = self.check_criterion(criterion)
@@ -303,7 +303,7 @@ class BaseBound(VersionedState, BaseEstimator):
             attribute_tests=attribute_tests,
             attempt=attempt,
             n_fresh=n_fresh,
-            rival=rival,
+            runner_up=runner_up,
         )
 
 

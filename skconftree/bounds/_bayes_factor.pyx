@@ -41,9 +41,9 @@ cdef class BayesFactorKernel(EvidenceBound):
         )
         # Posterior probability of no split, without overflow on either side.
         if log_odds > 0.0:
-            evidence.confidence = exp(-log_odds) / (1.0 + exp(-log_odds))
+            evidence.statistic = exp(-log_odds) / (1.0 + exp(-log_odds))
         else:
-            evidence.confidence = 1.0 / (1.0 + exp(log_odds))
+            evidence.statistic = 1.0 / (1.0 + exp(log_odds))
         return log_odds > self.needed
 
 
@@ -92,7 +92,7 @@ class BayesFactorBound(BaseBound):
     test f, n those of the node, and weights uniform over attributes, then over
     the tests of each.
 
-    The stored evidence has ``confidence = 1 / (1 + odds)``, the posterior
+    The stored evidence has ``statistic = 1 / (1 + odds)``, the posterior
     probability that no split is needed; the split happened because it was below
     `delta`.
 
@@ -108,13 +108,13 @@ class BayesFactorBound(BaseBound):
     --------
     >>> from skconftree.bounds import BayesFactorBound
     >>> answer = BayesFactorBound().evaluate([[9, 2], [3, 8]])
-    >>> answer.split, round(answer.confidence, 3)
+    >>> answer.split, round(answer.statistic, 3)
     (True, 0.085)
     """
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
-    statement = "probability of no split"
-    counts_luck = True
+    statistic_name = "probability of no split"
+    smaller_is_stronger = True
     levels = (0.01, 0.1, 0.5, 0.8, 0.95)
     counts_handed_rows = True
     _parameter_constraints: dict = {

@@ -70,8 +70,8 @@ cdef class Chi2Kernel(Bound):
         cdef float64_t p = exp(self.rank(facts, child_counts, r, INFINITY))
         if self.correction != NO_CORRECTION:
             p *= facts.n_varying
-        evidence.confidence = 1.0 if p > 1.0 else p
-        return evidence.confidence <= self.delta
+        evidence.statistic = 1.0 if p > 1.0 else p
+        return evidence.statistic <= self.delta
 
 
 class Chi2Bound(BaseBound):
@@ -85,7 +85,7 @@ class Chi2Bound(BaseBound):
     The p-value is that of one test fixed in advance, but the best of many is
     tested: on pure noise far more than `delta` of the nodes split. `correction`
     multiplies it, and then attributes compete by the corrected p-values of their best
-    tests; `GTestBound` and `EValueBound` answer the question better.
+    tests; `GTestBound` and `EValueBound` correct for that.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ class Chi2Bound(BaseBound):
     See Also
     --------
     chi2_pvalue : P-values of single tests.
-    GTestBound : A likelihood-ratio test by the number expected by luck.
+    GTestBound : A likelihood-ratio test by the number expected by chance.
 
     Notes
     -----
     The test depends on the smallest expected count, see `chi2_pvalue`. The
-    stored evidence has the p-value, corrected, as its ``confidence``; the split
+    stored evidence has the p-value, corrected, as its ``statistic``; the split
     happened because it was at most `delta`.
 
     References
@@ -137,7 +137,7 @@ class Chi2Bound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    statement = "p-value"
+    statistic_name = "p-value"
     judges_alone = True
     counts_handed_rows = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)

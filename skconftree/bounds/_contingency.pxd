@@ -1,6 +1,7 @@
 # Tests of independence in a table of counts, shared by the bounds `gtest` and
-# `chi2`.
+# `chi2`, and the number of splits expected by chance, which is the evidence of them all.
 
+from skconftree.bounds._contract cimport ByChance, NodeFacts
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -28,7 +29,7 @@ cdef class Contingency:
     cdef intp_t capacity
     cdef float64_t* ways                # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact
-    cdef float64_t[::1] log_factorial   # of small whole numbers, immutable
+    cdef float64_t[::1] log_factorial   # of small whole numbers, immutable; as `ways`
 
     # State of an enumeration.
     cdef float64_t log_limit            # tables above it are more likely than observed
@@ -65,6 +66,14 @@ cdef float64_t g_pvalue(
 ) noexcept nogil
 cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil
+
+# Say of a test with these children, [r, n_classes], how many candidate splits of the node
+# are expected to look as good by chance; the natural logarithm of that number. For every
+# bound, and without one, this is the evidence for a split.
+cdef float64_t expect_by_chance(
+    Contingency work, const NodeFacts* facts, const float64_t* table, intp_t r,
+    ByChance* found,
 ) noexcept nogil
 
 # Which test is made depends on the smallest expected count, see chi2_pvalue().

@@ -32,6 +32,8 @@ cdef float64_t EQUALLY_LIKELY = 1e-7
 cdef float64_t ROUNDING = 1e-15
 # Below it SciPy's tail loses digits, then everything.
 cdef float64_t SMALL_TAIL = 1e-280
+cdef float64_t LOG_10 = log(10.0)
+cdef float64_t LARGEST_LOG = 690.0      # numbers above its exponential may not be exact
 
 
 cdef void sort_into(
@@ -55,13 +57,14 @@ cdef class Contingency:
     """
 
     def __init__(self, *, bint exact):
-        cdef float64_t[::1] table = np.empty(FACTORIALS)
+        cdef float64_t[::1] table
         cdef intp_t i
-        for i in range(FACTORIALS):
-            table[i] = gammaln(i + 1.0)
-        self.log_factorial = table
         self.arena = Arena()
         if exact:
+            table = np.empty(FACTORIALS)
+            for i in range(FACTORIALS):
+                table[i] = gammaln(i + 1.0)
+            self.log_factorial = table
             self.ways = <float64_t*> self.arena.take(
                 2 * (MAX_COUNTING // 2 + 1), sizeof(float64_t)
             )
@@ -377,6 +380,27 @@ cdef float64_t g_log_pvalue(
     work.load(table, r, k)
     df = work.degrees_of_freedom()
     return log_chi2_tail(df, work.g_statistic()) if df > 0.0 else 0.0
+
+
+cdef float64_t expect_by_chance(
+    Contingency work, const NodeFacts* facts, const float64_t* table, intp_t r,
+    ByChance* found,
+) noexcept nogil:
+    # Attempt j may err 2 / (j (j + 1)) as often as the first. That of `fit` is the only
+    # one; where leaves of a single tree grow, the first one counts as the second: the
+    # rest sums to 1.
+    cdef float64_t attempts = 0.5 * facts.attempt * (facts.attempt + 1.0)
+    cdef float64_t log_p = g_log_pvalue(work, table, r, facts.n_classes)
+    cdef float64_t log_expected = INFINITY
+    if log_p == log_p:
+        log_expected = log(attempts * facts.n_varying) + (
+            facts.log_attribute_tests + log_p
+        )
+    found.multiplicity = INFINITY
+    if facts.log_attribute_tests < LARGEST_LOG:
+        found.multiplicity = attempts * (facts.n_varying * facts.n_attribute_tests)
+    found.log10_expected = log_expected / LOG_10
+    return log_expected
 
 
 cdef float64_t chi2_rule_pvalue(

@@ -21,37 +21,48 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 # What has to be there. A method without which a class is of no use is looked for by
 # check(), when a bound makes its kernel; the bodies in _contract.pyx are never run then.
 
+cdef struct ByChance:
+    # The evidence for a split as one number, whichever rule chose it: how many candidate
+    # splits of the node are expected to look as good if no feature is related to the
+    # class. expect_by_chance() in _contingency.pxd computes it.
+    float64_t n_candidates      # admissible candidate splits of the node; may be infinite
+    float64_t multiplicity      # features that have any, times those of the chosen feature;
+                                # in a growing leaf times j (j + 1) / 2 at its j-th attempt
+    float64_t log10_expected    # log10 of the multiplicity times the p-value
+
+
 cdef struct SplitEvidence:
     # Why a split was made. Stored for every internal node; NaN = does not apply. The
     # scores are the criterion's, on its scale, per row.
     float64_t score             # of the test made
-    float64_t rival_score       # of the best test of another attribute, infinity if there is
-                                # none; of no split where that is the only rival, as it is
-                                # for interval and evidence bounds
-    intp_t rival_feature        # attribute of the rival; -1 = no split
+    float64_t runner_up_score   # of the best test of another attribute, infinity if there
+                                # is none; of no split where that is the only competitor,
+                                # as it is for interval and evidence bounds
+    intp_t runner_up_feature    # attribute of the runner-up; -1 = no split
     float64_t parent_limit      # interval bounds: what the children had to stay below, per
                                 # unit of pool; else the impurity of the node, which the
                                 # scan fills in before decide()
     float64_t child_limit       # the children's limit (interval bounds), per unit of pool
     float64_t radius            # confidence radius (race bounds), on the scale of the scores
-    float64_t confidence        # the statement that allowed the split, see the bound's page
-    float64_t n_tests           # candidate tests compared; if the bound ranks attributes,
-                                # those of the attribute times the attributes
-    float64_t z                 # how much more the test gains than the best test of
+    float64_t statistic         # what the bound decided by, see BaseBound.statistic_name
+    ByChance by_chance          # the tree computes it unless decide() has done so
+    float64_t runner_up_z       # how much more the test gains than the best test of
                                 # another attribute, in standard errors; batch only
 
 
 cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
     # Nothing applies.
     evidence.score = NAN
-    evidence.rival_score = NAN
-    evidence.rival_feature = -2
+    evidence.runner_up_score = NAN
+    evidence.runner_up_feature = -2
     evidence.parent_limit = NAN
     evidence.child_limit = NAN
     evidence.radius = NAN
-    evidence.confidence = NAN
-    evidence.n_tests = NAN
-    evidence.z = NAN
+    evidence.statistic = NAN
+    evidence.by_chance.n_candidates = NAN
+    evidence.by_chance.multiplicity = NAN
+    evidence.by_chance.log10_expected = NAN
+    evidence.runner_up_z = NAN
 
 
 cdef class Bound:
@@ -126,24 +137,24 @@ cdef class EvidenceBound(Bound):
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
 
 
-# Race bounds: the best test must beat its best rival by more than a radius.
+# Race bounds: the best test must beat its best competitor by more than a radius.
 
 cdef class RaceBound(Bound):
     cdef public intp_t n_classes
     cdef public float64_t delta
     cdef public float64_t factor            # a gap must exceed factor * radius
     cdef public float64_t tie_threshold     # 0 = never split a tie
-    cdef public bint against_no_split       # the only rival is "no split"
+    cdef public bint against_no_split       # the only competitor is "no split"
     cdef Impurity impurity
 
     # A subclass gives the radius of the statement about a test with these children,
     # [r, n_classes], per row on the scale of the impurity, and, if it is not
-    # 1 - delta, its confidence. `evidence` is complete but for these two.
+    # 1 - delta, its confidence as the statistic. `evidence` is complete but for these two.
     cdef float64_t radius(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil
-    cdef float64_t confidence(
+    cdef float64_t statistic(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil

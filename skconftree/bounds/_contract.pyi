@@ -3,11 +3,11 @@ from typing import NamedTuple
 class BoundEvaluation(NamedTuple):
     split: bool
     score: float
-    rival_score: float
+    runner_up_score: float
     parent_limit: float
     child_limit: float
     radius: float
-    confidence: float
+    statistic: float
     floor: float
     sharp_floor: float
     log_evidence: float

@@ -13,7 +13,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 BoundEvaluation = namedtuple(
     "BoundEvaluation",
-    "split score rival_score parent_limit child_limit radius confidence floor "
+    "split score runner_up_score parent_limit child_limit radius statistic floor "
     "sharp_floor log_evidence",
 )
 BoundEvaluation.__doc__ = """Answer of a bound about one test; see `BaseBound.evaluate`."""
@@ -81,8 +81,9 @@ cdef class Bound:
         SplitEvidence* evidence,
     ) noexcept nogil:
         # child_counts is [r, n_classes], on the bound's scale. The scan has filled
-        # score, rival_score (infinity if there is no rival), rival_feature, n_tests and
-        # parent_limit, the impurity of the node; NaN is in the others.
+        # score, runner_up_score (infinity if there is no competitor), runner_up_feature,
+        # the number of candidates and parent_limit, the impurity of the node; NaN is in
+        # the others.
         return False
 
     cdef void judge(
@@ -127,7 +128,7 @@ cdef class Bound:
     def evaluate(
         self, children_counts, *, criterion=None, pool=None, n_tests=1, time=None,
         depth=0, attributes=1, attribute_tests=None, attempt=1, n_fresh=None,
-        rival=None,
+        runner_up=None,
     ):
         """Answer about one test of a node; see `BaseBound.evaluate`."""
         children = np.ascontiguousarray(children_counts, dtype=np.float64)
@@ -175,14 +176,10 @@ cdef class Bound:
         facts.attempt = attempt
         facts.depth = depth
         facts.integral = is_integral(children)
-        evidence.score = NAN
-        evidence.rival_score = INFINITY if rival is None else rival
-        evidence.rival_feature = -1 if rival is None else 1
-        evidence.parent_limit = NAN
-        evidence.child_limit = NAN
-        evidence.radius = NAN
-        evidence.confidence = NAN
-        evidence.n_tests = n_tests
+        clear_evidence(&evidence)
+        evidence.runner_up_score = INFINITY if runner_up is None else runner_up
+        evidence.runner_up_feature = -1 if runner_up is None else 1
+        evidence.by_chance.n_candidates = n_tests
         floors[0] = NAN
         floors[1] = NAN
         if criterion is not None:
@@ -195,8 +192,8 @@ cdef class Bound:
         self.judge(&facts, &counts[0, 0], &child_pool[0], r, &evidence, floors)
         split = self.decide(&facts, &counts[0, 0], r, &evidence)
         return BoundEvaluation(
-            bool(split), evidence.score, evidence.rival_score, evidence.parent_limit,
-            evidence.child_limit, evidence.radius, evidence.confidence, floors[0],
+            bool(split), evidence.score, evidence.runner_up_score, evidence.parent_limit,
+            evidence.child_limit, evidence.radius, evidence.statistic, floors[0],
             floors[1],
             (<EvidenceBound> self).log_evidence
             if isinstance(self, EvidenceBound) else NAN,
@@ -260,14 +257,14 @@ cdef class EvidenceBound(Bound):
     """A bound that weighs the evidence of all candidate tests together."""
 
 
-# -- What all race bounds share: the best test against its best rival --------------
+# -- What all race bounds share: the best test against its best competitor --------------
 cdef class RaceBound(Bound):
-    """Splits iff the best test beats its best rival by more than a radius.
+    """Splits iff the best test beats its best competitor by more than a radius.
 
-    The rivals are the best test of every other attribute and "no split", whose
+    The competitors are the best test of every other attribute and "no split", whose
     score is the impurity of the node; with `against_no_split` the
     latter alone. If the radius has shrunk to `tie_threshold` without
-    a winner, the rivals are as good as each other and the best test is
+    a winner, the competitors are as good as each other and the best test is
     taken, provided that it beats "no split".
 
     The impurity is on the scale on which two balanced classes have 1/2; the statement
@@ -304,7 +301,7 @@ cdef class RaceBound(Bound):
     ) noexcept nogil:
         return INFINITY
 
-    cdef float64_t confidence(
+    cdef float64_t statistic(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
@@ -316,12 +313,12 @@ cdef class RaceBound(Bound):
     ) noexcept nogil:
         cdef float64_t no_split = evidence.parent_limit
         cdef float64_t gap
-        if self.against_no_split or not evidence.rival_score < no_split:
-            evidence.rival_score = no_split
-            evidence.rival_feature = -1
+        if self.against_no_split or not evidence.runner_up_score < no_split:
+            evidence.runner_up_score = no_split
+            evidence.runner_up_feature = -1
         evidence.radius = self.radius(facts, child_counts, r, evidence)
-        evidence.confidence = self.confidence(facts, child_counts, r, evidence)
-        gap = evidence.rival_score - evidence.score
+        evidence.statistic = self.statistic(facts, child_counts, r, evidence)
+        gap = evidence.runner_up_score - evidence.score
         # Totals that are equal on paper are a tie.
         if not no_split - evidence.score > ROUNDING:
             return False

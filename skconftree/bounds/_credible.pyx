@@ -963,7 +963,7 @@ cdef class CredibleKernel(IntervalBound):
         SplitEvidence* evidence,
     ) noexcept nogil:
         # One statement about the node and one about each child.
-        evidence.confidence = 1.0 - (r + 1.0) * self.delta
+        evidence.statistic = 1.0 - (r + 1.0) * self.delta
         return IntervalBound.decide(self, facts, child_counts, r, evidence)
 
     def interval(self, counts, delta):

@@ -126,7 +126,7 @@ cdef class DeRosaKernel(RaceBound):
             self.is_tight,
         )
 
-    cdef float64_t confidence(
+    cdef float64_t statistic(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
@@ -137,7 +137,7 @@ cdef class DeRosaKernel(RaceBound):
 
 
 class DeRosaBound(BaseBound):
-    """Split once the best test has beaten all rivals beyond doubt (C-Tree).
+    """Split once the best test has beaten all competitors beyond doubt (C-Tree).
 
     Radii made for the criterion itself, its bias included: Hoeffding's inequality,
     which the VFDT uses, holds for averages and impurities are none. The best test
@@ -153,7 +153,7 @@ class DeRosaBound(BaseBound):
     - ``"paper"``: the printed radii, with a share for every row seen so far.
     - ``"tight"``: the same with sharper constants; seven times fewer rows for Gini.
     - ``"anytime"``: the sharp radii, and a share for every examination of the leaf
-      and every question compared. Holds at all times together for tests fixed
+      and every candidate split. Holds at all times together for tests fixed
       in advance, and does not depend on the length of the stream.
 
     Except ``"practical"`` all need a thousand rows and more for a clear gap: use them for
@@ -199,7 +199,7 @@ class DeRosaBound(BaseBound):
     - Kearns-Mansour: ``2 r sqrt(ln(4 r/s) / m)`` for two classes, otherwise
       ``r K sqrt(ln(4 r K/s) / m)``.
 
-    At depth h (root 0), with t rows seen, d attributes, examination j and N questions
+    At depth h (root 0), with t rows seen, d attributes, examination j and N candidate splits
     compared, s is ``delta / ((h+1)(h+2) t d m)``, or anytime
     ``delta / ((h+1)(h+2) j(j+1) N)``. The practical radius is
     ``c sqrt(ln(m^2 (h+1)^2 t d) / m)``, times ``ln m`` for entropy.
@@ -219,9 +219,9 @@ class DeRosaBound(BaseBound):
     --------
     >>> from skconftree.bounds import DeRosaBound
     >>> table = [[4000, 1000], [1000, 4000]]
-    >>> DeRosaBound().evaluate(table, rival=0.4, attributes=10).split
+    >>> DeRosaBound().evaluate(table, runner_up=0.4, attributes=10).split
     True
-    >>> answer = DeRosaBound(form="tight").evaluate(table, rival=0.4, attributes=10)
+    >>> answer = DeRosaBound(form="tight").evaluate(table, runner_up=0.4, attributes=10)
     >>> answer.split, round(answer.radius, 3)
     (False, 0.071)
     """

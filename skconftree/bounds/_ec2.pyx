@@ -199,10 +199,10 @@ cdef class EC2Kernel(Bound):
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        evidence.confidence = stopping_confidence(
+        evidence.statistic = stopping_confidence(
             child_counts, facts.counts, r, facts.n_classes, facts.depth, self.rule
         )
-        return evidence.confidence >= self.least
+        return evidence.statistic >= self.least
 
 
 class EC2Bound(BaseBound):
@@ -252,7 +252,7 @@ class EC2Bound(BaseBound):
     node (root 0) and the probability ``beta`` of cutting an edge by mistake, the
     mistakes are expected to be ``E[X] = |E| (1 - (1 - beta)^A)``, and the confidence
     is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0 if the bracket is negative.
-    It is the ``confidence`` of the stored evidence.
+    It is the ``statistic`` of the stored evidence.
 
     With ``against="chance"`` the mistakes are left out of it: edges that should not be
     there are cut by chance like all others. What chance cuts is

@@ -40,7 +40,7 @@ cdef class EValueKernel(EvidenceBound):
         cdef float64_t needed = -log(self.delta)
         if self.per_path:
             needed += log((facts.depth + 1.0) * (facts.depth + 2.0))
-        evidence.confidence = exp(-log_e) if log_e > 0.0 else 1.0
+        evidence.statistic = exp(-log_e) if log_e > 0.0 else 1.0
         return log_e >= needed
 
 
@@ -96,7 +96,7 @@ class EValueBound(BaseBound):
     are tested also chose the node, and the rate is what is measured. The bound
     does not say that the test of the split is the best one.
 
-    The stored evidence has ``confidence = min(1, 1/E)``, an anytime-valid
+    The stored evidence has ``statistic = min(1, 1/E)``, an anytime-valid
     p-value: the split happened because it was at most the node's delta.
 
     References
@@ -116,8 +116,8 @@ class EValueBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
-    statement = "e-value's p"
-    counts_luck = True
+    statistic_name = "e-value's p"
+    smaller_is_stronger = True
     fixed_cuts = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {

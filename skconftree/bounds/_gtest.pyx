@@ -1,4 +1,4 @@
-"""Likelihood-ratio test with an expected number of splits by luck."""
+"""Likelihood-ratio test with the number of splits expected by chance."""
 
 from numbers import Real
 
@@ -11,6 +11,7 @@ from skconftree.bounds._base import BaseBound, TreeDefaults, check_tables
 
 from skconftree.bounds._contingency cimport (
     Contingency,
+    expect_by_chance,
     g_log_pvalue,
     g_pvalue,
     log_chi2_tail,
@@ -25,7 +26,7 @@ cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 
 
 cdef class GTestKernel(Bound):
-    """Attributes compete by what they expect by luck; fewer than delta split."""
+    """Features compete by the number expected by chance; fewer than delta split."""
 
     cdef float64_t delta
     cdef Contingency work
@@ -44,7 +45,7 @@ cdef class GTestKernel(Bound):
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil:
-        # Logarithm of the number expected by luck of the attribute, but for the number
+        # Logarithm of the number expected by chance of the attribute, but for the number
         # of attributes.
         cdef float64_t log_p = g_log_pvalue(
             self.work, child_counts, r, facts.n_classes
@@ -64,30 +65,27 @@ cdef class GTestKernel(Bound):
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # Look j may err 2 / (j (j + 1)) as often as the first. That of `fit` is the only
-        # one; where leaves of a single tree grow, the first one counts as the second: the
-        # rest sums to 1.
-        cdef float64_t looks = 0.5 * facts.attempt * (facts.attempt + 1.0)
-        evidence.confidence = exp(
-            log(looks * facts.n_varying) + self.rank(facts, child_counts, r, INFINITY)
+        evidence.statistic = exp(
+            expect_by_chance(self.work, facts, child_counts, r, &evidence.by_chance)
         )
-        return evidence.confidence < self.delta
+        return evidence.statistic < self.delta
 
 
 class GTestBound(BaseBound):
-    """Split while few splits as strong as this one are expected by luck.
+    """Split while few splits as good as this one are expected by chance.
 
-    The likelihood-ratio statistic of a test gives the p-value p: the chance that one
-    given test looks as good without any dependence. With A attributes at the node, of
-    which the test's own has N tests, ``A * N`` questions are compared, and
-    ``A * N * p`` splits as strong as this one are expected by luck if each attribute
-    has an equal share of them. The attribute whose best test has the smallest such
-    number wins the node, and the bound splits iff that is below `delta`. So an
-    attribute of many tests, such as a column of many categories, pays for them alone.
+    The likelihood-ratio statistic of a split gives the p-value p: the probability that
+    one given split looks as good if it is independent of the class. With A features at
+    the node that have candidate splits, of which the split's own feature has N,
+    ``A * N * p`` splits as good as this one are expected by chance. This number is the
+    evidence that every tree stores for its splits; here it also decides. The feature
+    whose best split has the smallest one wins the node, and the bound splits iff that
+    is below `delta`. So a feature of many candidate splits, such as a column of many
+    categories, pays for them alone.
 
     A leaf that grows row by row is examined again and again, and so are rows that its
-    parent hands over. Its j-th look must stay below ``2 delta / ((j + 1) (j + 2))``, so
-    that over its whole life fewer than `delta` false splits are expected. In a forest
+    parent hands over. Its j-th attempt must stay below ``2 delta / ((j + 1) (j + 2))``,
+    so that over its whole life fewer than `delta` false splits are expected. In a forest
     the limit is ``2 delta / (j (j + 1))``.
 
     A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
@@ -97,8 +95,8 @@ class GTestBound(BaseBound):
     Parameters
     ----------
     delta : float, default=1.0
-        Largest number of splits as strong expected by luck, above 0. It is no
-        probability and may exceed 1.
+        Largest number of splits as good that may be expected by chance, above 0. It is
+        not a probability and may exceed 1.
 
     Attributes
     ----------
@@ -117,12 +115,12 @@ class GTestBound(BaseBound):
     classes and outcomes without rows left out. Pearson's statistic is not used
     because a single row of a rare class makes it explode.
 
-    The stored evidence has ``n_tests = A * N`` and ``confidence = n_tests * p``, the
-    number expected by luck; the split was made because it was below `delta`. In
-    pure noise each of the N tests of an attribute passes with the chance
-    ``delta / (A * N)``, so that `delta` tests of the node are expected to pass, whatever
-    the mixture of columns. p may be too small for a float; attributes are compared by
-    its logarithm.
+    The stored ``statistic`` is the number expected by chance, which was below `delta`.
+    It is a Bonferroni-adjusted p-value that is not capped at 1. In pure noise each of
+    the N candidate splits of a feature passes with probability ``delta / (A * N)``, so
+    that `delta` splits of the node are expected to pass, whatever the mixture of columns:
+    a limit of the per-family error rate. p may be too small for a float; features are
+    compared by its logarithm.
 
     Where more than half of the rows of a node have a category of a column to themselves,
     the column has no tests: its sets of categories could tell any labels apart.
@@ -148,8 +146,8 @@ class GTestBound(BaseBound):
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,
     )
-    statement = "expected by luck"
-    counts_luck = True
+    statistic_name = "expected by chance"
+    smaller_is_stronger = True
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],
@@ -178,7 +176,7 @@ def gtest_pvalue(tables):
 
     See Also
     --------
-    GTestBound : Multiplies it by the questions compared.
+    GTestBound : Multiplies it by the number of candidate splits.
 
     Notes
     -----

@@ -182,7 +182,7 @@ cdef class HoeffdingInterval(IntervalBound):
     ) noexcept nogil:
         # One statement about the node and one about each child.
         evidence.radius = self.limits.scale / sqrt(facts.n)
-        evidence.confidence = 1.0 - (r + 1.0) * self.delta
+        evidence.statistic = 1.0 - (r + 1.0) * self.delta
         return IntervalBound.decide(self, facts, child_counts, r, evidence)
 
 
@@ -248,7 +248,7 @@ class HoeffdingBound(BaseBound):
         Strictness of a single comparison, in the open interval (0, 1). At 1e-7 an
         ever so clean first split needs some 32 rows with ``"gini"``.
     against : {"runner_up", "no_split"}, default="runner_up"
-        The rival.
+        The competitor.
     variant : {"gain", "interval"}, default="gain"
         ``"gain"`` compares a difference of scores with the radius. ``"interval"``
         is the rule of `CredibleBound` with the sample heterogeneity plus or minus
@@ -292,10 +292,10 @@ class HoeffdingBound(BaseBound):
     --------
     >>> from skconftree.bounds import HoeffdingBound
     >>> bound = HoeffdingBound()
-    >>> answer = bound.evaluate([[90, 10], [10, 90]], criterion="gini", rival=0.35)
+    >>> answer = bound.evaluate([[90, 10], [10, 90]], criterion="gini", runner_up=0.35)
     >>> answer.split, round(answer.radius, 3)
     (False, 0.201)
-    >>> bound.evaluate([[90, 10], [10, 90]], criterion="gini", rival=0.4).split
+    >>> bound.evaluate([[90, 10], [10, 90]], criterion="gini", runner_up=0.4).split
     True
     """
 

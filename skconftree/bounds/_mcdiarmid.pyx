@@ -80,7 +80,7 @@ class McDiarmidBound(BaseBound):
     With m rows since the leaf's creation the radius is ``C sqrt(ln(1/delta) / (2 m))``,
     C 8 for the Gini gain and ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the
     information gain in bits. Scores here are halves of that, and so is the radius.
-    The stored ``confidence`` is ``1 - delta``.
+    The stored ``statistic`` is ``1 - delta``.
 
     References
     ----------
@@ -91,7 +91,7 @@ class McDiarmidBound(BaseBound):
     Examples
     --------
     >>> from skconftree.bounds import McDiarmidBound
-    >>> answer = McDiarmidBound().evaluate([[4000, 1000], [1000, 4000]], rival=0.45)
+    >>> answer = McDiarmidBound().evaluate([[4000, 1000], [1000, 4000]], runner_up=0.45)
     >>> answer.split, round(answer.radius, 3)
     (True, 0.098)
     """

@@ -453,7 +453,7 @@ cdef class PossibilisticKernel(IntervalBound):
         # Limits are totals over labelled rows here; the pool has no part in them.
         evidence.parent_limit = self.limit / facts.n
         evidence.child_limit *= facts.pool / facts.n
-        evidence.confidence = 1.0 - self.delta
+        evidence.statistic = 1.0 - self.delta
         return evidence.child_limit < evidence.parent_limit
 
 
@@ -630,7 +630,7 @@ class PossibilisticBound(BaseBound):
         interval (0, 1). A split may come with two rows whatever the value.
     correction : {"branches", "all_tests"}, default="branches"
         What the Dunn-Sidak correction counts: the outcomes of a test (the paper),
-        or outcomes times the questions compared at the node.
+        or outcomes times the candidate splits of the node.
     classes : {"all", "present"}, default="all"
         Over which classes a node's entropy and that of its children run: those of
         the training set, or those of the node's own rows. A class without a row

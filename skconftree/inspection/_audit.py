@@ -219,12 +219,12 @@ class TreeShape:
     def __init__(self, estimator):
         final = _final(estimator)
         tree = final.tree_
-        imitates = hasattr(final, "fidelity_")
-        self._lay_out(_children(tree), final.classes_, imitates, _tests(tree))
+        is_distilled = hasattr(final, "fidelity_")
+        self._lay_out(_children(tree), final.classes_, is_distilled, _tests(tree))
 
-    def _lay_out(self, children, classes, imitates, tests):
+    def _lay_out(self, children, classes, is_distilled, tests):
         self.children = children
-        self.classes, self.imitates, self.tests = classes, imitates, tests
+        self.classes, self.is_distilled, self.tests = classes, is_distilled, tests
         self.parent = np.full(len(self.children), -1)
         self.depth = np.zeros(len(self.children), np.intp)
         self.order = []  # parents before children, from the left
@@ -243,7 +243,7 @@ class TreeShape:
         return {
             "children": self.children,
             "classes": self.classes,
-            "imitates": self.imitates,
+            "is_distilled": self.is_distilled,
             "tests": self.tests,
         }
 
@@ -652,13 +652,13 @@ class SplitAudit:
             f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
             "not confirmed does not mean false: chance alone may give such rows",
-            *self._imitation(),
+            *self._distilled(),
         ]
 
-    def _imitation(self):
-        if not self._shape.imitates:
+    def _distilled(self):
+        if not self._shape.is_distilled:
             return []
-        return ["imitation: rows whose labels the classifier has learnt had a say"]
+        return ["distilled: rows whose labels the classifier has learned had a say"]
 
     def __repr__(self):
         found = Counter(one.verdict for one in self.splits_)
@@ -675,7 +675,7 @@ class SplitAudit:
         lines = [
             f"{splits}, {_rows(self.n_rows_)} that had no say: {said}",
             f"level {self.alpha:g} {CORRECTIONS[self.correction]}; {self._tests()}",
-            *self._imitation(),
+            *self._distilled(),
             "",
         ]
         for one in self.splits_[:MOST_LINES]:

@@ -21,10 +21,10 @@ AUTO_WIDTH = 6.0  # boxes beside each other, where nobody set a depth
 
 
 class ConfidenceTreeDisplay:
-    """Picture of a tree: what is asked, how strong each split is, and the classes.
+    """Picture of a tree: its splits, the evidence for each of them, and the classes.
 
-    Every box is a node. One that was split says what it asks, how strong the split is
-    ("overwhelming", "strong" or "weak", and the number expected by luck, as in
+    Every box is a node. One that was split shows its test, the evidence for the split
+    (its level of evidence and the number expected by chance, as in
     :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
     coloured by the class that `predict` gives, the paler the less probable it is there,
     and says how many of its rows are of that class, and its probability.

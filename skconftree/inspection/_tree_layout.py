@@ -93,10 +93,10 @@ def box_lines(row, broken, *, is_end):
     """What stands below the strip of a box."""
     if not row.branches:
         return row.outcome.split(", ")
-    sure = row.strength
+    evidence = row.evidence
     tie = broken(row.tie, 2) if row.tie else []
     rows = f"{row.rows}, split further" if is_end else row.rows
-    return [sure.word, *tie, *filter(None, [sure.expected]), rows]
+    return [evidence.level, *tie, evidence.short, rows]
 
 
 def node_answer(table, row):

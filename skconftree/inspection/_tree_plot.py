@@ -50,20 +50,19 @@ class _Statement(NamedTuple):
 
 def _statement(evidence):
     """Put the evidence of a split into words and, if possible, on a scale."""
-    if {"child_limit", "parent_limit"} <= evidence.keys():
-        child, parent = evidence["child_limit"], evidence["parent_limit"]
+    if not math.isnan(evidence.child_limit):
+        child, parent = evidence.child_limit, evidence.parent_limit
         return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
-    if {"radius", "rival_score"} <= evidence.keys():
-        score, rival, radius = (
-            evidence[name] for name in ("score", "rival_score", "radius")
-        )
-        name = "no split" if evidence["rival_feature"] < 0 else "rival"
-        text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {rival:.3g}"
-        return _Statement(text, score, rival, radius)
-    if "confidence" in evidence:
-        tiny = evidence["confidence"] < 1e-300
-        number = "< 1e-300" if tiny else f"{evidence['confidence']:.3g}"
-        return _Statement(f"{evidence['statement']} {number}")
+    if not math.isnan(evidence.radius) and evidence.runner_up_name is not None:
+        score, runner_up = evidence.score, evidence.runner_up_score
+        radius = evidence.radius
+        name = "no split" if evidence.runner_up_feature < 0 else "runner-up"
+        text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {runner_up:.3g}"
+        return _Statement(text, score, runner_up, radius)
+    if evidence.statistic_name is not None:
+        tiny = evidence.statistic < 1e-300
+        number = "< 1e-300" if tiny else f"{evidence.statistic:.3g}"
+        return _Statement(f"{evidence.statistic_name} {number}")
     return _Statement("")
 
 
@@ -310,7 +309,7 @@ class _Plot:
 
     def _look_of_split(self, row):
         look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-")}
-        width, style = look.get(row.strength.word, (0.8, "--"))
+        width, style = look.get(row.evidence.level, (0.8, "--"))
         return {
             "facecolor": self.ground,
             "edgecolor": self.ink,
@@ -403,7 +402,7 @@ class _Plot:
         columns = max(min(columns, len(handles)), 1)
         lines = []
         if not self.compact and self.root.branches:
-            lines = [*self.root.strength.legend, *self.notes]
+            lines = [*self.root.evidence.legend, *self.notes]
         self.ax.legend(
             handles=handles,
             loc="lower left" if inside else "upper left",

@@ -188,7 +188,7 @@ class _Picture:
         lines = []
         root = self.nodes[0]
         if root.branches and not self.compact:
-            lines = [*root.strength.legend, *self.notes]
+            lines = [*root.evidence.legend, *self.notes]
         for line in lines:
             for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
                 y += LINE + 1
@@ -225,7 +225,7 @@ class _Picture:
         self._add(f'<rect class="paper" fill="#ffffff" {where}/>')
         if row.branches:
             width, dashes = {"overwhelming": (1.6, ""), "strong": (1.0, "")}.get(
-                row.strength.word, (1.0, ' stroke-dasharray="4 3"')
+                row.evidence.level, (1.0, ' stroke-dasharray="4 3"')
             )
             self._add(
                 f'<rect class="box line" fill="none" stroke="#4a5866" '

@@ -96,7 +96,9 @@ def _check_parameters(bound):
         f"{bound.delta_parameter!r}.",
     )
     require(bound.criteria, f"{name}.criteria must name a criterion or more.")
-    require(isinstance(bound.statement, str), f"{name}.statement must be a str.")
+    require(
+        isinstance(bound.statistic_name, str), f"{name}.statistic_name must be a str."
+    )
     for level in bound.levels:
         with going_well(f"{name} must accept {level}, which is one of its levels"):
             other = clone(bound).set_params(**{bound.level_parameter: level})

@@ -41,15 +41,16 @@ def check_pruning(pruning: BasePruning) -> None:
     >>> check_pruning(C45Pruning())
     """
     name = type(pruning).__name__
+    parameter = pruning.strength_parameter
     X, y = with_wrong_labels()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
     before = pickle.dumps(full)
     rows = SimpleNamespace(take=lambda: (X, y, None), criterion="gini", bound=None)
-    with going_well(f"{name}.confidence_range must be there"):
+    with going_well(f"{name}.strength_range must be there"):
         values = strengths(pruning)
     for value in values:
         with going_well(f"{name}({value}) must prune a tree"):
-            one = clone(pruning).set_params(confidence=value)
+            one = clone(pruning).set_params(**{parameter: value})
             one.check_parameters()
             pruned = one.prune(full, rows)
             again = clone(one).prune(full, rows)
@@ -64,8 +65,8 @@ def check_pruning(pruning: BasePruning) -> None:
         )
     for value in (np.nan, np.inf, -np.inf):
         require(
-            not accepts(clone(pruning).set_params(confidence=value)),
-            f"The range of the confidence of {name} must not contain {value}.",
+            not accepts(clone(pruning).set_params(**{parameter: value})),
+            f"The range of {parameter} of {name} must not contain {value}.",
         )
 
 
@@ -86,8 +87,8 @@ def _check_pruned(name, full, pruned):
 
 
 def strengths(pruning):
-    """Return the confidence of a pruning and a few values from its range."""
-    low, high = pruning.confidence_range
+    """Return the strength of a pruning and a few values from its range."""
+    low, high = pruning.strength_range
     top = high if np.isfinite(high) else low + 1.0
     inside = [low + share * (top - low) for share in (0.1, 0.5, 0.9)]
-    return [pruning.confidence, *inside]
+    return [getattr(pruning, pruning.strength_parameter), *inside]

@@ -317,9 +317,9 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
 
     Examples
     --------
-    >>> from skconftree.active import Stable
+    >>> from skconftree.active import StableModel
     >>> from skconftree.testing import check_stopping_rule
-    >>> check_stopping_rule(Stable(n_looks=3))
+    >>> check_stopping_rule(StableModel(n_looks=3))
     """
     require(
         callable(getattr(rule, "reached", None)) and not isinstance(rule, type),

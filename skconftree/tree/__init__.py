@@ -1,7 +1,7 @@
 """Confidence trees and the compiled machinery that grows them."""
 
 from ._classes import ConfidenceTreeClassifier
-from ._distill import imitate
+from ._distill import distill
 from ._row_index import RowIndex
 from .pruning._base import BasePruning
 from .pruning._c45 import C45Pruning
@@ -25,9 +25,9 @@ __all__ = [
     "PossibilisticPruning",
     "RowIndex",
     "class_colors",
+    "distill",
     "export_html",
     "export_rules",
     "export_text",
-    "imitate",
     "node_table",
 ]

@@ -20,7 +20,7 @@ from ._growth import read_training
 from ._progress import telling
 from ._row_index import RowIndex
 from .reading._html import write_tree
-from .reading._records import check_rivals
+from .reading._records import check_competitors
 from .reading._text import as_table, explain_rows, explain_text, summarize
 from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
 
@@ -127,13 +127,15 @@ class ReadableTree:
     """Mixin of a tree estimator that explains itself; it has no state of its own."""
 
     @reads
-    def explain(self, X: TableLike, *, rivals: int = 0) -> list[list[dict[str, Any]]]:
+    def explain(
+        self, X: TableLike, *, competitors: int = 0
+    ) -> list[list[dict[str, Any]]]:
         """Evidence of every split on the path of each row.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-        rivals : int, default=0
+        competitors : int, default=0
             How many tests of other features to name that each split was chosen over,
             at most 3.
 
@@ -145,8 +147,8 @@ class ReadableTree:
             branch taken, None at a numeric test), ``value`` (of the row), ``goes``
             (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
             if the category was not known there) and the fields of ``tree_.evidence``.
-            If asked for, ``rivals``: dicts of the ``feature``, ``name``, ``test`` in
-            words, ``gain`` and ``z`` of other tests, see
+            If asked for, ``competitors``: dicts of the ``feature``, ``name``, ``test``
+            in words, ``gain`` and ``z`` of other tests, see
             :func:`~skconftree.tree.node_table`.
 
         Examples
@@ -159,19 +161,20 @@ class ReadableTree:
         >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
         ('x2', 'left', True)
 
-        What other question would have done as well?
+        Which other split would have been about as good?
 
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
-        >>> step = tree.explain(X[:1], rivals=1)[0][0]
-        >>> step["name"], [(one["test"], round(one["z"], 2)) for one in step["rivals"]]
-        ('x3', [('x2 <= 2.45', 0.0)])
+        >>> step = tree.explain(X[:1], competitors=1)[0][0]
+        >>> (one,) = step["competitors"]
+        >>> step["name"], one["test"], round(one["z"], 2)
+        ('x3', 'x2 <= 2.45', 0.0)
         """
         rows = self._rows(X).X
-        check_rivals(self, rivals)
+        check_competitors(self, competitors)
         return [
             explanation
             for _, block in blocks(rows)
-            for explanation in explain_rows(self, block, rivals)
+            for explanation in explain_rows(self, block, competitors)
         ]
 
     @reads
@@ -211,11 +214,11 @@ class ReadableTree:
         >>> print(tree.explain_text(X.iloc[0]))
         class 0: 50 of 50 rows, probability 0.96
           1. petal width (cm) <= 0.8 (here 0.2)
-             overwhelming: 3e-40 expected by luck, 84 questions compared; tie with ...
+             overwhelming: 3e-40 expected by chance, 119 candidate splits; near ...
         There the tree stops: all rows of the leaf are of one class.
         <BLANKLINE>
-        expected by luck: how many of the questions compared would do as well in ...
-        overwhelming: below 1e-6, strong: below 0.01, weak: all others
+        expected by chance: how many candidate splits of the node would look this ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
         """
         rows = as_dense(self._rows(as_table(X)).X)
         return explain_text(self, rows, verbose=verbose, audit=audit)
@@ -298,13 +301,13 @@ class ReadableTree:
         ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
         5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
         4 splits: 2 overwhelming, 1 strong, 1 weak
-        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 expected by luck, 28 ...
+        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 expected by chance, ...
         columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
         largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
         <BLANKLINE>
-        expected by luck: how many of the questions compared would do as well in ...
-        overwhelming: below 1e-6, strong: below 0.01, weak: all others
-        weak splits are useful guesses, kept as they cost nothing in the error limit
+        expected by chance: how many candidate splits of the node would look this ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
+        weak splits are guesses: pruning keeps those that add nothing to the error limit
         """
         check_is_fitted(self)
         return summarize(self)
@@ -350,7 +353,7 @@ class ReadableTree:
         """Find the strengths of cost-complexity pruning at which the tree changes.
 
         A copy of the estimator is fitted without pruning, and its weakest link pruned
-        again and again. The strengths are what to try as the `confidence` of
+        again and again. The strengths are what to try as the `ccp_alpha` of
         :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
 
         Parameters

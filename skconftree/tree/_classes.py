@@ -41,9 +41,9 @@ class ConfidenceTreeClassifier(
     :func:`skconftree.tree.export_text`, `explain`).
 
     The default is a lax likelihood-ratio test, which makes a split if fewer than one
-    as strong is expected by luck among the questions compared at the node, followed
-    by pruning at an exact binomial limit of the errors. So some of the splits are
-    useful guesses, which the tree calls weak. It was chosen by cross-validation on
+    as good is expected by chance among the candidate splits of the node, followed by
+    pruning at an exact binomial limit of the errors. So some of the splits are guesses,
+    which the tree calls weak. It was chosen by cross-validation on
     many real tables.
 
     Parameters are of `fit` and `partial_fit` alike, but for those that begin by saying
@@ -92,7 +92,7 @@ class ConfidenceTreeClassifier(
     max_bins : int or None, default=None
         `fit` only. Numeric columns with more values are cut into so many bins, from 2
         to 255, of about as many rows each, and tests ask for the limits of bins alone.
-        That saves time in large nodes, and evidence counts fewer questions. None:
+        That saves time in large nodes, and evidence counts fewer candidates. None:
         every value is examined. So it is, with a warning, in sparse tables, with
         ``splitter="random"``, and if the bound weighs an `X_pool`.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
@@ -108,14 +108,14 @@ class ConfidenceTreeClassifier(
           branch of a node take its place,
         - ``"possibilistic"``: unless its possibilistic entropy is lower,
         - ``"cost_complexity"``: unless it lowers the impurity by more than
-          the `confidence` of the object per leaf (scikit-learn's `ccp_alpha`),
+          the `ccp_alpha` of the object per leaf, as in scikit-learn,
         - ``"chi2"``: if it is one test, and class and outcome are not dependent,
         - ``"ec2"``: if it is one test, and label noise may explain it.
 
-        The `confidence` of an object is its strength:
+        The `confidence` of an object, or `ccp_alpha`, is its strength:
 
         ===================  ========================================  ========  ====
-        `pruning`            meaning of `confidence`                   range     own
+        `pruning`            meaning of its strength                   range     own
         ===================  ========================================  ========  ====
         ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
         ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
@@ -404,7 +404,7 @@ class ConfidenceTreeClassifier(
     pruning_ = learnt("resolved.pruning", "The resolved pruning.")
     lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
-    fidelity_ = learnt("fidelity", "How often an imitation agrees, see `imitate`.")
+    fidelity_ = learnt("fidelity", "How often a distilled tree agrees, see `distill`.")
     shrinkage_ = learnt(
         "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
     )
@@ -417,8 +417,8 @@ class ConfidenceTreeClassifier(
 
     @learns
     def _answer_as(self, *said):
-        # Keep the tests; all else is what a classifier says of rows, see `imitate`.
-        self._model = self._model.imitating(*said)
+        # Keep the tests; all else are predictions of a classifier, see `distill`.
+        self._model = self._model.distilled(*said)
 
     @available_if(check_can_stream)
     def partial_fit(

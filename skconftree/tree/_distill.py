@@ -25,7 +25,7 @@ from .nodes._derived import sum_of_leaves
 from .reading._evidence import write_rows
 
 
-def real_rivals(tree, rows, codes, weight, n_real):
+def real_competitors(tree, rows, codes, weight, n_real):
     """Compare the test of each node with the best one of another column.
 
     All rows choose the tests, as they did when the tree grew; the real ones among them
@@ -37,22 +37,22 @@ def real_rivals(tree, rows, codes, weight, n_real):
     compared.
     """
     nodes = tree.tree_
-    rivals = nodes.evidence["rival_feature"].astype(np.intp)
+    competitors = nodes.evidence["runner_up_feature"].astype(np.intp)
     z = np.full(nodes.node_count, np.nan)
     paths = tree.decision_path(rows).tocsc()
     is_nominal = tree.is_categorical_
     columns = {}
-    for node in np.flatnonzero(rivals >= 0).tolist():
-        rival = int(rivals[node])
-        if rival not in columns:
-            column = _safe_indexing(rows, [rival], axis=1)
-            columns[rival] = column.tocsr() if hasattr(column, "tocsr") else column
+    for node in np.flatnonzero(competitors >= 0).tolist():
+        competitor = int(competitors[node])
+        if competitor not in columns:
+            column = _safe_indexing(rows, [competitor], axis=1)
+            columns[competitor] = column.tocsr() if hasattr(column, "tocsr") else column
         here = np.sort(_of_node(paths, node))
         first = np.empty(len(here), dtype=np.intp)
         for place, child in enumerate(nodes.children(node).tolist()):
             first[np.searchsorted(here, _of_node(paths, child))] = place
-        column = _safe_indexing(columns[rival], here)
-        nominal = is_nominal is not None and is_nominal[rival]
+        column = _safe_indexing(columns[competitor], here)
+        nominal = is_nominal is not None and is_nominal[competitor]
         other = ConfidenceTreeClassifier(
             bound=None,
             criterion="entropy",
@@ -67,7 +67,7 @@ def real_rivals(tree, rows, codes, weight, n_real):
         z[node] = _preference(
             first[:n], other.apply(column)[:n], codes[here[:n]], weight[here[:n]]
         )
-    return rivals, z
+    return competitors, z
 
 
 def _of_node(paths, node):
@@ -207,7 +207,7 @@ PRIOR = 20  # real rows that all rows of a leaf are worth beside its real ones
 
 
 @reads_argument
-def imitate(
+def distill(
     classifier: Estimator,
     X: TableLike,
     y: LabelsLike | None = None,
@@ -291,10 +291,10 @@ def imitate(
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from skconftree.tree import imitate
+    >>> from skconftree.tree import distill
     >>> X, y = load_wine(return_X_y=True)
     >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> tree = imitate(forest, X, max_leaf_nodes=8, random_state=0)
+    >>> tree = distill(forest, X, max_leaf_nodes=8, random_state=0)
     >>> tree.get_n_leaves(), tree.fidelity_ > 0.9
     (8, True)
     """
@@ -302,7 +302,7 @@ def imitate(
     _check_sizes(max_leaf_nodes, n_rows, classes)
     rng = check_random_state(random_state)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    codes, _, schema = Schema.first(X, "imitate", categorical_features)
+    codes, _, schema = Schema.first(X, "distill", categorical_features)
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
@@ -347,13 +347,13 @@ def imitate(
         **grown,
     ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weights)
     counts, n_node_samples = _counted(tree, rows, proba, weights, n_real)
-    rivals = real_rivals(tree, rows, proba.argmax(axis=1), weights, n_real)
+    competitors = real_competitors(tree, rows, proba.argmax(axis=1), weights, n_real)
     judged = others if len(others) else chosen
     judged, weight = _safe_indexing(X, judged), weight[judged]
     said = _ask(classifier, judged, classes).argmax(axis=1)
     agree = counts[tree.apply(judged)].argmax(axis=1) == said
     fidelity = float(np.average(agree, weights=weight))
-    tree._answer_as(Classes(classes), counts, n_node_samples, rivals, fidelity)
+    tree._answer_as(Classes(classes), counts, n_node_samples, competitors, fidelity)
     return tree
 
 
@@ -386,7 +386,7 @@ def _check_sizes(max_leaf_nodes, n_rows, classes):
     ):
         if value is not None and not (is_count(value) and value >= least):
             raise InvalidParameterError(
-                f"The {name!r} parameter of imitate must be None or an int of at least "
+                f"The {name!r} parameter of distill must be None or an int of at least "
                 f"{least}{why}. Got {value!r} instead."
             )
 

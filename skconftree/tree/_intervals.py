@@ -69,7 +69,7 @@ class LeafLimits:
         ValueError
             If honest limits are asked for and no rows have been counted, a sequence of
             a tree that has learnt no rows by `partial_fit`, or conditional limits of
-            one that imitates a classifier.
+            one that was distilled from a classifier.
 
         See Also
         --------
@@ -162,9 +162,9 @@ def limits_in_leaves(model, rows, confidence_level, method):
         alpha = 1.0 - confidence_level
         return limits_of_sequence(counts, tree.class_weight, alpha)[row]
     if method == "conditional":
-        if model.imitates:
+        if model.is_distilled:
             raise ValueError(
-                "This tree imitates a classifier, and what that says of rows is no "
+                "This tree was distilled from a classifier, whose predictions are no "
                 "evidence for a limit. Call recount_leaves with rows whose labels the "
                 "classifier has not learnt, and use method='honest'."
             )

@@ -160,15 +160,17 @@ class TreeModel(Lockable):
         return self.grower is not None
 
     @property
-    def imitates(self):
+    def is_distilled(self):
         """Whether it has learnt what another classifier says, and no labels."""
         return self._fidelity is not None
 
     @property
     def fidelity(self):
-        """How often it says the same as the classifier it imitates."""
+        """How often it says the same as the classifier it was distilled from."""
         if self._fidelity is None:
-            raise AttributeError("The tree has learnt labels, and imitates nothing.")
+            raise AttributeError(
+                "The tree was trained on labels, not distilled from a classifier."
+            )
         return self._fidelity
 
     @property
@@ -287,9 +289,9 @@ class TreeModel(Lockable):
 
     def growing(self, recipe, **options):
         """Another model, of the same tree, that goes on growing row by row."""
-        if self.imitates:
+        if self.is_distilled:
             raise ValueError(
-                "This tree imitates a classifier and has no rows with labels to go on "
+                "This tree was distilled from a classifier and has no labels to go on "
                 "from. Call fit, or partial_fit of a new tree."
             )
         tree = copy.copy(self._tree)
@@ -380,10 +382,10 @@ class TreeModel(Lockable):
             raise ValueError(NO_POOL)
         return pool
 
-    def imitating(self, classes, counts, n_node_samples, rivals, fidelity):
-        """Copy with a classifier's summed probabilities as counts, and its rivals."""
+    def distilled(self, classes, counts, n_node_samples, competitors, fidelity):
+        """Copy with a classifier's summed probabilities as counts, and competitors."""
         impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
-        tree = retold(self._tree, counts, n_node_samples, impurity, *rivals)
+        tree = retold(self._tree, counts, n_node_samples, impurity, *competitors)
         return TreeModel(
             self.schema,
             classes,

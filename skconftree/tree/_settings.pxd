@@ -14,7 +14,7 @@ cpdef enum:
     # Weight of the rows of a leaf without a past that set its cuts, if they are fixed.
     FIRST_CUTS = 32
     # Tests of other attributes that a split is compared with.
-    MOST_RIVALS = 3
+    MOST_COMPETITORS = 3
 
 
 cdef class GrowthSettings:

@@ -35,12 +35,12 @@ CLASSES = {
             "PessimisticPruning PossibilisticPruning"
         ),
         "skconftree.active": (
-            "ActiveLearner Budget ConfTreeSampling DensitySampling EC2Sampling "
-            "EntropySampling FixedUncertainty GBSSampling LTSSampling "
+            "ActiveLearner ConfTreeSampling DensitySampling EC2Sampling "
+            "EntropySampling FixedUncertainty GBSSampling LTSSampling LabelBudget "
             "LeafRiskSampling LearningToSampleClassifier LeastConfidentSampling "
-            "MarginSampling QueryScoreSampling RandomSampling RiskBelow Split "
-            "SplitConfTree Stable StreamActiveLearner VariableUncertainty "
-            "WeightedSampling"
+            "MarginSampling QueryScoreSampling RandomSampling RiskBelow "
+            "SplitConfTreeSampling SplitSampling StableModel StreamActiveLearner "
+            "VariableUncertainty WeightedSampling"
         ),
         "skconftree.active.pool": (
             "AutoSampling DiversitySampling ExpectedErrorSampling KCenterSampling "

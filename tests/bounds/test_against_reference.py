@@ -54,9 +54,9 @@ def nodes(draw, outcomes):
         "attribute_tests": draw(st.integers(1, 1000), label="tests of the attribute"),
         "attempt": draw(st.integers(1, 100), label="attempt"),
         "share": draw(st.sampled_from([1.0, 0.5]), label="fresh share"),
-        "rival": draw(
+        "runner_up": draw(
             st.one_of(st.none(), st.floats(0.0, 1.0), st.just("no split")),
-            label="rival",
+            label="runner_up",
         ),
     }
 
@@ -91,29 +91,29 @@ def ask_reference(bound, node, criterion):
         return cost < limit, answer, abs(cost - limit) / max(limit, 1e-300)
     if bound.kind == "evidence":
         log_evidence = bound.log_evidence(facts, children)
-        split, confidence = bound.decide(facts, log_evidence)
-        return split, {"confidence": confidence}, 1.0
+        split, statistic = bound.decide(facts, log_evidence)
+        return split, {"statistic": statistic}, 1.0
     score = total(criterion, children) / node["n"]
-    rival = rival_of(node, criterion)
+    competitor = competitor_of(node, criterion)
     evidence = {
         "score": score,
-        "rival_score": math.inf if rival is None else rival,
-        "rival_feature": -1 if rival is None else 1,
+        "runner_up_score": math.inf if competitor is None else competitor,
+        "runner_up_feature": -1 if competitor is None else 1,
     }
     split, answer = bound.decide(facts, children, evidence)
     margin = 1.0
     if "radius" in answer:
-        gap = answer["rival_score"] - score - bound.factor * answer["radius"]
+        gap = answer["runner_up_score"] - score - bound.factor * answer["radius"]
         margin = min(abs(gap), abs(phi(criterion, parent) - score))
-    del answer["rival_feature"]
+    del answer["runner_up_feature"]
     return split, answer, margin
 
 
-def rival_of(node, criterion):
-    if node["rival"] == "no split":
+def competitor_of(node, criterion):
+    if node["runner_up"] == "no split":
         parent = [sum(column) for column in zip(*node["children"], strict=True)]
         return phi(criterion, parent)
-    return node["rival"]
+    return node["runner_up"]
 
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -151,7 +151,7 @@ def compare_answers(case, criterion, node):
         attribute_tests=node["attribute_tests"],
         attempt=node["attempt"],
         n_fresh=node["n"] * node["share"],
-        rival=rival_of(node, criterion),
+        runner_up=competitor_of(node, criterion),
     )
     if criterion == "ec2":
         del expected["score"]  # only a tree can compute it

@@ -249,7 +249,7 @@ def test_gtest_bound_counts_false_cuts():
         bound = GTestBound(delta=n_tests * p * 1.0001)
         answer = bound.evaluate(table, n_tests=n_tests)
         assert answer.split
-        assert answer.confidence == pytest.approx(n_tests * p)
+        assert answer.statistic == pytest.approx(n_tests * p)
         bound.set_params(delta=n_tests * p * 0.9999)
         assert not bound.evaluate(table, n_tests=n_tests).split
 
@@ -264,7 +264,7 @@ def test_chi2_bound_corrects_as_asked(correction, factor):
     for delta, split in ((factor * p * 1.0001, True), (factor * p * 0.9999, False)):
         answer = Chi2Bound(delta=delta, correction=correction).evaluate(table, **facts)
         assert answer.split is split
-        assert answer.confidence == pytest.approx(factor * p)
+        assert answer.statistic == pytest.approx(factor * p)
 
 
 def test_chi2_bound_uses_the_point_probability_on_request():

@@ -205,7 +205,7 @@ def test_rows_until_the_split(purity, delta, rows):
         answer = bound.evaluate([[major, n - major], [n - major, major]])
         assert answer.split == (n == rows)
     assert answer.child_limit < answer.parent_limit
-    assert answer.confidence == pytest.approx(1 - 3 * delta)
+    assert answer.statistic == pytest.approx(1 - 3 * delta)
 
 
 def test_moment_matching_is_close_to_exact_for_two_classes():

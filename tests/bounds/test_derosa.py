@@ -251,7 +251,7 @@ def test_radius_covers_the_true_impurity(criterion, shape):
 # Decisions.
 
 
-def rival_at(table, criterion, gap):
+def competitor_at(table, criterion, gap):
     return conditional(table, criterion) + gap
 
 
@@ -294,10 +294,12 @@ def test_splits_iff_the_gap_exceeds_the_radii(criterion, form, k):
     bound = DeRosaBound(form=form)
     node = phi(table.sum(axis=0), criterion)
     for gap, split in ((1.0001 * needed, True), (0.9999 * needed, False)):
-        rival = rival_at(table, criterion, gap)
-        if rival >= node:  # "no split" is the rival then
+        competitor = competitor_at(table, criterion, gap)
+        if competitor >= node:  # "no split" is the competitor then
             split = node - conditional(table, criterion) > needed
-        answer = bound.evaluate(table, criterion=criterion, rival=rival, **facts)
+        answer = bound.evaluate(
+            table, criterion=criterion, runner_up=competitor, **facts
+        )
         assert answer.radius == pytest.approx(radius, rel=1e-12)
         assert answer.split == split
 
@@ -318,7 +320,7 @@ def test_mcdiarmid_splits_iff_the_gap_exceeds_the_radius(criterion):
     bound = McDiarmidBound()
     for gap, split in ((1.0001 * radius, True), (0.9999 * radius, False)):
         answer = bound.evaluate(
-            table, criterion=criterion, rival=rival_at(table, criterion, gap)
+            table, criterion=criterion, runner_up=competitor_at(table, criterion, gap)
         )
         assert answer.radius == pytest.approx(radius)
         assert answer.split is split
@@ -330,10 +332,10 @@ def test_mcdiarmid_splits_iff_the_gap_exceeds_the_radius(criterion):
 def test_a_tied_attribute_is_no_obstacle_against_no_split(bound):
     table = np.array([[4e5, 1e5], [1e5, 4e5]])
     tied = conditional(table, "gini")
-    assert not bound.evaluate(table, rival=tied).split
-    answer = bound.set_params(against="no_split").evaluate(table, rival=tied)
+    assert not bound.evaluate(table, runner_up=tied).split
+    answer = bound.set_params(against="no_split").evaluate(table, runner_up=tied)
     assert answer.split
-    assert answer.rival_score == pytest.approx(phi(table.sum(axis=0), "gini"))
+    assert answer.runner_up_score == pytest.approx(phi(table.sum(axis=0), "gini"))
 
 
 def test_only_the_practical_form_splits_small_tables():

@@ -185,8 +185,8 @@ def test_confidence_by_its_formula(table, depth, noise, margin):
         answer = EC2Bound(
             confidence=0.5, noise=noise, error_outcomes=errors, margin=margin
         ).evaluate(table, depth=depth)
-        assert answer.confidence == pytest.approx(float(found), abs=1e-12)
-        assert answer.split == (answer.confidence >= 0.5)
+        assert answer.statistic == pytest.approx(float(found), abs=1e-12)
+        assert answer.split == (answer.statistic >= 0.5)
 
 
 def test_an_even_split_cuts_three_quarters_and_so_limits_depth():
@@ -262,7 +262,7 @@ def test_against_chance_by_its_formula(table, noise, margin):
     assert found == pytest.approx(expected, abs=1e-9)
     if np.any(table):
         bound = EC2Bound(0.5, noise=noise, error_outcomes="non_uniform", **parameters)
-        assert bound.evaluate(table, depth=9).confidence == pytest.approx(float(found))
+        assert bound.evaluate(table, depth=9).statistic == pytest.approx(float(found))
 
 
 def test_against_chance_is_a_test_of_independence_where_all_is_even():

@@ -185,7 +185,7 @@ def test_evidence_of_a_node_counts_every_test_that_matters(k):
         tree = grow(MemoryData(part, y, k), settings)
         assert tree.n_leaves == (2 if log_e > -math.log(0.999) else 1)
         if tree.n_leaves == 2:
-            confidence = tree.evidence["confidence"][0]
+            confidence = tree.evidence["statistic"][0]
             assert math.log(confidence) == pytest.approx(-log_e, rel=1e-10)
 
 
@@ -244,7 +244,7 @@ def test_default_prior_of_the_bayes_factor_is_one_over_k():
     assert log_bayes_factor(table) == log_bayes_factor(table, a=0.25)
     expected = 1 / (1 + math.exp(log_bayes_factor(table)))
     answer = BayesFactorBound().evaluate(table)
-    assert answer.confidence == pytest.approx(expected, rel=1e-12)
+    assert answer.statistic == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("depth", [0, 3])
@@ -255,7 +255,7 @@ def test_evalue_splits_when_the_evidence_reaches_the_nodes_share(depth):
     for delta, split in ((share / e * 1.0001, True), (share / e * 0.9999, False)):
         answer = EValueBound(delta=delta).evaluate(table, depth=depth)
         assert answer.split is split
-        assert answer.confidence == pytest.approx(1 / e)
+        assert answer.statistic == pytest.approx(1 / e)
     anywhere = EValueBound(delta=1.0001 / e, per_path=False)
     assert anywhere.evaluate(table, depth=depth).split
 
@@ -274,9 +274,9 @@ def test_extreme_evidence_neither_overflows_nor_turns_round():
     strong, weak = [[10**6, 0], [0, 10**6]], [[10**6, 10**6], [10**6, 10**6]]
     for bound in (EValueBound(), BayesFactorBound()):
         assert bound.evaluate(strong).split
-        assert bound.evaluate(strong).confidence == 0.0
+        assert bound.evaluate(strong).statistic == 0.0
         assert not bound.evaluate(weak).split
-        assert bound.evaluate(weak).confidence == pytest.approx(1.0, abs=1e-2)
+        assert bound.evaluate(weak).statistic == pytest.approx(1.0, abs=1e-2)
 
 
 def test_choice_of_the_test_is_passed_on_to_the_scan():

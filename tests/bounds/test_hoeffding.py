@@ -1,6 +1,6 @@
 """Hoeffding's bounds and the race that all race bounds share.
 
-They exist because radius, range and rival have been read in several ways in the
+They exist because radius, range and competitor have been read in several ways in the
 literature; each reading is pinned down here by a worked number.
 """
 
@@ -101,7 +101,7 @@ def test_ranges(criterion, k):
     }[criterion]
     answer = HoeffdingBound(0.01).evaluate(children, criterion=criterion)
     assert answer.radius == pytest.approx(runner_up * unit)
-    assert answer.confidence == pytest.approx(0.99)
+    assert answer.statistic == pytest.approx(0.99)
     largest = impurity(criterion, np.full(k, 1 / k))
     answer = HoeffdingBound(0.01, against="no_split").evaluate(
         children, criterion=criterion
@@ -137,21 +137,21 @@ def test_the_gap_must_exceed_factor_radii():
         radius = hoeffding_radius(200, 1e-3)
         for offset, split in ((-1e-9, False), (1e-9, True)):
             answer = bound.evaluate(
-                children, criterion="gini", rival=score + factor * radius + offset
+                children, criterion="gini", runner_up=score + factor * radius + offset
             )
             assert answer.split == split
             assert answer.radius == pytest.approx(radius)
 
 
-def test_no_split_is_a_rival_too():
+def test_no_split_is_a_competitor_too():
     children = [[60, 40], [40, 60]]
     # The other attribute is far behind, "no split" is not.
-    answer = HoeffdingBound(1e-7).evaluate(children, criterion="gini", rival=10.0)
+    answer = HoeffdingBound(1e-7).evaluate(children, criterion="gini", runner_up=10.0)
     assert not answer.split
-    assert answer.rival_score == answer.parent_limit == pytest.approx(0.5)
+    assert answer.runner_up_score == answer.parent_limit == pytest.approx(0.5)
     # Against "no split" alone a close runner-up does not matter.
     children = [[90, 10], [10, 90]]
-    close = {"criterion": "gini", "rival": 0.1801}
+    close = {"criterion": "gini", "runner_up": 0.1801}
     assert not HoeffdingBound().evaluate(children, **close).split
     assert HoeffdingBound(against="no_split").evaluate(children, **close).split
 
@@ -179,7 +179,10 @@ def test_only_fresh_rows_count():
     ids=str,
 )
 def test_tie_threshold(bound):
-    tie = {"criterion": "gini", "rival": 0.5 if "no_split" in repr(bound) else 0.4801}
+    tie = {
+        "criterion": "gini",
+        "runner_up": 0.5 if "no_split" in repr(bound) else 0.4801,
+    }
     children = np.array([[60, 40], [40, 60]])
     radius = bound.evaluate(children, **tie).radius
     for threshold, split in ((0, False), (0.99 * radius, False), (1.01 * radius, True)):

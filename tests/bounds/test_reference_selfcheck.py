@@ -188,7 +188,11 @@ def test_first_split_of_both_readings_of_hoeffding(purity, gain, interval):
         bound = bounds.Hoeffding("entropy", 2, 0.1, against="no_split")
         facts = {"counts": [n, n], "n": 2 * n}
         score = criteria.total("entropy", children(n)) / (2 * n)
-        evidence = {"score": score, "rival_score": math.inf, "rival_feature": -1}
+        evidence = {
+            "score": score,
+            "runner_up_score": math.inf,
+            "runner_up_feature": -1,
+        }
         return bound.decide(facts, children(n), evidence)[0]
 
     def by_interval(n):
@@ -429,7 +433,7 @@ def test_g_statistic_is_scipy_s():
     facts = {"attribute_tests": 12, "n_varying": 3, "attempt": 1}
     bound = bounds.GTest("gini", 3, delta=2.0)
     _, evidence = bound.decide(facts, children, {})
-    assert evidence["confidence"] == pytest.approx(36 * theirs.pvalue)
+    assert evidence["statistic"] == pytest.approx(36 * theirs.pvalue)
 
 
 @pytest.mark.parametrize("freedom", range(1, 8))

@@ -69,13 +69,13 @@ def test_the_package_runs_as_the_console_script_does():
     assert run.stdout.strip() == skconftree.__version__
 
 
-def test_rivals_are_left_out_on_request(table, capsys):
+def test_baselines_are_left_out_on_request(table, capsys):
     argv = ["fit", str(table), "--target", "kind", "--folds", "2"]
-    assert main([*argv, "--rivals", "none"]) == 0
+    assert main([*argv, "--baselines", "none"]) == 0
     alone = capsys.readouterr().out
     assert "CART" not in alone
     assert "\nconfidence tree " in alone
-    assert main([*argv, "--rivals", "cart"]) == 0
+    assert main([*argv, "--baselines", "cart"]) == 0
     beside = capsys.readouterr().out
     assert "\nCART " in beside
     assert "pruned" not in beside
@@ -83,7 +83,7 @@ def test_rivals_are_left_out_on_request(table, capsys):
 
 def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     # the limits made small, so that this table is a large one
-    monkeypatch.setattr(_fit, "RIVALS", {"all": 100, "cart": 1000, "none": np.inf})
+    monkeypatch.setattr(_fit, "BASELINES", {"all": 100, "cart": 1000, "none": np.inf})
     monkeypatch.setattr(_fit, "MOST_LEAVES", 2)
     monkeypatch.setattr(_fit, "TOP", 1)
     rng = np.random.default_rng(0)

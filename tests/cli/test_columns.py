@@ -169,7 +169,7 @@ def strayed(rows):
 
 def test_fit_and_stream_say_what_they_read(tmp_path, rows, capsys):
     table, report = write(tmp_path / "table.csv", strayed(rows)), tmp_path / "report"
-    fit = ["--folds", "2", "--rivals", "none"]
+    fit = ["--folds", "2", "--baselines", "none"]
     for command in (["fit", *fit], ["stream"]):
         argv = [*command, str(table), "--target", "kind", "--json", str(report)]
         assert main(argv) == 0

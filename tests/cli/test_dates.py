@@ -136,7 +136,7 @@ def test_fit_shows_and_saves_dates(tmp_path, capsys):
         tmp_path / f"t.{end}" for end in ("html", "svg", "model", "json")
     )
     command = ["fit", data, "--target", "answer", "--dates", "dmy", "--folds", "2"]
-    command += ["--rivals", "none", "--report", page, "--plot", shape]
+    command += ["--baselines", "none", "--report", page, "--plot", shape]
     command += ["--output", model, "--json", told]
     assert main([str(one) for one in command]) == 0
     out = capsys.readouterr().out

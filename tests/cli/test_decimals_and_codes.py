@@ -29,7 +29,7 @@ from skconftree._cli._columns import (
 from skconftree._cli._label import read_pool
 from skconftree._cli._options import make_parser
 
-FAST = ["--folds", "2", "--rivals", "none"]
+FAST = ["--folds", "2", "--baselines", "none"]
 AMOUNTS = list(range(100, 3000, 20))
 ANSWERS = ["low" if one < 1500 else "high" for one in AMOUNTS]
 

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 
 COMMANDS = {
-    "fit": ["fit", "t.csv", "--target", "y", "--rivals", "none", "--folds", "2"],
+    "fit": ["fit", "t.csv", "--target", "y", "--baselines", "none", "--folds", "2"],
     "stream": ["stream", "t.csv", "--target", "y"],
     "predict": ["predict", "m.model", "t.csv"],
     "label": ["label", "pool.csv", "--labels", "yes,no"],
@@ -232,7 +232,7 @@ def test_columns_that_label_wrote_are_left_out(folder, monkeypatch, capsys):
         header = next(csv.reader(file))
     assert header == before.decode().split("\n")[0].split(",")
     rest = ["pool.labelled.csv", "--target", "label", "--skip-missing"]
-    for command in (["fit", "--rivals", "none", "--folds", "2"], ["stream"]):
+    for command in (["fit", "--baselines", "none", "--folds", "2"], ["stream"]):
         assert main([*command, *rest, "--json", "found.json"]) == 0
         assert f"columns {note} are left out" in capsys.readouterr().err
         found = json.loads(Path("found.json").read_text())
@@ -403,6 +403,6 @@ def test_settings_of_json_have_every_option_with_a_part_in_the_result(folder):
         assert found["skip_missing"] is True
         assert found["seed"] == 0
         if command == "fit":
-            assert found["rivals"] == "none"
+            assert found["baselines"] == "none"
         else:
             assert found["pos_label"] == 1

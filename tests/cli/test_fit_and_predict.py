@@ -25,7 +25,7 @@ from skconftree.criteria._criterion import CRITERIA
 from skconftree.tree.pruning._registry import PRUNINGS
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
-FAST = ["--folds", "2", "--rivals", "none"]
+FAST = ["--folds", "2", "--baselines", "none"]
 
 
 @pytest.fixture
@@ -90,7 +90,9 @@ def test_the_own_tree_comes_first_then_the_figures(table, capsys):
 def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
     path = tmp_path / "report.json"
     argv = ["--drop", "number,planet,fur", "--json", path, "--folds", "3"]
-    out = told(capsys, "fit", table, "--target", "kind", "--rivals", "none", *argv).out
+    out = told(
+        capsys, "fit", table, "--target", "kind", "--baselines", "none", *argv
+    ).out
     X = np.array([row[1] for row in rows[1:]], dtype=np.float32)[:, None]
     y = np.array([row[-1] for row in rows[1:]])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -113,8 +115,8 @@ def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
     assert found["data"]["features"] == ["size"]
 
 
-def test_rivals_have_a_budget(table, capsys, monkeypatch):
-    argv = ["fit", table, "--target", "kind", "--folds", "3", "--rivals", "all"]
+def test_baselines_have_a_budget(table, capsys, monkeypatch):
+    argv = ["fit", table, "--target", "kind", "--folds", "3", "--baselines", "all"]
     out = told(capsys, *argv).out
     assert "not finished" not in out
     assert "CART sees a column for each category." in out

@@ -4,7 +4,7 @@ import numpy as np
 
 from skconftree._cli import main
 
-FAST = ["--set", "bound=None", "--folds", "2", "--rivals", "none"]
+FAST = ["--set", "bound=None", "--folds", "2", "--baselines", "none"]
 
 
 def written(path, n, d):

@@ -172,7 +172,7 @@ def test_memory_that_is_not_there_is_said_in_a_line(table, monkeypatch, capsys):
 def commands(table, tmp_path):
     """A command line of every kind of output."""
     model = tmp_path / "model"
-    fit = ["fit", str(table), "--target", "kind", "--rivals", "none"]
+    fit = ["fit", str(table), "--target", "kind", "--baselines", "none"]
     assert main([*fit, "--output", str(model)]) == 0
     stream = ["stream", str(table), "--target", "kind"]
     return {

@@ -11,7 +11,7 @@ import pytest
 from skconftree._cli import main
 from skconftree._cli._columns import DATES, renames
 
-FAST = ["--folds", "2", "--rivals", "none"]
+FAST = ["--folds", "2", "--baselines", "none"]
 N_ROWS = 120
 
 

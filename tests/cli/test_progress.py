@@ -33,7 +33,7 @@ def commands(table, tmp_path):
     """Each command that may take a while, after what it needs."""
     model = tmp_path / "tree.model"
     argv = [str(table), "--target", "kind"]
-    fit = ["fit", *argv, "--folds", "2", "--rivals", "none"]
+    fit = ["fit", *argv, "--folds", "2", "--baselines", "none"]
     assert main([*fit, "--output", str(model)]) == 0
     return {
         "fit": fit,

@@ -91,7 +91,7 @@ def test_hostile_names_stay_text(tmp_path):
     rows = [f"{i},{'<script>no' if i < 60 else '</main>yes'}" for i in range(120)]
     data.write_text("<b>size</b>,<i>kind\n" + "\n".join(rows) + "\n")
     command = ["fit", data, "--target", "<i>kind", "--report", page, "--folds", "2"]
-    assert main([*map(str, command), "--rivals", "none"]) == 0
+    assert main([*map(str, command), "--baselines", "none"]) == 0
     written = page.read_text("utf-8")
     Checked(written)
     assert "<script" not in written
@@ -157,7 +157,16 @@ def test_the_confusion_has_every_count():
 
 def test_sentences_are_those_of_the_figures(capsys, tmp_path):
     data = write_people(tmp_path / "people.csv")
-    command = ["fit", str(data), "--target", "buys", "--folds", "5", "--rivals", "none"]
+    command = [
+        "fit",
+        str(data),
+        "--target",
+        "buys",
+        "--folds",
+        "5",
+        "--baselines",
+        "none",
+    ]
     assert main(command) == 0
     told = capsys.readouterr().out
     right = float(re.search(r"Right about ([\d.]+) %", told)[1])
@@ -172,7 +181,16 @@ def test_sentences_are_those_of_the_figures(capsys, tmp_path):
 
 def test_the_parameters_are_printed_if_asked_for(capsys, tmp_path):
     data = write_people(tmp_path / "people.csv")
-    command = ["fit", str(data), "--target", "buys", "--folds", "2", "--rivals", "none"]
+    command = [
+        "fit",
+        str(data),
+        "--target",
+        "buys",
+        "--folds",
+        "2",
+        "--baselines",
+        "none",
+    ]
     assert main(command) == 0
     assert "ConfidenceTreeClassifier(" not in capsys.readouterr().out
     assert main([*command, "--verbose"]) == 0

@@ -56,7 +56,7 @@ def pages(tmp_path_factory):
         "visits": ["fit", visits, "--target", "answer", "--dates", "dmy"],
         "stream": ["stream", visits, "--target", "answer", "--dates", "dmy"],
     }
-    commands["visits"] += ["--rivals", "cart", "--folds", "3"]
+    commands["visits"] += ["--baselines", "cart", "--folds", "3"]
     commands["stream"] += ["--set", "drift=local", "--chunk-size", "100"]
     paths = {name: folder / f"{name}.html" for name in commands}
     for name, command in commands.items():

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import skconftree.active
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
-from skconftree.active import ActiveLearner, RiskBelow, Stable, StreamActiveLearner
+from skconftree.active import ActiveLearner, RiskBelow, StableModel, StreamActiveLearner
 
 ROOM = str(Path(skconftree.active.__file__).parent)
 RNG = np.random.default_rng(0)
@@ -100,7 +100,10 @@ CALLS = {
     "undo a class": (lambda: pool("auto", True), lambda one: one.undo()),
     "fit": (lambda: pool("auto"), lambda one: one.fit(X[:50], WORDS[:50])),
     "question": (lambda: pool(False), lambda one: one.query(3)),
-    "look": (lambda: pool(False), lambda one: one.reached([Stable(), RiskBelow(0.1)])),
+    "look": (
+        lambda: pool(False),
+        lambda one: one.reached([StableModel(), RiskBelow(0.1)]),
+    ),
     "tree query": (lambda: stream(TREE, "conf_tree"), lambda one: one.query(X[:9])),
     "tree teach": (lambda: waiting(TREE, "conf_tree"), teach_stream),
     "drift teach": (lambda: waiting(TREE, "split_conf_tree", "ddm"), teach_stream),

@@ -352,7 +352,7 @@ def test_splits_are_confirmed_by_rows_that_came_later():
     tree = make({"grace_period": 100}).partial_fit(X, y, CLASSES)
     root = node_table(tree)[0]
     assert root.confirmed
-    assert root.evidence["since"] > np.log(20)
+    assert root.evidence.since > np.log(20)
     assert "confirmed so far" in root.sure
     assert "confirmed so far" in export_text(tree)
     assert "confirmed so far: rows that came" in export_text(tree).splitlines()[-1]
@@ -362,7 +362,7 @@ def test_splits_are_confirmed_by_rows_that_came_later():
 
 
 def test_splits_in_noise_are_not_confirmed():
-    """One in twenty at most, though all of them were made by luck."""
+    """One in twenty at most, though all of them were made by chance."""
     n_splits = n_confirmed = 0
     for seed in range(20):
         X, y = coins(seed, 3000)

@@ -18,12 +18,12 @@ from reference.registries import (
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import (
-    Budget,
     DensitySampling,
+    LabelBudget,
     RiskBelow,
-    Split,
-    SplitConfTree,
-    Stable,
+    SplitConfTreeSampling,
+    SplitSampling,
+    StableModel,
     WeightedSampling,
 )
 from skconftree.active._registry import STRATEGIES
@@ -84,14 +84,16 @@ def test_strategy_of_a_stream(name):
     check_strategy(STREAM_STRATEGIES[name]())
 
 
-@pytest.mark.parametrize("strategy", [Split(n_accounts=1), SplitConfTree(n_accounts=1)])
+@pytest.mark.parametrize(
+    "strategy", [SplitSampling(n_accounts=1), SplitConfTreeSampling(n_accounts=1)]
+)
 def test_strategy_of_a_stream_with_one_account(strategy):
     check_strategy(strategy)
 
 
 @pytest.mark.parametrize(
     "rule",
-    [Budget(20), RiskBelow(0.1), RiskBelow(0.3, method="audit"), Stable()],
+    [LabelBudget(20), RiskBelow(0.1), RiskBelow(0.3, method="audit"), StableModel()],
 )
 def test_stopping_rule(rule):
     check_stopping_rule(rule)

@@ -24,10 +24,10 @@ from sklearn.preprocessing import FunctionTransformer
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
 from skconftree.tree import (
+    distill,
     export_html,
     export_rules,
     export_text,
-    imitate,
     node_table,
 )
 
@@ -239,7 +239,7 @@ FUNCTIONS = {
     "export_html": export_html,
     "export_rules": export_rules,
     "export_text": lambda model: export_text(model, max_depth=2),
-    "imitate": lambda model: imitate(model, STREAM.X[:200], random_state=0),
+    "distill": lambda model: distill(model, STREAM.X[:200], random_state=0),
     "node_table": node_table,
 }
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree._cli._model_file import save
-from skconftree.active import Split, StreamActiveLearner
+from skconftree.active import SplitSampling, StreamActiveLearner
 from skconftree.drift import DDM
 from skconftree.evaluation import PrequentialEvaluator
 from skconftree.testing import check_detector
@@ -148,7 +148,7 @@ def test_a_stream_learner_takes_it(detector):
     def learner():
         return StreamActiveLearner(
             ConfidenceTreeClassifier(),
-            strategy=Split(nu=0.9),
+            strategy=SplitSampling(nu=0.9),
             budget=0.5,
             drift=detector,
             classes=CLASSES,

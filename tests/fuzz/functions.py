@@ -211,7 +211,7 @@ def call_bound(sequence):
         "attributes": draw.one([1, 30]),
         "attempt": draw.one([1, 2, 10**5]),
         "time": draw.one([None, 1e9]),
-        "rival": draw.one([None, 0.1]),
+        "runner_up": draw.one([None, 0.1]),
     }
     bound.kernel(options["criterion"], table.shape[-1])
     said = sequence.call(

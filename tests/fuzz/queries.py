@@ -14,11 +14,11 @@ from skconftree import (
 from skconftree.active import (
     ActiveLearner,
     ArrayOracle,
-    Budget,
     EC2Sampling,
+    LabelBudget,
     LTSSampling,
     RiskBelow,
-    Stable,
+    StableModel,
     StreamActiveLearner,
     WeightedSampling,
 )
@@ -109,7 +109,10 @@ def ask_of_a_pool(sequence):
         require(learner.n_labeled_ == known.sum(), "pool: number of labels")
         _same_answers(learner, plain, X)
     if hasattr(learner, "estimator_"):
-        stop = [Budget(draw.whole(1, 9)), draw.one([Stable(), RiskBelow(0.2)])]
+        stop = [
+            LabelBudget(draw.whole(1, 9)),
+            draw.one([StableModel(), RiskBelow(0.2)]),
+        ]
         _unless_refused(sequence, "pool: run", learner.run, ArrayOracle(y), stop=stop)
 
 

@@ -55,7 +55,7 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     assert X.columns[tree.tree_.feature[0]] in drawn
     assert f"<= {tree.tree_.threshold[0]:.4g}" in drawn
     assert "569 rows" in drawn
-    assert sum(text.endswith(" expected by luck") for text in drawn) == leaves - 1
+    assert sum(text.endswith(" by chance") for text in drawn) == leaves - 1
     assert sum(text.startswith("probability ") for text in drawn) == leaves
     if words:
         assert not any(words in text for text in drawn)

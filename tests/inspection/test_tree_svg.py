@@ -90,8 +90,8 @@ def test_boxes_say_what_the_tree_says(cancer):
         text = [one.text for one in node.findall(f"{SVG}text")]
         if row.branches:
             assert " ".join(text).startswith(row.test)
-            assert row.strength.word in text
-            assert row.strength.expected in text
+            assert row.evidence.level in text
+            assert row.evidence.short in text
             assert row.rows in text
         else:
             assert text == [row.label, *row.outcome.split(", ")]

@@ -211,9 +211,9 @@ class Possibilistic:
 
 
 class Race:
-    """Splits iff the best test beats its best rival by more than factor * radius.
+    """Splits iff the best test beats its best competitor by more than factor * radius.
 
-    Rivals are the best test of every other attribute and no split; with
+    Competitors are the best test of every other attribute and no split; with
     against="no_split" the latter alone. The best test must also beat no split.
     """
 
@@ -230,14 +230,14 @@ class Race:
     def decide(self, facts, children, evidence):
         evidence = dict(evidence)
         no_split = phi(self.criterion, facts["counts"])
-        if self.against == "no_split" or evidence["rival_score"] >= no_split:
-            evidence["rival_score"] = no_split
-            evidence["rival_feature"] = -1
+        if self.against == "no_split" or evidence["runner_up_score"] >= no_split:
+            evidence["runner_up_score"] = no_split
+            evidence["runner_up_feature"] = -1
         evidence["radius"] = self.radius(facts, len(children))
-        evidence["confidence"] = self.confidence(facts)
+        evidence["statistic"] = self.confidence(facts)
         if evidence["score"] >= no_split - 1e-12:
             return False, evidence
-        gap = evidence["rival_score"] - evidence["score"]
+        gap = evidence["runner_up_score"] - evidence["score"]
         return gap > self.factor * evidence["radius"], evidence
 
 
@@ -394,7 +394,7 @@ class Chi2:
             p *= facts["n_varying"]
         if self.correction == "tests":
             p *= facts["attribute_tests"]
-        return p <= self.delta, {**evidence, "confidence": min(p, 1.0)}
+        return p <= self.delta, {**evidence, "statistic": min(p, 1.0)}
 
 
 def ec2_beta(noise, outcomes=2):
@@ -465,7 +465,7 @@ class EC2:
             confidence = ec2_confidence_over_chance(
                 facts["counts"], children, self.noise, self.margin
             )
-            return confidence >= self.minimum, {**evidence, "confidence": confidence}
+            return confidence >= self.minimum, {**evidence, "statistic": confidence}
         if self.error_outcomes == "uniform":
             beta = ec2_beta(self.noise, len(children))
         else:
@@ -473,7 +473,7 @@ class EC2:
         confidence = ec2_confidence(
             facts["counts"], children, facts["depth"], beta, self.margin
         )
-        return confidence >= self.minimum, {**evidence, "confidence": confidence}
+        return confidence >= self.minimum, {**evidence, "statistic": confidence}
 
 
 class GTest:
@@ -506,7 +506,26 @@ class GTest:
         log_number = self.rank(facts, children, facts["attribute_tests"])
         share = facts["n_varying"] * j * (j + 1) / 2
         expected = math.exp(min(math.log(share) + log_number, 700))
-        return expected < self.delta, {**evidence, "confidence": expected}
+        return expected < self.delta, {**evidence, "statistic": expected}
+
+
+BY_CHANCE = ("n_candidates", "multiplicity", "log10_expected_by_chance")
+
+
+def by_chance(facts, children, feature, compared):
+    """Evidence for a split, whatever made it: A * N * p, and a factor for attempts.
+
+    `compared` has the number of candidate splits of each feature that has any.
+    """
+    j, number = facts["attempt"], compared[feature]
+    share = len(compared) * j * (j + 1) / 2
+    total, huge = sum(compared.values()), 2**1000 - 1
+    found = (
+        math.inf if total >= huge else float(total),
+        math.inf if math.log(number) >= 690 else share * number,
+        (math.log(share) + GTest.rank(None, facts, children, number)) / math.log(10),
+    )
+    return dict(zip(BY_CHANCE, found, strict=True))
 
 
 # --- evidence (G1, G2) ------------------------------------------------------

@@ -133,17 +133,17 @@ def best_by_criterion(criterion, features, children, n):
 
     Returns
     -------
-    best, rival, scores : int, int or None, list of float
+    best, competitor, scores : int, int or None, list of float
         ``scores`` are totals; for gain_ratio minus n * gain ratio.
     """
     if criterion == "gain_ratio":
         return _best_gain_ratio(features, children, n)
     scores = [total(criterion, c) for c in children]
     best = first_lowest(scores, TIE * n)
-    return best, _rival(best, features, scores, n), scores
+    return best, _competitor(best, features, scores, n), scores
 
 
-def _rival(best, features, scores, n):
+def _competitor(best, features, scores, n):
     others = [
         i
         for i, f in enumerate(features)
@@ -175,4 +175,4 @@ def _best_gain_ratio(features, children, n):
         if gains[i] >= average - TIE * n:
             scores[i] = -n * (gains[i] / n) / split_information(children[i])
     best = first_lowest(scores, TIE * n)
-    return best, _rival(best, features, scores, n), scores
+    return best, _competitor(best, features, scores, n), scores

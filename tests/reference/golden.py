@@ -1,8 +1,8 @@
 """Hashes of trees, evidence and predictions over the whole range of settings.
 
 A rebuilding of the compiled code must leave every tree as it is. Each case grows one
-tree and hashes its structure, its evidence and its predictions apart; two builds are the
-same if all their hashes are.
+tree and hashes its structure, its evidence and its predictions apart; two builds are
+the same if all their hashes are.
 
 Run as a script to write the hashes of a build, or to compare a build with them; `keep`
 writes those of a few cases, to some digits, what leaves remember and bounds compute,
@@ -216,10 +216,8 @@ def digest(model, X, *, decimals=None):
         structure.update(np.flatnonzero(branches != node).tobytes())
         structure.update(branches[branches != node].tobytes())
     for name in tree.evidence.dtype.names:
-        if name == "z":  # which came later
-            continue
         values = tree.evidence[name][tree.feature >= 0]
-        if decimals is not None and name in ("score", "rival_score"):
+        if decimals is not None and name in ("score", "runner_up_score"):
             values = np.where(np.abs(values) < 1e-12, 0.0, values)  # a perfect split's
         add(evidence, values)
     add(predictions, tree.value)
@@ -363,7 +361,7 @@ def nodes():
                 "attributes": int(rng.integers(1, 9)),
                 "attempt": int(rng.integers(1, 9)),
                 "n_fresh": 0.5 * children.sum(),
-                "rival": rng.choice([None, 0.2, 0.6]),
+                "runner_up": rng.choice([None, 0.2, 0.6]),
             }
             yield scale * children, settings
             if size > 2:

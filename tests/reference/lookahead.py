@@ -6,6 +6,7 @@ before its leaves are added up.
 
 import copy
 
+from .bounds import by_chance
 from .criteria import TIE, first_lowest, total
 from .nodes import Split, as_bound_sees
 from .pruning import binomial_upper
@@ -27,16 +28,16 @@ class LookaheadGrower(Grower):
         Tests tried at a node.
     confidence : float
         Of the limit of errors that a leaf costs.
-    keep_below : float
+    protect_below : float
         Evidence of splits that stay whatever their errors.
     """
 
     def __init__(
-        self, *args, first, levels, width, confidence, keep_below=0.01, **kwargs
+        self, *args, first, levels, width, confidence, protect_below=0.01, **kwargs
     ):
         self.depths = range(first, first + levels)
         self.width, self.confidence = width, confidence
-        self.keep_below = keep_below
+        self.protect_below = protect_below
         self.tries = False
         super().__init__(*args, **kwargs)
 
@@ -56,9 +57,9 @@ class LookaheadGrower(Grower):
         if len(splits) > 1 and as_leaf <= costs[best] * (1 + EQUAL):
             return split  # errors have nothing to say
         if len(splits) > 1:
-            rival = min((cost, i) for i, cost in enumerate(costs) if i != best)
-            feature = splits[rival[1]].test.feature
-            splits[best].trials = (costs[best], rival[0], feature)
+            competitor = min((cost, i) for i, cost in enumerate(costs) if i != best)
+            feature = splits[competitor[1]].test.feature
+            splits[best].trials = (costs[best], competitor[0], feature)
         return splits[best]
 
     def others(self, node, chosen):
@@ -77,16 +78,13 @@ class LookaheadGrower(Grower):
             facts["attribute_tests"] = compared[feature]
             evidence = {
                 "score": scores[best] / n,
-                "rival_score": chosen.evidence["score"],
-                "rival_feature": chosen.feature,
-                "n_tests": facts["n_tests"],
+                "runner_up_score": chosen.evidence["score"],
+                "runner_up_feature": chosen.feature,
             }
-            if getattr(self.bound, "ranks_attributes", False):
-                number = float(min(compared[feature], 2**1000))
-                evidence["n_tests"] = number * len(compared)
             accepted, evidence = self.bound.decide(
                 facts, own[best].bound_counts, evidence
             )
+            evidence |= by_chance(facts, own[best].bound_counts, feature, compared)
             improvement = self.improvement(node, own[best])
             small = improvement + EPSILON < self.rules["min_impurity_decrease"]
             if not accepted or small:
@@ -132,7 +130,7 @@ class LookaheadGrower(Grower):
             return as_leaf
         below = sum(map(self.prune, node.children))
         if as_leaf <= below * (1 + EQUAL):
-            if node.split.evidence["confidence"] < self.keep_below:
+            if node.split.evidence["statistic"] < self.protect_below:
                 return as_leaf
             node.split, node.children = None, []
             return as_leaf

@@ -3,7 +3,7 @@
 import numpy as np
 from skconftree.tree.nodes._node_table import NodeTable
 
-from skconftree.tree.nodes._state import STATE_VERSION
+from skconftree.tree.nodes._state import BY_CHANCE_DTYPE, STATE_VERSION
 
 
 def node_table_of(parent, counts, shrinkage=0.0):
@@ -16,7 +16,7 @@ def node_table_of(parent, counts, shrinkage=0.0):
         counts.sum(axis=1).astype(np.intp),
         counts,
         np.zeros(len(counts)),
-        np.zeros(n_splits),
+        np.zeros(n_splits, BY_CHANCE_DTYPE),
     )
     table.__setstate__((STATE_VERSION, *(array.tobytes() for array in arrays)))
     return table

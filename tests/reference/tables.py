@@ -162,7 +162,7 @@ def assert_same(tree, node, i=0):
         }
         assert leads_to == test.branches, where
     for name, value in kept(tree, node.split.evidence).items():
-        if name != "rival_feature" and not math.isnan(value):
+        if name != "runner_up_feature" and not math.isnan(value):
             assert tree.evidence[i][name] == pytest.approx(value, rel=1e-7, abs=1e-9), (
                 f"{name}, {where}"
             )

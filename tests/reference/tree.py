@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .bounds import NoBound
+from .bounds import BY_CHANCE, NoBound, by_chance
 from .criteria import (
     NOT_CONCAVE,
     TIE,
@@ -288,23 +288,27 @@ class Grower:
         improvement = self.improvement(node, chosen)
         if improvement + EPSILON < rules["min_impurity_decrease"]:
             return None
-        evidence.setdefault("n_tests", facts["n_tests"])
         evidence.setdefault(
             "score", total(self.criterion, chosen.counts) / node.counts.sum()
         )
+        evidence |= by_chance(facts, chosen.bound_counts, chosen.feature, compared)
         return Split(chosen, evidence, improvement)
 
     def _ask_race(self, node, tests, facts, compared):
         if getattr(self.bound, "ranks_attributes", False):
             return self._ask_ranking(node, tests, facts, compared)
         n = float(node.counts.sum())
-        best, rival, scores = best_by_criterion(
+        best, competitor, scores = best_by_criterion(
             self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
         )
         evidence = {
             "score": scores[best] / n,
-            "rival_score": math.inf if rival is None else scores[rival] / n,
-            "rival_feature": -1 if rival is None else tests[rival].feature,
+            "runner_up_score": math.inf
+            if competitor is None
+            else scores[competitor] / n,
+            "runner_up_feature": -1
+            if competitor is None
+            else tests[competitor].feature,
         }
         accepted, evidence = self.bound.decide(
             facts, tests[best].bound_counts, evidence
@@ -332,15 +336,13 @@ class Grower:
             return winner
 
         _, score, chosen = first(contenders)
-        rival = first([one for one in contenders if one[2] is not chosen])
-        number = compared[chosen.feature]
+        competitor = first([one for one in contenders if one[2] is not chosen])
         evidence = {
             "score": score / n,
-            "rival_score": math.inf if rival is None else rival[1] / n,
-            "rival_feature": -1 if rival is None else rival[2].feature,
-            "n_tests": float(min(number, 2**1000)) * len(compared),
+            "runner_up_score": math.inf if competitor is None else competitor[1] / n,
+            "runner_up_feature": -1 if competitor is None else competitor[2].feature,
         }
-        facts["attribute_tests"] = number
+        facts["attribute_tests"] = compared[chosen.feature]
         accepted, evidence = self.bound.decide(facts, chosen.bound_counts, evidence)
         return chosen, accepted, evidence
 
@@ -383,8 +385,8 @@ class Grower:
             self.bound.decide(facts, log_mean - ROUNDING)[0]
             != self.bound.decide(facts, log_mean + ROUNDING)[0]
         )
-        accepted, confidence = self.bound.decide(facts, log_mean)
-        return tests[best], accepted, {"confidence": confidence}
+        accepted, statistic = self.bound.decide(facts, log_mean)
+        return tests[best], accepted, {"statistic": statistic}
 
     def improvement(self, node, test):
         n = sum(map(sum, test.counts))
@@ -425,8 +427,8 @@ class Grower:
             node, split = max(open_leaves, key=lambda pair: pair[1].improvement)
             self.ambiguous |= any(
                 other is not node
-                and abs(rival.improvement - split.improvement) < ROUNDING
-                for other, rival in open_leaves
+                and abs(competitor.improvement - split.improvement) < ROUNDING
+                for other, competitor in open_leaves
             )
             leaves = [pair for pair in leaves if pair[0] is not node]
             if len(leaves) + len(split.test.counts) > max_leaf_nodes:
@@ -524,23 +526,23 @@ def grow(
 
 
 def kept(tree, evidence):
-    """What a tree keeps of the evidence of a split: without a bound, a number."""
+    """What a tree keeps of the evidence for a split; without a bound some fields."""
     if tree.keeps_evidence:
         return evidence
-    return {"n_tests": evidence["n_tests"]}
+    return {name: evidence[name] for name in BY_CHANCE}
 
 
 def assert_same_evidence(tree, i, expected, where):
     """Compare stored evidence with the fields that the reference knows."""
     found, expected = tree.evidence[i], kept(tree, expected)
     for name, value in expected.items():
-        if name == "rival_feature" or math.isnan(value):
+        if name == "runner_up_feature" or math.isnan(value):
             continue
         assert math.isclose(found[name], value, rel_tol=1e-7, abs_tol=1e-9), (
             f"{name} is {found[name]}, not {value}; {where}"
         )
-    rival_is_no_split = math.isclose(
-        expected.get("rival_score", math.nan), found["parent_limit"], abs_tol=1e-9
+    competitor_is_no_split = math.isclose(
+        expected.get("runner_up_score", math.nan), found["parent_limit"], abs_tol=1e-9
     )
-    if "rival_feature" in expected and not rival_is_no_split:
-        assert found["rival_feature"] == expected["rival_feature"], where
+    if "runner_up_feature" in expected and not competitor_is_no_split:
+        assert found["runner_up_feature"] == expected["runner_up_feature"], where

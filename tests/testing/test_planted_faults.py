@@ -164,7 +164,7 @@ class Outside(C45Pruning):
 
 
 class Boundless(CostComplexityPruning):
-    _parameter_constraints = {"confidence": [Interval(Real, 0.0, None, closed="both")]}
+    _parameter_constraints = {"ccp_alpha": [Interval(Real, 0.0, None, closed="both")]}
 
 
 class Rangeless(C45Pruning):
@@ -208,7 +208,7 @@ class Careless(OtherRows):
     [
         (Outside, "'confidence' parameter of Outside must be a float in the range"),
         (Boundless, "must not contain inf"),
-        (Rangeless, "Rangeless.confidence_range must be there"),
+        (Rangeless, "Rangeless.strength_range must be there"),
         (OtherRows, "must give a tree of the same rows"),
         (Larger, "must give a tree that is no larger"),
         (Careless, "must prune a tree in the same way each time"),

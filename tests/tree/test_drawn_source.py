@@ -96,7 +96,7 @@ def assert_same(tree, expected):
     assert tree.node_count == expected.node_count
     for name in dir(expected):
         value = None if name.startswith("_") else getattr(expected, name)
-        if isinstance(value, np.ndarray) and name != "rivals":
+        if isinstance(value, np.ndarray) and name != "competitors":
             assert compared(tree, name).tobytes() == compared(expected, name).tobytes()
 
 
@@ -106,7 +106,7 @@ def compared(tree, name):
     if name != "evidence":
         return value
     value = value.copy()
-    value["z"] = 0.0
+    value["runner_up_z"] = 0.0
     return value
 
 

@@ -226,7 +226,7 @@ def test_arrays_agree(tree):
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
 def test_prunings(pruning, nominal_splits):
     """Smaller trees whose counts are those of the rows that arrive."""
-    strength = {"confidence": 0.01} if pruning == "cost_complexity" else {}
+    strength = {"ccp_alpha": 0.01} if pruning == "cost_complexity" else {}
     plain = {"bound": None, "nominal_splits": nominal_splits}
     full = ConfidenceTreeClassifier(**plain).fit(FRAME, Y)
     tree = ConfidenceTreeClassifier(**plain, pruning=PRUNINGS[pruning](**strength)).fit(

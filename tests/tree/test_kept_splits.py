@@ -16,7 +16,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import BayesFactorBound, binomial_upper
 from skconftree.tree import PessimisticPruning
 
-ERRORS_ALONE = PessimisticPruning(0.02, keep_below=None)
+ERRORS_ALONE = PessimisticPruning(0.02, protect_below=None)
 
 
 def unequal(n=1000, rare=(0.1, 0.4)):
@@ -31,7 +31,7 @@ def test_two_unequal_classes():
     kept = ConfidenceTreeClassifier().fit(X, y)
     hidden = ConfidenceTreeClassifier(pruning=ERRORS_ALONE).fit(X, y)
     assert (hidden.get_n_leaves(), kept.get_n_leaves()) == (1, 2)
-    assert kept.tree_.evidence["confidence"][0] < 1e-25
+    assert kept.tree_.evidence["statistic"][0] < 1e-25
     assert_array_equal(kept.predict(X), hidden.predict(X))
     # 50 and 200 of 500: two steps of a curve
     auc = (200 * 450 + 0.5 * (50 * 450 + 200 * 300)) / (250 * 750)
@@ -44,12 +44,12 @@ def test_weak_splits_go_and_those_that_say_nothing(rare, n_leaves):
     X, y = unequal(60, rare)
     tree = ConfidenceTreeClassifier(delta=10.0, pruning=None)
     assert tree.fit(X, y).get_n_leaves() == 2
-    tree.set_params(pruning=PessimisticPruning(0.02, keep_below=5.0))
+    tree.set_params(pruning=PessimisticPruning(0.02, protect_below=5.0))
     assert tree.fit(X, y).get_n_leaves() == n_leaves
     assert tree.set_params(pruning="auto").fit(X, y).get_n_leaves() == 1
 
 
-def leaves_by_definition(tree, confidence, keep_below):
+def leaves_by_definition(tree, confidence, protect_below):
     """Leaves of the pruned tree, from left to right, as nodes of the grown one."""
     n = tree.counts.sum(axis=1)
     as_leaf = n * binomial_upper(n - tree.counts.max(axis=1), n, confidence)
@@ -64,7 +64,7 @@ def leaves_by_definition(tree, confidence, keep_below):
     def is_strong(node):
         share = tree.counts / n[:, np.newaxis]
         tells = any((share[one] != share[node]).any() for one in tree.children(node))
-        return tells and tree.evidence["confidence"][node] < keep_below
+        return tells and tree.evidence["statistic"][node] < protect_below
 
     def walk(node):
         children = tree.children(node)
@@ -84,10 +84,10 @@ def leaves_of(tree, node=0):
 @given(
     seed=st.integers(0, 2**16),
     confidence=st.sampled_from([0.25, 0.02, 1e-3]),
-    keep_below=st.sampled_from([1e-6, 0.01, 0.3, 3.0]),
+    protect_below=st.sampled_from([1e-6, 0.01, 0.3, 3.0]),
     bound=st.sampled_from(["gtest", "bayes_factor"]),
 )
-def test_keeps_what_the_definition_keeps(seed, confidence, keep_below, bound):
+def test_keeps_what_the_definition_keeps(seed, confidence, protect_below, bound):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(50, 500))
     X = np.round(rng.normal(size=(n, 4)), 1)
@@ -97,15 +97,15 @@ def test_keeps_what_the_definition_keeps(seed, confidence, keep_below, bound):
     if bound == "gtest":
         options["delta"] = 3.0
     grown = ConfidenceTreeClassifier(pruning=None, **options).fit(X, y).tree_
-    pruning = PessimisticPruning(confidence, keep_below=keep_below)
+    pruning = PessimisticPruning(confidence, protect_below=protect_below)
     pruned = ConfidenceTreeClassifier(pruning=pruning, **options).fit(X, y).tree_
-    expected = leaves_by_definition(grown, confidence, keep_below)
+    expected = leaves_by_definition(grown, confidence, protect_below)
     assert_array_equal(pruned.counts[leaves_of(pruned)], grown.counts[expected])
     assert_array_equal(pruned.depth[leaves_of(pruned)], grown.depth[expected])
 
 
 @pytest.mark.parametrize("bound", [None, "chi2", "credible"])
-def test_needs_a_bound_that_counts_luck(bound):
+def test_needs_a_bound_whose_statistic_is_small_for_strong_splits(bound):
     X, y = unequal()
     sizes = [
         ConfidenceTreeClassifier(bound, pruning=one).fit(X, y).get_n_leaves()
@@ -114,7 +114,7 @@ def test_needs_a_bound_that_counts_luck(bound):
     assert sizes == [1, 1]
 
 
-def test_other_bounds_that_count_luck():
+def test_other_bounds_with_such_a_statistic():
     X, y = unequal()
     for bound in ("evalue", BayesFactorBound()):
         tree = ConfidenceTreeClassifier(bound, pruning=PessimisticPruning(0.02))
@@ -138,24 +138,24 @@ def test_same_in_a_forest():
 
 def test_is_a_parameter_of_an_object():
     X, y = unequal()
-    given = PessimisticPruning(0.02, keep_below=None)
+    given = PessimisticPruning(0.02, protect_below=None)
     tree = ConfidenceTreeClassifier(pruning=given)
-    assert clone(tree).pruning.keep_below is None
+    assert clone(tree).pruning.protect_below is None
     tree.fit(X, y)
     assert repr(tree.pruning_) == repr(ERRORS_ALONE)
     assert tree.pruning_ is not given  # a private copy
     again = pickle.loads(pickle.dumps(tree))
     assert repr(again.pruning_) == repr(ERRORS_ALONE)
     search = GridSearchCV(
-        tree, {"pruning__keep_below": [None, 0.01]}, scoring="roc_auc", cv=3
+        tree, {"pruning__protect_below": [None, 0.01]}, scoring="roc_auc", cv=3
     )
-    assert search.fit(X, y).best_params_ == {"pruning__keep_below": 0.01}
+    assert search.fit(X, y).best_params_ == {"pruning__protect_below": 0.01}
 
 
-@pytest.mark.parametrize("keep_below", [0.0, -1.0, np.nan, np.inf, "strong"])
-def test_bad_values(keep_below):
-    pruning = PessimisticPruning(keep_below=keep_below)
-    words = f"'keep_below' parameter of PessimisticPruning.*Got '?{keep_below}"
+@pytest.mark.parametrize("protect_below", [0.0, -1.0, np.nan, np.inf, "strong"])
+def test_bad_values(protect_below):
+    pruning = PessimisticPruning(protect_below=protect_below)
+    words = f"'protect_below' parameter of PessimisticPruning.*Got '?{protect_below}"
     with pytest.raises(ValueError, match=words):
         ConfidenceTreeClassifier(pruning=pruning).fit([[0.0], [1.0]], [0, 1])
 

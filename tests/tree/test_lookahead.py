@@ -41,7 +41,9 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
         levels=levels,
         width=_parameters.WIDTH,
         confidence=confidence,
-        keep_below=PessimisticPruning().keep_below if bound.counts_luck else 0.0,
+        protect_below=PessimisticPruning().protect_below
+        if bound.smaller_is_stronger
+        else 0.0,
     )
     growers = []
 
@@ -75,13 +77,13 @@ def assert_same_trials(tree, root):
         i, node = waiting.pop()
         expected = getattr(node.split, "trials", None)
         if expected is None:
-            assert np.isnan([found[i]["cost"], found[i]["rival_cost"]]).all()
-            assert found[i]["rival_feature"] == -2
+            assert np.isnan([found[i]["cost"], found[i]["runner_up_cost"]]).all()
+            assert found[i]["runner_up_feature"] == -2
         else:
-            for name, one in zip(("cost", "rival_cost"), expected, strict=False):
+            for name, one in zip(("cost", "runner_up_cost"), expected, strict=False):
                 assert found[i][name] == pytest.approx(one, rel=1e-9)
             equal = expected[1] == pytest.approx(found[i]["cost"], rel=1e-9)
-            assert found[i]["rival_feature"] == expected[2] or equal
+            assert found[i]["runner_up_feature"] == expected[2] or equal
         waiting += zip(tree.children(i), node.children, strict=True)
 
 
@@ -170,7 +172,7 @@ def test_never_costs_more_than_the_greedy_tree(confidence):
         greedy, ahead = (
             ConfidenceTreeClassifier(
                 lookahead=levels,
-                pruning=PessimisticPruning(confidence, keep_below=None),
+                pruning=PessimisticPruning(confidence, protect_below=None),
             ).fit(X, y)
             for levels in (0, 4)
         )
@@ -216,7 +218,7 @@ def test_every_test_passed_the_bound():
     X, y = several(500)
     for delta in (0.01, 1.0):
         tree = ConfidenceTreeClassifier(delta=delta, lookahead=4).fit(X, y).tree_
-        said = tree.evidence["confidence"][tree.n_children > 0]
+        said = tree.evidence["statistic"][tree.n_children > 0]
         assert len(said)
         assert (said < delta).all()
 
@@ -229,14 +231,14 @@ def test_no_few_rows_are_divided_on_many_false_cuts(load):
     assert inner.sum() >= 4
     n = tree.counts[inner].sum(axis=1)
     assert n.min() > 10
-    assert tree.evidence["confidence"][inner][n < 35].max(initial=0.0) < 0.3
+    assert tree.evidence["statistic"][inner][n < 35].max(initial=0.0) < 0.3
 
 
 def test_few_rows_may_be_divided_on_many_false_cuts():
     # as the documentation says of the default
     tree = ConfidenceTreeClassifier().fit(*load_digits(return_X_y=True)).tree_
     five = (tree.n_children > 0) & (tree.counts.sum(axis=1) == 5)
-    assert f"{tree.evidence['confidence'][five].max():.2f}" == "0.82"
+    assert f"{tree.evidence['statistic'][five].max():.2f}" == "0.82"
 
 
 def xor(n, seed=0):
@@ -289,9 +291,9 @@ def test_nothing_is_kept_without_look_ahead():
     assert model.tree_.trial_costs is None
     assert not model.tree_.keeps_costs
     rows = node_table(model)
-    assert not any("cost" in row.evidence for row in rows)
+    assert not any(row.lookahead for row in rows)
     model = ConfidenceTreeClassifier(lookahead=1).fit(X, y)
-    with_costs = [row.node for row in node_table(model) if "cost" in row.evidence]
+    with_costs = [row.node for row in node_table(model) if row.lookahead]
     assert with_costs == model.tree_.children(0).tolist()
 
 
@@ -322,13 +324,13 @@ def test_costs_are_shown():
     names = list("abcdef")
     node = node_table(model, feature_names=names)[2]
     told = node.evidence
-    assert 0 < told["cost"] <= told["tried_cost"]
-    assert told["tried"] in names
-    assert told["tried"] != node.name
-    assert told["tried_cost"] > told["cost"] + 1.0
-    cost, other = int(told["cost"]), int(told["tried_cost"])
+    assert 0 < told.cost <= told.tried_cost
+    assert told.tried in names
+    assert told.tried != node.name
+    assert told.tried_cost > told.cost + 1.0
+    cost, other = int(told.cost), int(told.tried_cost)
     line = (
-        f"chosen over {told['tried']}: at most {cost} instead of {other} training "
+        f"chosen over {told.tried}: at most {cost} instead of {other} training "
         "errors further down"
     )
     assert line in export_text(model, feature_names=names, verbose=True)
@@ -357,10 +359,10 @@ def test_limits_that_differ_by_less_than_an_error_are_told_apart():
         (11.6, 13.4, "at most 11 instead of 13 "),
         (11.6, 11.75, "at most 11.60 instead of 11.75 "),
     ]:
-        evidence = {"cost": cost, "tried_cost": other, "tried": "mean area"}
+        evidence = row.evidence._replace(cost=cost, tried_cost=other, tried="mean area")
         told = row._replace(evidence=evidence).lookahead
         assert told.startswith(f"chosen over mean area: {said}training errors")
-    assert row._replace(evidence={}).lookahead == ""
+    assert row._replace(evidence=None).lookahead == ""
 
 
 def test_costs_are_kept():
@@ -368,7 +370,7 @@ def test_costs_are_kept():
     model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
     before = model.tree_.trial_costs.copy()
     assert np.isfinite(before["cost"]).sum() >= 2
-    assert (before["cost"] <= before["rival_cost"] * (1 + 1e-9))[
+    assert (before["cost"] <= before["runner_up_cost"] * (1 + 1e-9))[
         np.isfinite(before["cost"])
     ].all()
     for other in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
@@ -390,7 +392,7 @@ def test_hostile_costs_are_refused():
     found = tree.trial_costs["cost"][tree.n_children > 0]
     np.testing.assert_array_equal(np.sort(costs["cost"]), np.sort(found))
     named_wrongly = costs.copy()
-    named_wrongly["rival_feature"][0] = 99
+    named_wrongly["runner_up_feature"][0] = 99
     for wrong in (costs[:-1], named_wrongly):
         damaged = (*state[:place], wrong.tobytes(), *state[place + 1 :])
         with pytest.raises(ValueError, match="damaged: 'costs'"):

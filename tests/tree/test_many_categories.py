@@ -65,7 +65,7 @@ def test_random_column_takes_nothing_from_the_others_on_a_stream(n_categories):
 
 
 def test_wide_column_that_wins_by_gain_and_is_refused_stops_nothing():
-    # The best set of the categories has more gain than any cut, and too many rivals.
+    # The best set of the categories has more gain than any cut, and is one of too many.
     rng = np.random.default_rng(3)
     X = pd.DataFrame({"a": rng.normal(size=300)})
     y = (rng.random(300) < np.where(X["a"] > 0, 0.7, 0.4)).astype(int)
@@ -75,9 +75,9 @@ def test_wide_column_that_wins_by_gain_and_is_refused_stops_nothing():
     tree = ConfidenceTreeClassifier(max_depth=1, pruning=None).fit(X, y)
     evidence = tree.tree_.evidence[0]
     assert tree.tree_.feature[0] == 0
-    assert evidence["rival_feature"] == 1
-    assert evidence["rival_score"] < evidence["score"]
-    assert evidence["n_tests"] == 2 * 299
+    assert evidence["runner_up_feature"] == 1
+    assert evidence["runner_up_score"] < evidence["score"]
+    assert evidence["multiplicity"] == 2 * 299
     assert "runner-up city" in export_text(tree, verbose=True)
 
 
@@ -89,7 +89,11 @@ def test_wide_column_that_says_something_is_used():
     y = (rng.random(4000) < likely).astype(int)
     tree = ConfidenceTreeClassifier().fit(X, y)
     assert tree.tree_.feature[0] == 1
-    assert tree.tree_.evidence["n_tests"][0] == 2.0 * (2.0**199 - 1.0)
+    evidence = tree.tree_.evidence[0]
+    assert evidence["multiplicity"] == 2.0 * (2.0**199 - 1.0)
+    assert (
+        evidence["n_candidates"] == 2.0**199
+    )  # and the cuts, which no float tells apart
 
 
 # -- the promise: fewer than delta false cuts are expected ---------------------------
@@ -160,8 +164,11 @@ def test_more_sets_than_a_float_holds():
     assert tree.fit(X, rng.integers(0, 2, len(X))).get_n_leaves() == 1
     tree.fit(X, code % 2)
     assert tree.get_n_leaves() == 2
-    assert tree.tree_.evidence["confidence"][0] == 0.0
-    assert np.isfinite(tree.tree_.evidence["n_tests"][0])
+    assert tree.tree_.evidence["statistic"][0] == 0.0
+    evidence = tree.tree_.evidence[0]
+    assert evidence["multiplicity"] == evidence["n_candidates"] == np.inf
+    assert np.isfinite(evidence["log10_expected_by_chance"])
+    assert "countless candidate splits" in export_text(tree)
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
@@ -175,8 +182,8 @@ def test_best_of_attributes_whose_chances_are_no_floats(name, criterion):
     tree = ConfidenceTreeClassifier(BOUNDS[name], criterion=criterion, max_depth=1)
     evidence = tree.fit(X, y).tree_.evidence[0]
     assert tree.tree_.feature[0] == 1
-    assert evidence["rival_feature"] == 2
-    assert evidence["confidence"] == 0.0
+    assert evidence["runner_up_feature"] == 2
+    assert evidence["statistic"] == 0.0
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
@@ -191,10 +198,10 @@ def test_more_gain_does_not_make_up_for_far_more_tests(criterion):
     )
     evidence = tree.fit(X, y).tree_.evidence[0]
     assert tree.tree_.feature[0] == 0
-    assert evidence["rival_feature"] == 1
-    assert evidence["rival_score"] < evidence["score"]
-    assert evidence["n_tests"] == 2.0
-    assert evidence["confidence"] == 0.0
+    assert evidence["runner_up_feature"] == 1
+    assert evidence["runner_up_score"] < evidence["score"]
+    assert evidence["multiplicity"] == 2.0
+    assert evidence["statistic"] == 0.0
 
 
 # -- columns that identify rows --------------------------------------------------------

@@ -113,7 +113,7 @@ def test_records_agree_with_the_arrays(tree):
         assert children == arrays.children(row.node).tolist()
         assert all(table[child].parent == row.node for child in children)
         if not children:
-            assert (row.name, row.test, row.evidence) == (None, None, {})
+            assert (row.name, row.test, row.evidence) == (None, None, None)
             assert math.isnan(row.threshold)
             continue
         assert row.name == FRAME.columns[row.feature]
@@ -137,29 +137,35 @@ def test_records_agree_with_the_arrays(tree):
 
 
 def test_evidence_is_that_of_the_tree(tree):
-    statement = getattr(tree.bound_, "statement", "confidence")
     for row, said in zip(node_table(tree), tree.tree_.evidence, strict=True):
-        evidence = dict(row.evidence)
+        if not row.branches:
+            assert row.evidence is None
+            continue
+        evidence = row.evidence.applying()
+        assert evidence.pop("level") == row.evidence.level
+        assert evidence.pop("expected_by_chance") == row.evidence.expected_by_chance
         if "cost" in evidence:
             costs = tree.tree_.trial_costs[row.node]
             assert evidence.pop("cost") == costs["cost"]
-            assert evidence.pop("tried_cost") == costs["rival_cost"]
-            assert evidence.pop("tried") == FRAME.columns[costs["rival_feature"]]
-        if "rival" in evidence:
-            rival = evidence.pop("rival")
-            has_name = evidence["rival_feature"] >= 0
-            named = FRAME.columns[evidence["rival_feature"]]
-            assert rival == (named if has_name else "no split")
-        assert evidence.pop("statement", statement) == statement
-        assert ("confidence" in evidence) == ("statement" in row.evidence)
+            assert evidence.pop("tried_cost") == costs["runner_up_cost"]
+            assert evidence.pop("tried") == FRAME.columns[costs["runner_up_feature"]]
+        if "runner_up_name" in evidence:
+            name = evidence.pop("runner_up_name")
+            has_name = evidence["runner_up_feature"] >= 0
+            named = FRAME.columns[evidence["runner_up_feature"]]
+            assert name == (named if has_name else "no split")
+        statistic_name = evidence.pop("statistic_name", None)
+        assert ("statistic" in evidence) == (statistic_name is not None)
+        if statistic_name is not None:
+            assert statistic_name == tree.bound_.statistic_name
         for name, value in evidence.items():
             assert value == said[name]
         left_out = set(said.dtype.names) - set(evidence)
-        rivals = {"rival_score", "rival_feature"}
-        assert not np.isfinite([said[name] for name in left_out - rivals]).any()
-        if left_out & rivals:
-            assert rivals <= left_out
-            assert not np.isfinite(said["rival_score"])
+        runner_up = {"runner_up_score", "runner_up_feature"}
+        assert not np.isfinite([said[name] for name in left_out - runner_up]).any()
+        if left_out & runner_up:
+            assert runner_up <= left_out
+            assert not np.isfinite(said["runner_up_score"])
 
 
 def test_records_make_a_data_frame(tree):

@@ -12,9 +12,10 @@ from skconftree.tree.nodes._node_table import NodeTable
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tree import node_table
-from skconftree.tree.nodes._derived import NO_RIVAL, NONE
+from skconftree.tree.nodes._derived import NO_COMPETITOR, NONE
 from skconftree.tree.nodes._state import (
     BRANCHING_DTYPE,
+    BY_CHANCE_DTYPE,
     COSTS_DTYPE,
     NODE_ARRAYS,
     NODE_DTYPE,
@@ -34,9 +35,9 @@ def make_model(**settings):
 FIT = STREAM.X, STREAM.y
 OF_A_NODE = 4 * 4 + 8 + 8 + 8 * 3 + NODE_DTYPE.itemsize + BRANCHING_DTYPE.itemsize
 OF_A_SPLIT = NONE.nbytes
-WITHOUT_A_BOUND = 8  # the number of tests alone
+WITHOUT_A_BOUND = BY_CHANCE_DTYPE.itemsize
 OF_A_LOOK = COSTS_DTYPE.itemsize
-OF_RIVALS = 3 * NO_RIVAL.nbytes
+OF_COMPETITORS = 3 * NO_COMPETITOR.nbytes
 
 
 @pytest.mark.parametrize("how", ["fit", "stream", "pruned", "pickled"])
@@ -51,7 +52,7 @@ def test_bytes_are_those_of_the_arrays(how):
         tree = pickle.loads(pickle.dumps(tree))
     n_splits = tree.node_count - tree.n_leaves
     assert n_splits >= 2
-    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK + OF_RIVALS)
+    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK + OF_COMPETITORS)
     assert tree.n_bytes == tree.node_count * OF_A_NODE + n_splits * of_a_split
     state = dict(zip(NODE_ARRAYS, tree.__getstate__()[1:], strict=False))
     assert len(state["evidence"]) == n_splits * OF_A_SPLIT
@@ -75,7 +76,7 @@ GROWN_WITHOUT_A_BOUND = {
 
 @pytest.mark.parametrize("how", GROWN_WITHOUT_A_BOUND)
 def test_no_evidence_without_a_bound(how):
-    """But the number of tests, without which no chance can be told."""
+    """Of a bound: what is expected by chance is there in any case."""
     plain = make_model(bound=None, delta=None, max_depth=4)
     model = GROWN_WITHOUT_A_BOUND[how](plain)
     tree = model.tree_
@@ -83,15 +84,19 @@ def test_no_evidence_without_a_bound(how):
     assert inner.sum() >= 3
     assert tree.n_bytes == tree.node_count * OF_A_NODE + inner.sum() * WITHOUT_A_BOUND
     said = tree.evidence
-    assert np.all(said["n_tests"][inner] >= 1)
-    for name in set(said.dtype.names) - {"n_tests", "rival_feature"}:
+    assert np.all(said["n_candidates"][inner] >= 1)
+    for name in {*said.dtype.names} - {*BY_CHANCE_DTYPE.names, "runner_up_feature"}:
         assert np.isnan(said[name]).all()
-    assert np.all(said["rival_feature"] == NONE["rival_feature"])
-    assert np.isnan(said["n_tests"][~inner]).all()
+    assert np.all(said["runner_up_feature"] == NONE["runner_up_feature"])
+    for name in BY_CHANCE_DTYPE.names:
+        assert np.isfinite(said[name][inner]).all()
+        assert np.isnan(said[name][~inner]).all()
     for row in node_table(model):
-        assert row.evidence == (
-            {"n_tests": row.strength.n_tests} if row.branches else {}
-        )
+        if row.branches:
+            known = {*row.evidence.applying()}
+            assert known == {"level", "expected_by_chance", *BY_CHANCE_DTYPE.names}
+        else:
+            assert row.evidence is None
     pruned = tree._pruned(tree.depth == 1)
     assert pruned.evidence[0].tobytes() == said[0].tobytes()
     assert pickle.dumps(pickle.loads(pickle.dumps(tree))) == pickle.dumps(tree)
@@ -160,20 +165,25 @@ def test_tests_of_a_pruned_tree_are_those_of_the_tree(how):
 
 
 @pytest.mark.parametrize("damage", [-3, 3, 2**30])
-def test_damaged_rivals(damage):
+def test_damaged_competitors(damage):
     tree = make_model().fit(*FIT).tree_
     kind, arguments, state = tree.__reduce__()
-    place = 1 + tree_arrays(tree).index("rivals")
-    rivals = np.frombuffer(state[place], NO_RIVAL.dtype).copy()
-    rivals["feature"][1] = damage
-    for data in (rivals.tobytes(), rivals[:-1].tobytes(), rivals[:-3].tobytes(), b""):
+    place = 1 + tree_arrays(tree).index("competitors")
+    competitors = np.frombuffer(state[place], NO_COMPETITOR.dtype).copy()
+    competitors["feature"][1] = damage
+    for data in (
+        competitors.tobytes(),
+        competitors[:-1].tobytes(),
+        competitors[:-3].tobytes(),
+        b"",
+    ):
         changed = (*state[:place], data, *state[place + 1 :])
-        with pytest.raises(ValueError, match="'rivals'"):
+        with pytest.raises(ValueError, match="'competitors'"):
             kind(*arguments).__setstate__(changed)
 
 
 def tree_arrays(tree):
-    kept = [name for name in ("costs", "rivals") if getattr(tree, f"keeps_{name}")]
+    kept = [name for name in ("costs", "competitors") if getattr(tree, f"keeps_{name}")]
     return [*NODE_ARRAYS, *kept, *TEST_ARRAYS]
 
 

@@ -185,8 +185,8 @@ def assert_consistent(tree):
         assert children[0] > node
         assert_array_equal(parent[children], node)
     assert parent[0] == -1
-    assert np.all(np.isnan(tree.evidence["n_tests"]) == leaf)
-    assert np.all((tree.evidence["rival_feature"] == -2)[leaf])
+    assert np.all(np.isnan(tree.evidence["n_candidates"]) == leaf)
+    assert np.all((tree.evidence["runner_up_feature"] == -2)[leaf])
     again = pickle.loads(pickle.dumps(tree))  # checks the state
     assert_array_equal(again.parent, parent)
 
@@ -284,11 +284,12 @@ def test_impurity_after_raising():
 def test_stronger_never_leaves_more_leaves(pruning, load):
     X, y = with_wrong_labels(load)
     pruning_object = PRUNINGS[pruning]()
+    parameter = f"pruning__{pruning_object.strength_parameter}"
     tree = ConfidenceTreeClassifier(
         bound=None, criterion="entropy", pruning=pruning_object
     )
     sizes = [
-        tree.set_params(pruning__confidence=strength).fit(X, y).get_n_leaves()
+        tree.set_params(**{parameter: strength}).fit(X, y).get_n_leaves()
         for strength in STRENGTHS[pruning]
     ]
     assert sizes == sorted(sizes, reverse=True)
@@ -409,7 +410,7 @@ def test_auto_is_what_goes_with_the_bound(monkeypatch):
     assert repr(tree.pruning_) == repr(Chi2Pruning(0.05))
     tree.set_params(pruning=None).fit(X, y)
     assert tree.pruning_ is None
-    said = TreeDefaults(pruning=PessimisticPruning(0.2, keep_below=None))
+    said = TreeDefaults(pruning=PessimisticPruning(0.2, protect_below=None))
     monkeypatch.setattr(BayesFactorBound, "defaults", said)
     tree.set_params(pruning="auto").fit(X, y)
     assert repr(tree.pruning_) == repr(said.pruning)
@@ -490,15 +491,17 @@ def test_single_class_and_stump(pruning, bound):
 @pytest.mark.parametrize("pruning", PRUNINGS)
 def test_strength_out_of_range(pruning):
     kind = PRUNINGS[pruning]
-    (interval,) = kind._parameter_constraints["confidence"]
+    strength = kind.strength_parameter
+    (interval,) = kind._parameter_constraints[strength]
     for value in (interval.left, interval.right, 1.5):
         if value is None:
             continue
         tree = ConfidenceTreeClassifier(None, pruning=kind(value))
         if value in interval:
-            assert tree.fit([[0.0], [1.0]], [0, 1]).pruning_.confidence == value
+            tree.fit([[0.0], [1.0]], [0, 1])
+            assert getattr(tree.pruning_, strength) == value
             continue
-        words = f"'confidence' parameter of {kind.__name__}.*Got {value}"
+        words = f"'{strength}' parameter of {kind.__name__}.*Got {value}"
         with pytest.raises(ValueError, match=words):
             tree.fit("no table is looked at", None)
 

@@ -137,5 +137,5 @@ def test_stream(case, criterion, stream, grace, data):
         assert found.threshold[i] == node.split.threshold
         assert found.missing_go_to_left[i] == node.missing_left
         for name, value in kept(found, node.split.evidence).items():
-            if name not in ("rival_feature", "rival_score"):
+            if name not in ("runner_up_feature", "runner_up_score"):
                 assert found.evidence[i][name] == pytest.approx(value, nan_ok=True)

@@ -71,18 +71,18 @@ def assert_as_reference(model, X, y, weight, criterion):
     compared = 0
     for node in np.flatnonzero(tree.feature >= 0):
         rows, one = path[:, node], tree.evidence[node]
-        if one["rival_feature"] < 0:
-            assert np.isnan(one["z"])
+        if one["runner_up_feature"] < 0:
+            assert np.isnan(one["runner_up_z"])
             continue
         own = path[rows][:, tree.children_right[node]].astype(int)
         there = y[rows], weight[rows], criterion
         found = [
             z_of(own, sides.astype(int), *there)
-            for sides in all_sides(X[rows, one["rival_feature"]])
-            if abs(score_of(sides, *there) - one["rival_score"]) < 1e-9
+            for sides in all_sides(X[rows, one["runner_up_feature"]])
+            if abs(score_of(sides, *there) - one["runner_up_score"]) < 1e-9
         ]
         assert found  # more than one where cuts are level
-        assert np.abs(np.array(found) - one["z"]).min() < 1e-6
+        assert np.abs(np.array(found) - one["runner_up_z"]).min() < 1e-6
         compared += 1
     return compared
 
@@ -135,9 +135,9 @@ def test_a_number_worked_by_hand():
     differences = np.array([0.025] * 34 + [-0.175] * 4 + [1.425] * 2)
     expected = differences.mean() / (differences.std() / np.sqrt(40))
     assert expected == pytest.approx(1.504, abs=1e-3)
-    assert model.tree_.evidence["z"][0] == pytest.approx(expected)
-    assert model.tree_.evidence["rival_feature"][0] == 1
-    assert np.isnan(model.tree_.evidence["z"][1:]).all()
+    assert model.tree_.evidence["runner_up_z"][0] == pytest.approx(expected)
+    assert model.tree_.evidence["runner_up_feature"][0] == 1
+    assert np.isnan(model.tree_.evidence["runner_up_z"][1:]).all()
 
 
 def mixed(n=600, seed=0):
@@ -169,9 +169,9 @@ def test_weight_k_is_k_rows_with_categories_and_holes(nominal_splits):
     a.fit(X, y, sample_weight=weight)
     rows = np.repeat(np.arange(len(y)), weight)
     b.fit(X.iloc[rows], y[rows])
-    found = a.tree_.evidence["z"]
+    found = a.tree_.evidence["runner_up_z"]
     assert np.isfinite(found).sum() >= 5
-    assert_allclose(found, b.tree_.evidence["z"], rtol=1e-9)
+    assert_allclose(found, b.tree_.evidence["runner_up_z"], rtol=1e-9)
 
 
 def test_sparse_tables_say_the_same():
@@ -183,8 +183,10 @@ def test_sparse_tables_say_the_same():
         ConfidenceTreeClassifier(delta=5.0).fit(rows, y)
         for rows in (X.astype(np.float32), csr_array(X.astype(np.float32)))
     )
-    assert np.isfinite(dense.tree_.evidence["z"]).sum() >= 5
-    assert_array_equal(dense.tree_.evidence["z"], sparse.tree_.evidence["z"])
+    assert np.isfinite(dense.tree_.evidence["runner_up_z"]).sum() >= 5
+    assert_array_equal(
+        dense.tree_.evidence["runner_up_z"], sparse.tree_.evidence["runner_up_z"]
+    )
 
 
 def test_what_is_not_known_is_nan():
@@ -198,29 +200,29 @@ def test_what_is_not_known_is_nan():
         .estimators_[0],
     ):
         assert model.tree_.node_count > 1
-        assert np.isnan(model.tree_.evidence["z"]).all()
-        assert model.tree_.rivals is None
+        assert np.isnan(model.tree_.evidence["runner_up_z"]).all()
+        assert model.tree_.competitors is None
         assert not any(row.tie for row in node_table(model))
-        with pytest.warns(UserWarning, match="knows no rivals"):
-            assert not any(row.rivals for row in node_table(model, rivals=1))
-        with pytest.warns(UserWarning, match="knows no rivals"):
-            assert model.explain(X[:1], rivals=3)[0][0]["rivals"] == []
+        with pytest.warns(UserWarning, match="knows no competitors"):
+            assert not any(row.competitors for row in node_table(model, competitors=1))
+        with pytest.warns(UserWarning, match="knows no competitors"):
+            assert model.explain(X[:1], competitors=3)[0][0]["competitors"] == []
     plain = ConfidenceTreeClassifier(bound=None).fit(X, y)
-    assert np.isnan(plain.tree_.evidence["z"]).all()  # there is no evidence
+    assert np.isnan(plain.tree_.evidence["runner_up_z"]).all()  # there is no evidence
 
 
 def test_splits_made_later_have_none():
     X, y = mixed()
     X = X[["a", "b"]].fillna(0.0).to_numpy()
     model = ConfidenceTreeClassifier(max_depth=1, grace_period=10).fit(X, y)
-    before = model.tree_.rivals[0].copy()
+    before = model.tree_.competitors[0].copy()
     model.set_params(max_depth=None)
     model.partial_fit(*(np.concatenate([part] * 20) for part in (X, y)))
     tree = model.tree_
     assert tree.node_count > 3
-    assert tree.rivals[0].tobytes() == before.tobytes()
-    assert (tree.rivals["feature"][1:] == -2).all()
-    assert np.isnan(tree.rivals["z"][1:]).all()
+    assert tree.competitors[0].tobytes() == before.tobytes()
+    assert (tree.competitors["feature"][1:] == -2).all()
+    assert np.isnan(tree.competitors["z"][1:]).all()
 
 
 def test_large_tables_compare_large_nodes(monkeypatch):
@@ -234,8 +236,8 @@ def test_large_tables_compare_large_nodes(monkeypatch):
         model.fit(X, y, sample_weight=np.full(600, weight))
         tree = model.tree_
         is_large = tree.counts.sum(axis=1) >= least * 600 * weight
-        compared = tree.evidence["rival_feature"] >= 0
-        found = np.isfinite(tree.evidence["z"][compared])
+        compared = tree.evidence["runner_up_feature"] >= 0
+        found = np.isfinite(tree.evidence["runner_up_z"][compared])
         assert_array_equal(found, is_large[compared])
         assert found.any()
         assert found.all() == (least == 0.0)
@@ -244,10 +246,10 @@ def test_large_tables_compare_large_nodes(monkeypatch):
 def test_it_is_kept():
     X, y = mixed()
     model = ConfidenceTreeClassifier().fit(X, y)
-    found = model.tree_.evidence["z"].copy()
+    found = model.tree_.evidence["runner_up_z"].copy()
     assert np.isfinite(found).any()
     for other in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
-        assert_array_equal(other.tree_.evidence["z"], found)
+        assert_array_equal(other.tree_.evidence["runner_up_z"], found)
 
 
 def test_copies_of_a_column_are_ties():
@@ -255,22 +257,22 @@ def test_copies_of_a_column_are_ties():
     x = X["a"].fillna(0.0).to_numpy()
     y = (x > 0) ^ (np.arange(len(y)) % 7 == 0)
     tree = ConfidenceTreeClassifier().fit(np.column_stack([x, x]), y).tree_
-    assert_array_equal(tree.evidence["z"][tree.feature >= 0], 0.0)
+    assert_array_equal(tree.evidence["runner_up_z"][tree.feature >= 0], 0.0)
 
 
-def test_ties_are_called_ties():
+def test_near_ties_are_called_near_ties():
     X, y = mixed()
     model = ConfidenceTreeClassifier(delta=3.0).fit(X, y)
     rows = [row for row in node_table(model) if row.branches]
-    ties = [row for row in rows if abs(row.evidence.get("z", 9)) < 1.96]
+    ties = [row for row in rows if abs(row.evidence.runner_up_z) < 1.96]
     assert 0 < len(ties) < len(rows)
     text = export_text(model)
-    assert text.count("tie with ") == sum(bool(row.ties) for row in rows)
+    assert text.count("near tie with ") == sum(bool(row.near_ties) for row in rows)
     for row in rows:
-        assert row not in ties or row.evidence["rival"] == row.ties[0]
-        assert bool(row.tie) == bool(row.ties)
-        assert row.strength.long in text
-    assert " tie with " in model.explain_text(X)
+        assert row not in ties or row.evidence.runner_up_name == row.near_ties[0]
+        assert bool(row.tie) == bool(row.near_ties)
+        assert row.evidence.long in text
+    assert " near tie with " in model.explain_text(X)
 
 
 def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
@@ -288,10 +290,10 @@ def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
     ).fit(X, y)
     tree = model.tree_
     assert tree.feature[0] == 0
-    assert tree.evidence["rival_feature"][0] == 1
+    assert tree.evidence["runner_up_feature"][0] == 1
     below = tree.children(0)[0]
     assert tree.feature[below] == 2
-    assert tree.evidence["rival_feature"][below] == 3
+    assert tree.evidence["runner_up_feature"][below] == 3
     there = four == 0
     for node, rows, a, b in (
         (0, slice(None), four, noisy),
@@ -299,7 +301,7 @@ def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
     ):
         weight = np.ones(len(y[rows]))
         expected = z_of(a[rows], b[rows], y[rows], weight, "entropy")
-        assert_allclose(tree.evidence["z"][node], expected, rtol=1e-9)
+        assert_allclose(tree.evidence["runner_up_z"][node], expected, rtol=1e-9)
 
 
 def test_a_split_is_compared_before_the_tree_gets_room():
@@ -315,15 +317,17 @@ def test_a_split_is_compared_before_the_tree_gets_room():
     tree = model.tree_
     assert tree.feature[0] == 0
     assert tree.node_count > 300  # more than there was room for
-    (rival,) = tree.rivals[0][:1]
-    expected = z_of(codes, X[:, 1] > rival["threshold"], y, np.ones(600), "entropy")
-    assert_allclose(rival["z"], expected, rtol=1e-9)
-    left = X[:, 1] <= rival["threshold"]
+    (competitor,) = tree.competitors[0][:1]
+    expected = z_of(
+        codes, X[:, 1] > competitor["threshold"], y, np.ones(600), "entropy"
+    )
+    assert_allclose(competitor["z"], expected, rtol=1e-9)
+    left = X[:, 1] <= competitor["threshold"]
     below = sum(
         side.mean() * entropy(np.bincount(y[side], minlength=2))
         for side in (left, ~left)
     )
-    assert_allclose(rival["gain"], entropy(np.bincount(y)) - below, rtol=1e-9)
+    assert_allclose(competitor["gain"], entropy(np.bincount(y)) - below, rtol=1e-9)
 
 
 def entropy(counts):

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference.woods import FRAME, SETTINGS, Y
 from scipy import sparse
-from scipy.stats import chi2, chi2_contingency
+from scipy.stats import chi2_contingency, norm
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
@@ -24,16 +24,11 @@ from skconftree.tree import (
     export_text,
     node_table,
 )
-from skconftree.tree.reading._evidence import (
-    log_chance,
-    log_chi2_tail,
-    write_expected,
-    write_probability,
-)
+from skconftree.tree.reading._evidence import write_expected, write_probability
 from skconftree.tree.reading._html import STYLE
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
-WORDS = ("overwhelming", "strong", "weak")
+LEVELS = ("overwhelming", "strong", "weak", "none")
 
 
 @pytest.fixture(params=SETTINGS)
@@ -44,68 +39,65 @@ def tree(request):
 # --- how strong ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("df", [1, 2, 5, 40, 99])
-def test_chances_too_small_for_floats_go_on_smoothly(df):
-    for value in (0.0, 1.0, 30.0, 900.0):
-        assert_allclose(log_chi2_tail(df, value), chi2.logsf(value, df), 1e-9, 1e-15)
-    # to both sides of the place where another formula takes over
-    values = np.linspace(1200, 1600, 201)
-    steps = np.diff([log_chi2_tail(df, value) for value in values])
-    assert (steps < 0).all()
-    assert np.abs(np.diff(steps)).max() < 1e-3
-    # the tail of one degree of freedom is that of a normal variable
-    if df == 1:
-        z = math.sqrt(5000.0)
-        mills = 1 / z - 1 / z**3 + 3 / z**5 - 15 / z**7
-        normal = math.log(2 * mills) - 2500 - math.log(math.sqrt(2 * math.pi))
-        assert_allclose(log_chi2_tail(1, 5000.0), normal, rtol=1e-9)
+def test_probabilities_too_small_for_floats_go_on_smoothly():
+    """To both sides of the value of G where another formula takes over."""
+    X, y = np.repeat([[0.0], [1.0]], 2, axis=0), np.array([0, 1, 0, 1])
+    table = np.array([[60, 40], [40, 60]])
+    found, expected = [], []
+    for times in range(1, 420, 3):
+        weight = (table * times).ravel()
+        tree = ConfidenceTreeClassifier(None, max_depth=1)
+        evidence = tree.fit(X, y, sample_weight=weight).tree_.evidence[0]
+        g = chi2_contingency(table * times, correction=False, lambda_="log-likelihood")
+        found.append(evidence["log10_expected_by_chance"])
+        # the tail of one degree of freedom is that of a normal variable
+        expected.append((math.log(2.0) + norm.logsf(math.sqrt(g[0]))) / math.log(10.0))
+    assert found[0] > -3
+    assert found[-1] < -700
+    assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_chance_is_that_of_the_likelihood_ratio_test():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        counts = rng.integers(0, 30, (rng.integers(2, 5), 4))
-        counts[:, 1] = 0
-        known = counts[:, [0, 2, 3]] + 1
-        counts[:, [0, 2, 3]] = known
-        want = chi2_contingency(known, correction=False, lambda_="log-likelihood")
-        assert_allclose(log_chance(counts.tolist()), math.log(want.pvalue), rtol=1e-6)
-    assert log_chance([[3, 4], [0, 0]]) == 0.0
-    assert log_chance([[3, 0], [8, 0]]) == 0.0
-
-
-def test_strengths_are_those_of_the_counts_of_the_branches(tree):
-    """Of two branches many nodes at once, of more one by one."""
+def test_evidence_is_the_p_value_times_the_candidates(tree):
+    """Of two branches and of more; features without a candidate do not count."""
     table = node_table(tree)
+    n_splits = 0
     for row in table:
         if not row.branches:
-            assert row.strength is None
-        elif tree.bound is None:
-            counts = [table[branch.node].counts for branch in row.branches]
-            n_tests = row.evidence["n_tests"]
-            want = log_chance(counts) + math.log(max(n_tests, 1.0))
-            assert_allclose(row.strength.log_expected, want, rtol=1e-6, atol=1e-9)
-            assert row.strength.n_tests == n_tests
+            assert row.evidence is None
+            continue
+        counts = np.array([table[branch.node].counts for branch in row.branches])
+        counts = counts[:, counts.any(axis=0)]
+        found = chi2_contingency(counts, correction=False, lambda_="log-likelihood")
+        one = row.evidence
+        expected = math.log10(one.multiplicity) + math.log10(max(found.pvalue, 1e-300))
+        if tree.class_weight is None and expected > -290.0:
+            assert_allclose(
+                one.log10_expected_by_chance, expected, rtol=1e-6, atol=1e-9
+            )
+            assert one.expected_by_chance == 10.0**one.log10_expected_by_chance
+            n_splits += 1
+        assert one.multiplicity <= len(FRAME.columns) * one.n_candidates
+    assert n_splits > 0 or tree.class_weight is not None
 
 
 @pytest.mark.parametrize(
-    ("log_expected", "words"),
+    ("log10_expected", "words"),
     [
-        (math.log(1234.0), "1,234"),
-        (math.log(11.7), "12"),
-        (math.log(9.6), "10"),
+        (math.log10(1234.0), "1,234"),
+        (math.log10(11.7), "12"),
+        (math.log10(9.6), "10"),
         (0.0, "1"),
-        (math.log(0.42), "0.4"),
-        (math.log(0.003), "0.003"),
-        (math.log(2.4e-94), "2e-94"),
-        (math.log(9.7e-10), "1e-9"),
-        (-2000.0, "3e-869"),
+        (math.log10(0.42), "0.4"),
+        (math.log10(0.003), "0.003"),
+        (math.log10(2.4e-94), "2e-94"),
+        (math.log10(9.7e-10), "1e-9"),
+        (-868.5, "3e-869"),
     ],
 )
-def test_what_luck_expects_is_written_with_one_digit_and_never_as_zero(
-    log_expected, words
+def test_expected_numbers_are_written_with_one_digit_and_never_as_zero(
+    log10_expected, words
 ):
-    assert write_expected(log_expected) == words
+    assert write_expected(log10_expected) == words
 
 
 @pytest.mark.parametrize(
@@ -130,12 +122,7 @@ def test_gtest_is_judged_by_its_own_number():
     splits = [row for row in table if row.branches]
     assert len(splits) == model.get_n_leaves() - 1
     for row in splits:
-        evidence = row.evidence
-        assert_allclose(math.exp(row.strength.log_expected), evidence["confidence"])
-        # which is what the counts of the branches say
-        counts = [table[branch.node].counts for branch in row.branches]
-        told = log_chance(counts) + math.log(evidence["n_tests"])
-        assert_allclose(told, math.log(evidence["confidence"]), rtol=1e-6)
+        assert_allclose(row.evidence.expected_by_chance, row.evidence.statistic)
 
 
 def test_an_underflow_is_no_zero():
@@ -145,29 +132,32 @@ def test_an_underflow_is_no_zero():
     for bound in BOUNDS:
         model = ConfidenceTreeClassifier(bound, max_depth=1).fit(X, y)
         text = export_text(model, verbose=True)
-        line = "overwhelming: 3e-1504 expected by luck, 4,999 questions compared"
+        line = "overwhelming: 3e-1504 expected by chance, 4,999 candidate splits"
         assert line in text
         (told,) = [line for line in text.splitlines() if "evidence: " in line]
         confidence = told.split("; ")[-1]
-        if model.tree_.evidence["confidence"][0] == 0.0:
+        if model.tree_.evidence["statistic"][0] == 0.0:
             assert confidence.endswith("< 1e-300")
 
 
-def test_words_follow_the_limits():
+def test_levels_follow_the_limits():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = X[:, 0] + 0.8 * rng.normal(size=400) > 0
     model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
-    found = [row.strength for row in node_table(model) if row.branches]
+    found = [row.evidence for row in node_table(model) if row.branches]
     for one in found:
-        number = math.exp(one.log_expected)
-        want = "weak" if number >= 0.01 else "strong" if number >= 1e-6 else WORDS[0]
-        assert one.word == want
+        below = [one.expected_by_chance < limit for limit in (1e-6, 0.01, 1.0)]
+        assert one.level == LEVELS[3 - sum(below)]
+        assert one.is_weak == (one.expected_by_chance >= 0.01)
     text = export_text(model)
-    words = [one.word for one in found]
-    for word in WORDS:
-        assert words.count(word) > 0
-        assert len(re.findall(f" {word}: .* by luck, ", text)) == words.count(word)
+    levels = [one.level for one in found]
+    for level in LEVELS:
+        assert levels.count(level) > 0
+        assert len(re.findall(f" {level}: .* by chance, ", text)) == levels.count(level)
+    parts = [f"{levels.count(level):,} {level}" for level in LEVELS[:3]]
+    parts.append(f"{levels.count('none'):,} with none")
+    assert f"{len(found)} splits: {', '.join(parts)}" in model.summary()
 
 
 @pytest.mark.parametrize(
@@ -182,9 +172,11 @@ def test_words_follow_the_limits():
 def test_weak_splits_are_called_guesses_where_an_error_limit_kept_them(settings, told):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier(**settings).fit(X, y)
-    remark = "weak splits are useful guesses, kept as they cost nothing in the error "
-    words = {row.strength.word for row in node_table(model) if row.branches}
-    assert ("weak" in words) == ("max_depth" not in settings)
+    remark = (
+        "weak splits are guesses: pruning keeps those that add nothing to the error "
+    )
+    weak = any(row.evidence.is_weak for row in node_table(model) if row.branches)
+    assert weak == ("max_depth" not in settings)
     for text in (export_text(model), model.summary(), export_html(model)):
         assert (remark in text) == told
 
@@ -194,8 +186,8 @@ def test_what_grew_after_a_pruning_has_not_met_its_limit():
     bound = GTestBound()
     bound.defaults = TreeDefaults(pruning="pessimistic", pruning_confidence=0.5)
     model = ConfidenceTreeClassifier(bound).fit(X, y)
-    assert "useful guesses" in model.summary()
-    assert "useful guesses" not in model.partial_fit(X, y).summary()
+    assert "are guesses" in model.summary()
+    assert "are guesses" not in model.partial_fit(X, y).summary()
 
 
 # --- text ----------------------------------------------------------------------------
@@ -207,17 +199,17 @@ def test_text_says_how_sure_first_and_numbers_on_request(bound):
     model = ConfidenceTreeClassifier(bound, max_depth=3).fit(X, y)
     brief, full = export_text(model), export_text(model, verbose=True)
     n_splits = model.get_n_leaves() - 1
-    line = r": \S+ expected by luck, [\d,]+ questions compared(; tie with .*)?$"
+    line = r": \S+ expected by chance, [\d,]+ candidate splits?(; near tie with .*)?$"
     assert len(re.findall(line, brief, re.M)) == n_splits
-    assert brief.split("\n\n")[1].startswith("expected by luck: ")
+    assert brief.split("\n\n")[1].startswith("expected by chance: ")
     assert "evidence" not in brief
     assert full.count("evidence: ") == n_splits
     assert [line for line in full.splitlines() if line in brief.splitlines()] == (
         brief.splitlines()
     )
     bare = export_text(model, show_evidence=False)
-    assert "by luck" not in bare
-    assert "by luck:" not in export_text(model, max_depth=0)
+    assert "by chance" not in bare
+    assert "by chance:" not in export_text(model, max_depth=0)
 
 
 def test_lines_have_at_most_100_columns():
@@ -255,7 +247,7 @@ def test_summary():
     splits = [row for row in node_table(model) if row.branches]
     assert "569 rows, 30 columns, 2 classes; bound: gtest" in text
     assert f"{model.get_n_leaves()} leaves, depth {model.get_depth()}" in text
-    weakest = max(splits, key=lambda row: row.strength.log_expected)
+    weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
     assert f"the weakest, {weakest.test} (node {weakest.node})" in text
     own = np.mean(model.predict(X) == y)
     assert f"{own:.3f} within" in text
@@ -279,7 +271,7 @@ def test_a_row_is_explained_in_words(tree):
         assert lines[0] == f"row {place}"
         assert lines[1].startswith(f"class {labels[place]}: ")
         assert lines[1].endswith(f", probability {write_probability(likely[place])}")
-        assert part.count(" compared") == len(steps[place])
+        assert part.count(" by chance, ") == len(steps[place])
 
 
 @pytest.mark.parametrize(
@@ -322,7 +314,7 @@ def test_words_of_a_stream():
     model.partial_fit(X[order], y[order], [0, 1, 2])
     assert model.get_n_leaves() > 1
     for text in (model.summary(), export_text(model), model.explain_text(X[:1])):
-        assert " expected by luck, " in text
+        assert " expected by chance, " in text
 
 
 # --- HTML ----------------------------------------------------------------------------

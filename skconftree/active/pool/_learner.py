@@ -212,7 +212,7 @@ class Reporting:
 
         See Also
         --------
-        skconftree.tree.imitate : The same of any classifier.
+        skconftree.tree.distill : The same of any classifier.
 
         Examples
         --------
@@ -232,7 +232,7 @@ class Reporting:
             raise TypeError(
                 f"to_tree needs an estimator that has this method, as "
                 f"ConfidenceForestClassifier. Got {self.estimator!r}; "
-                "skconftree.tree.imitate takes any classifier."
+                "skconftree.tree.distill takes any classifier."
             )
         model = self._fitted(self._pool.X)
         if isinstance(model, DummyClassifier):

@@ -71,11 +71,18 @@ class Recorded:
     """
 
     def __init__(
-        self, learner, path, rules=(), ruling="last", repeat=0.0, pool=None, budget=None
+        self,
+        learner,
+        path,
+        rules=(),
+        resolve_by="last",
+        repeat=0.0,
+        pool=None,
+        budget=None,
     ):
         self.learner = learner
         self.view = LearnerView(learner)
-        self.ruling = ruling
+        self.resolve_by = resolve_by
         self.repeat = repeat
         self.share = largest_share(rules)
         self._skipped = set()  # rows, since the journal was opened
@@ -83,7 +90,7 @@ class Recorded:
         # what decides on the questions besides the learner
         settings = {
             "stop": to_json(list(rules), names=True),
-            "ruling": ruling,
+            "resolve_by": resolve_by,
             "repeat": repeat,
         }
         start = self.view.start
@@ -175,7 +182,7 @@ class Recorded:
             return
         self._ledger = Ledger(
             self.journal.lines,
-            self.ruling,
+            self.resolve_by,
             self.view.n_rows,
             self.view.start.rows.tolist(),
         )
@@ -283,12 +290,12 @@ class Recorded:
             self.view.learn(*_told(part))
         self._learnt = len(self.journal.lines)
 
-    def mend(self, row, label, by=None):
+    def relabel(self, row, label, by=None):
         """Give a row that has been asked for another label; None withdraws it."""
         self._catch_up()
         label = self.view.plain_label(label)
         if all(one.row != row for one in self._ledger.entries):
-            raise ValueError(f"Row {row!r} has no answer that could be mended.")
+            raise ValueError(f"Row {row!r} has no answer that could be relabeled.")
         self._append(Asked(int(row), None, 0, NOTHING, False), label, by)
         self._catch_up()
 

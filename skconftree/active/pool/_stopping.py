@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMPARED = 10_000  # rows whose predictions are compared between looks
 
 
-class Budget(StoppingRule):
+class LabelBudget(StoppingRule):
     """Stop once so many rows have a label.
 
     Parameters
@@ -31,10 +31,10 @@ class Budget(StoppingRule):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skconftree.active import ActiveLearner, ArrayOracle, Budget
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, LabelBudget
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = ActiveLearner(GaussianNB(), random_state=0).fit(X)
-    >>> learner.run(ArrayOracle(y), stop=Budget(20)).n_labeled_
+    >>> learner.run(ArrayOracle(y), stop=LabelBudget(20)).n_labeled_
     20
     """
 
@@ -149,7 +149,7 @@ class RiskBelow(StoppingRule):
         return self.limit(context) <= self.eps
 
 
-class Stable(StoppingRule):
+class StableModel(StoppingRule):
     """Stop once predictions have stopped changing.
 
     At each look the classes predicted for the pool (10,000 rows of it at most) are
@@ -166,10 +166,10 @@ class Stable(StoppingRule):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skconftree.active import ActiveLearner, ArrayOracle, Stable
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, StableModel
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = ActiveLearner(GaussianNB(), random_state=0).fit(X)
-    >>> learner.run(ArrayOracle(y), stop=Stable()).n_labeled_ < 100
+    >>> learner.run(ArrayOracle(y), stop=StableModel()).n_labeled_ < 100
     True
     """
 
@@ -197,9 +197,9 @@ class Stable(StoppingRule):
 
 # Rules that may be named as a remedy where a classifier lacks what another one needs.
 REMEDIES = {
-    "Budget": Budget(1),
+    "LabelBudget": LabelBudget(1),
     "RiskBelow(method='audit')": RiskBelow(0.1, method="audit"),
-    "Stable": Stable(),
+    "StableModel": StableModel(),
 }
 
 

@@ -204,13 +204,15 @@ class AutoSampling(SamplingStrategy):
             margin = RandomSampling()
         scores = checked_scores(margin, margin.score(context), context)
         chance = context.rng(FOR_ROWS)
-        lucky = int((chance.random(k) < AT_RANDOM).sum())
-        chosen = largest(scores, k - lucky, context)
-        if lucky:
+        n_random = int((chance.random(k) < AT_RANDOM).sum())
+        chosen = largest(scores, k - n_random, context)
+        if n_random:
             left = np.ones(len(scores), dtype=bool)
             left[chosen] = False
             rest = np.flatnonzero(left)
-            chosen = np.concatenate([chosen, chance.choice(rest, lucky, replace=False)])
+            chosen = np.concatenate(
+                [chosen, chance.choice(rest, n_random, replace=False)]
+            )
         return chosen, scores[chosen]
 
 

@@ -15,7 +15,7 @@ from ...utils import CannotBeRestored, from_json, write_text, written_by
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._journal import (
     NOTHING,
-    RULINGS,
+    RESOLUTIONS,
     Journal,
     JournalError,
     agreement,
@@ -44,7 +44,7 @@ class LabelingSession:
 
     A terminal (:meth:`label`), a notebook or a page are front ends: they show
     :meth:`question`, and call :meth:`answer`, :meth:`skip`, :meth:`undo` and
-    :meth:`mend`.
+    :meth:`relabel`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class LabelingSession:
         When to ask no more.
     annotator : str, default=None
         Who answers.
-    ruling : {"last", "first", "majority"}, default="last"
+    resolve_by : {"last", "first", "majority"}, default="last"
         Which of several opinions of one row is learnt.
     repeat : float, default=0.0
         Share of the questions, in [0, 1), that ask again for a row with one label, of
@@ -119,15 +119,17 @@ class LabelingSession:
         budget: int | None = None,
         stop: Stops | Sequence[Stops] | None = None,
         annotator: str | None = None,
-        ruling: Literal["last", "first", "majority"] = "last",
+        resolve_by: Literal["last", "first", "majority"] = "last",
         repeat: float = 0.0,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> None:
         if budget is not None and (not isinstance(budget, Integral) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
-        if ruling not in RULINGS:
-            raise ValueError(f"ruling must be one of {RULINGS}. Got {ruling!r}.")
+        if resolve_by not in RESOLUTIONS:
+            raise ValueError(
+                f"resolve_by must be one of {RESOLUTIONS}. Got {resolve_by!r}."
+            )
         if not isinstance(repeat, Real) or not 0.0 <= repeat < 1.0:
             raise ValueError(f"repeat must be in [0, 1). Got {repeat!r}.")
         if not isinstance(annotator, str | None):
@@ -156,7 +158,7 @@ class LabelingSession:
             learner,
             path if journal is None else journal,
             self._rules,
-            ruling,
+            resolve_by,
             float(repeat),
             pool,
             self.budget,
@@ -217,7 +219,7 @@ class LabelingSession:
                 if learner is None:
                     learner = from_json(head["learner"])
                 stop = from_json(head["stop"])
-            given = {"ruling": head["ruling"], "repeat": head["repeat"]}
+            given = {"resolve_by": head["resolve_by"], "repeat": head["repeat"]}
             budget = head["budget"] if budget is None else budget
         except CannotBeRestored as error:
             raise ValueError(
@@ -251,7 +253,7 @@ class LabelingSession:
         Returns
         -------
         Question or None
-            The same until something is answered, taken back or mended. None if there
+            The same until something is answered, taken back or relabeled. None if there
             is none; :meth:`progress` says why.
         """
         return self._next()[1]
@@ -316,12 +318,12 @@ class LabelingSession:
         if row is not None and row != self._asked.row:
             raise ValueError(
                 f"Row {row!r} is not asked for, but row {self._asked.row}. Give "
-                "another label to an earlier row by mend()."
+                "another label to an earlier row by relabel()."
             )
         self._record.answer(self._asked, label, self.annotator)
 
     def undo(self) -> int:
-        """Take back the last answer of this annotator, or what was mended last.
+        """Take back the last answer of this annotator, or what was relabeled last.
 
         Returns
         -------
@@ -330,7 +332,7 @@ class LabelingSession:
         """
         return self._record.undo(self.annotator).row
 
-    def mend(self, row: int, label: LabelsLike) -> None:
+    def relabel(self, row: int, label: LabelsLike) -> None:
         """Give an earlier row another label; later answers stay.
 
         Parameters
@@ -340,7 +342,7 @@ class LabelingSession:
         label : object
             None withdraws its label.
         """
-        self._record.mend(row, label, self.annotator)
+        self._record.relabel(row, label, self.annotator)
 
     def close(self) -> None:
         """Let the learner have all answers, and other sessions the journal."""

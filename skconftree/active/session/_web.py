@@ -242,7 +242,7 @@ def _ending(path):
     return os.path.splitext(path)[1].lower()
 
 
-MOST_LISTED = 100  # answers that can be mended on the page
+MOST_LISTED = 100  # answers that can be relabeled on the page
 BRIEF = 80  # signs of a row in their list
 TICK = 0.5  # seconds until Ctrl-C is noticed where waiting cannot be interrupted
 
@@ -253,7 +253,7 @@ class WebOracle:
     The page is served from 127.0.0.1 on a port that is free, to those who know its
     address, which has a token; no other page can send an answer. It shows a row with
     the labels to choose from, how far the session is, and the answers, for slips to be
-    mended. Keys are those of the terminal. Each answer is in the journal before the
+    relabeled. Keys are those of the terminal. Each answer is in the journal before the
     next question is shown; the page may be reloaded, closed and opened again.
 
     Parameters
@@ -434,10 +434,10 @@ class _Desk:
     def _undo(self, said):
         return {"note": f"Row {self.session.undo()}: the answer is taken back."}
 
-    def _mend(self, said):
+    def _relabel(self, said):
         label = None if said.get("label") is None else self._label(said)
         row = self._row(said)
-        self.session.mend(row, label)
+        self.session.relabel(row, label)
         return _told(row, "no label" if label is None else label)
 
     def _why(self, said):
@@ -514,7 +514,7 @@ ACTS = {
     "answer": _Desk._answer,
     "skip": _Desk._skip,
     "undo": _Desk._undo,
-    "mend": _Desk._mend,
+    "relabel": _Desk._relabel,
     "why": _Desk._why,
     "quit": _Desk._quit,
 }

@@ -508,7 +508,7 @@ class _RandomBranch(StreamStrategy):
         return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
 
 
-class Split(_RandomBranch, VariableUncertainty):
+class SplitSampling(_RandomBranch, VariableUncertainty):
     """Part the stream at random: some labels by chance, the others by uncertainty.
 
     A row falls into the random branch with probability `nu`. Labels requested there,
@@ -537,8 +537,9 @@ class Split(_RandomBranch, VariableUncertainty):
     Examples
     --------
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.active import Split, StreamActiveLearner
-    >>> learner = StreamActiveLearner(ConfidenceTreeClassifier(), strategy=Split(0.1))
+    >>> from skconftree.active import SplitSampling, StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=SplitSampling(0.1))
     """
 
     _parameter_constraints = {
@@ -558,8 +559,8 @@ class Split(_RandomBranch, VariableUncertainty):
         self.n_accounts = n_accounts
 
 
-class SplitConfTree(_RandomBranch, ConfTreeSampling):
-    """Part the stream as `Split` does, with `ConfTreeSampling` in the other branch.
+class SplitConfTreeSampling(_RandomBranch, ConfTreeSampling):
+    """`SplitSampling` with `ConfTreeSampling` in the other branch.
 
     Parameters
     ----------
@@ -572,14 +573,14 @@ class SplitConfTree(_RandomBranch, ConfTreeSampling):
     probability : callable, default=query_probability
         See :class:`ConfTreeSampling`.
     n_accounts : {1, 2}, default=2
-        See :class:`Split`.
+        See :class:`SplitSampling`.
 
     Examples
     --------
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.active import SplitConfTree, StreamActiveLearner
+    >>> from skconftree.active import SplitConfTreeSampling, StreamActiveLearner
     >>> learner = StreamActiveLearner(
-    ...     ConfidenceTreeClassifier(), strategy=SplitConfTree(nu=0.1))
+    ...     ConfidenceTreeClassifier(), strategy=SplitConfTreeSampling(nu=0.1))
     """
 
     _parameter_constraints = {
@@ -612,8 +613,8 @@ STREAM_STRATEGIES = {
     "variable_uncertainty": VariableUncertainty,
     "random_variable_uncertainty": lambda: VariableUncertainty(noise=1.0),
     "selective_sampling": SelectiveSampling,
-    "split": Split,
-    "split_conf_tree": SplitConfTree,
+    "split": SplitSampling,
+    "split_conf_tree": SplitConfTreeSampling,
     "oasis": lambda: QueryScoreSampling("oasis"),
     "gbs": lambda: QueryScoreSampling("gbs"),
     "uc": lambda: QueryScoreSampling("uc"),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._schema import as_dense
 from ...tables._sparse import blocks
-from ...tree._distill import imitate
+from ...tree._distill import distill
 from ...tree._intervals import check_limits
 from ...tree.nodes._row_index import find_leaves
 from ...tree.reading._text import as_table
@@ -362,7 +362,7 @@ class ForestPrediction(VotingForest):
         """Grow a single tree that answers as the forest does.
 
         It can be read, and tells what the forest has learnt from few labels better than
-        a tree that is grown from these alone. See :func:`skconftree.tree.imitate`,
+        a tree that is grown from these alone. See :func:`skconftree.tree.distill`,
         which does the same for any classifier.
 
         Parameters
@@ -396,7 +396,7 @@ class ForestPrediction(VotingForest):
         >>> tree.fidelity_ > 0.9, bool(tree.score(X, y) > 0.9)
         (True, True)
         """
-        return imitate(
+        return distill(
             self,
             X,
             y,

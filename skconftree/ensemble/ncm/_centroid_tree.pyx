@@ -6,6 +6,7 @@ from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
 from libc.string cimport memcpy, memset
 
+from skconftree.bounds._contingency cimport Contingency, expect_by_chance
 from skconftree.bounds._contract cimport (
     Bound, NodeFacts, SplitEvidence, TestBlock, clear_evidence,
 )
@@ -57,7 +58,7 @@ cdef class NCMTree(NodeTable):
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        shrinkage=0.0, keep_costs=False, keep_rivals=False,
+        shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
         # what the nodes hold is there by now
         self._hold(self._enlarged(self.capacity) | self._centroids_of(0))
@@ -336,6 +337,7 @@ cdef class NCMGrower:
     cdef GrowthSettings settings
     cdef Criterion criterion
     cdef Bound bound
+    cdef Contingency contingency
     cdef intp_t K, d
     cdef intp_t most            # classes of a test
     cdef float64_t share        # of the classes of a node; 0 = `most` of them
@@ -432,6 +434,8 @@ cdef class NCMGrower:
                 self.n_given += times[i]
         if n_rows == 0:
             raise ValueError("The sample has no row.")
+        self.contingency = Contingency(exact=False)
+        self.contingency.reserve(2, max(self.K, 2))
         self.criterion, self.bound = make_kernels(
             self.settings, max(self.K, 2), <intp_t> min(self.n_given, 2.0**62)
         )
@@ -550,6 +554,9 @@ cdef class NCMGrower:
             self.bound.node_begin(&facts)
             if not self.bound.decide(&facts, self.children, 2, &evidence):
                 return 0
+        expect_by_chance(
+            self.contingency, &facts, self.children, 2, &evidence.by_chance
+        )
         return self._install(tree, node, start, n_rows, m, &evidence)
 
     cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
@@ -662,10 +669,10 @@ cdef class NCMGrower:
         facts.n_tests = n_tests
         facts.n_attribute_tests = n_tests
         facts.log_attribute_tests = log(<float64_t> n_tests)
-        evidence.n_tests = n_tests
+        evidence.by_chance.n_candidates = n_tests
         evidence.score = least / facts.n
-        evidence.rival_score = INFINITY
-        evidence.rival_feature = -1
+        evidence.runner_up_score = INFINITY
+        evidence.runner_up_feature = -1
         evidence.parent_limit = whole / facts.n
         return True
 

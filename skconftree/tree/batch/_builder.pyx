@@ -3,9 +3,9 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
-from skconftree.tree._settings cimport MOST_RIVALS, NO_LIMIT, GrowthSettings
+from skconftree.tree._settings cimport MOST_COMPETITORS, NO_LIMIT, GrowthSettings
 from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing
-from skconftree.tree.nodes._node_table cimport Rival
+from skconftree.tree.nodes._node_table cimport Competitor
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._box cimport cut_box
 
@@ -32,7 +32,7 @@ cdef class Builder:
 
     With a limit to the leaves growth is best-first, else depth-first. Nodes of less
     weight than `min_split_weight` do not split. A `runner_up` compares each split with
-    the best tests of other attributes, if the tree keeps rivals. `helpers` have a part
+    the best tests of other attributes, if the tree keeps competitors. `helpers` have a part
     in it.
     """
 
@@ -240,8 +240,8 @@ cdef class Builder:
         )
         if self.runner_up is not None:
             memcpy(
-                self.tree.rivals + place * MOST_RIVALS, self.runner_up.found,
-                MOST_RIVALS * sizeof(Rival),
+                self.tree.competitors + place * MOST_COMPETITORS, self.runner_up.found,
+                MOST_COMPETITORS * sizeof(Competitor),
             )
         return 0
 

@@ -73,7 +73,7 @@ class GrowBelow:
             growth.n_classes,
             growth.class_weight,
             settings.bound is not None,
-            keep_rivals=growth.may_compare and not self.looks_up,
+            keep_competitors=growth.may_compare and not self.looks_up,
         )
         tree = growth.builder(growth.splitter(source), source).build(
             tree,
@@ -213,7 +213,7 @@ def grow(
         class_weight,
         settings.bound is not None,
         keep_costs=lookahead is not None,
-        keep_rivals=compares,
+        keep_competitors=compares,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)

@@ -146,12 +146,12 @@ cdef class LookaheadBuilder(Builder):
                     self.source.put_back()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
                     if i > 0:
-                        _note_rival(self, least, best)
+                        _note_competitor(self, least, best)
                     least = cost
                     best = i
                     self.tried, self.best_tried = self.best_tried, self.tried
-                elif not cost >= self.found.rival_cost:     # of the first it is NaN
-                    _note_rival(self, cost, i)
+                elif not cost >= self.found.runner_up_cost:     # of the first it is NaN
+                    _note_competitor(self, cost, i)
             self.splitter.node.to_bound(counts, self.seen)
             pointless = as_cheap(
                 self.leaf_cost.of(self.seen, self.tree.n_classes), least
@@ -250,17 +250,17 @@ cdef int _keep_tried(
 
 cdef void _note_nothing(LookaheadBuilder self) noexcept nogil:
     self.found.cost = NAN
-    self.found.rival_cost = NAN
-    self.found.rival_feature = -2
+    self.found.runner_up_cost = NAN
+    self.found.runner_up_feature = -2
 
 
-cdef void _note_rival(
+cdef void _note_competitor(
     LookaheadBuilder self, float64_t cost, intp_t test
 ) noexcept nogil:
     # The cheapest of those that are not installed; the best so far is one of them
     # once another takes its place.
-    self.found.rival_cost = cost
-    self.found.rival_feature = self.tests[test].feature
+    self.found.runner_up_cost = cost
+    self.found.runner_up_feature = self.tests[test].feature
 
 
 cdef float64_t _try(

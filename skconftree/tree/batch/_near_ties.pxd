@@ -1,7 +1,7 @@
 from skconftree.tables._encoded_table cimport Column
-from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree._settings cimport MOST_COMPETITORS
 from skconftree.tree.batch._node_rows cimport NodeRows
-from skconftree.tree.nodes._node_table cimport Rival
+from skconftree.tree.nodes._node_table cimport Competitor
 from skconftree.tree.split._candidates cimport NodeTests
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Children, Split
@@ -39,11 +39,11 @@ cdef class RunnerUp:
     cdef float64_t least        # weight of a node whose split is compared
     cdef bint by_logarithms     # the criterion is entropy; else the parts are Gini's
     cdef Arena arena
-    cdef Sides tests[MOST_RIVALS + 1]   # that of the split, and its rivals
+    cdef Sides tests[MOST_COMPETITORS + 1]   # that of the split, and its competitors
     cdef const uint32_t* order  # of the split feature, by which the rows are visited if
                                 # all tests are of sorted features: below splits where
                                 # all are, ids stay as they were. Else NULL
-    cdef Rival found[MOST_RIVALS]
+    cdef Competitor found[MOST_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
@@ -51,12 +51,12 @@ cdef class RunnerUp:
     cdef int32_t* whole         # the same of whole weights
     cdef intp_t tally_room
     cdef intp_t room
-    cdef float64_t* joint       # [outcomes of the split, of a rival, n_present]
+    cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
     cdef float64_t* parts       # of a row in the gain of the one test, and of the other,
                                 # by its child there and class
-    cdef float64_t* pair        # [2, 2, n_classes] children of a rival; scratch
+    cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 
-    # Find out about the rivals of a split, whose children have just been counted, and
+    # Find out about the competitors of a split, whose children have just been counted, and
     # write into its evidence how much more it gains than the first one.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _describe(

@@ -3,13 +3,13 @@
 from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
 
-from skconftree.tree.nodes._node_table cimport no_rival
+from skconftree.tree.nodes._node_table cimport no_competitor
 from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
     CHUNK = 256             # rows whose cells are found at a time: few enough that a line
                             # of their values is still there for the next test
-    MOST_TOGETHER = 4096    # cells times classes: beyond, rivals are counted one by one
+    MOST_TOGETHER = 4096    # cells times classes: beyond, competitors are counted one by one
     MOST_CELLS = 1048576    # of a pair; tests of more branches are not compared
 
 
@@ -43,11 +43,11 @@ cdef class RunnerUp:
         cdef intp_t n_cells = split.children.n_outcomes
         cdef intp_t n = 0
         cdef intp_t i
-        for i in range(MOST_RIVALS):
-            self.found[i] = no_rival()
+        for i in range(MOST_COMPETITORS):
+            self.found[i] = no_competitor()
         while (
-            n < MOST_RIVALS and split.rivals[n].feature >= 0
-            and split.rivals[n].cut.place >= 0
+            n < MOST_COMPETITORS and split.competitors[n].feature >= 0
+            and split.competitors[n].cut.place >= 0
         ):
             n += 1
         if n == 0 or self.splitter.node.n < self.least:
@@ -62,7 +62,7 @@ cdef class RunnerUp:
             &split.children,
         )
         for i in range(n):
-            self._describe(i, split.rivals[i].feature, split, &counted)
+            self._describe(i, split.competitors[i].feature, split, &counted)
             n_cells = min(n_cells, <intp_t> MOST_CELLS) * self.tests[i + 1].n_outcomes
         self.order = self.rows.columns[self.tests[0].feature].order
         for i in range(n + 1):
@@ -78,20 +78,20 @@ cdef class RunnerUp:
         else:
             for i in range(n):
                 _compare_with(self, record, i, 1)
-        split.evidence.z = self.found[0].z
+        split.evidence.runner_up_z = self.found[0].z
         return 0
 
     cdef int _describe(
         self, intp_t place, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
-        # Where a rival sends the rows. Its children are counted if that is not plain.
+        # Where a competitor sends the rows. Its children are counted if that is not plain.
         cdef Sides* sides = &self.tests[place + 1]
-        cdef Rival* rival = &self.found[place]
+        cdef Competitor* competitor = &self.found[place]
         cdef Children plain
         cdef intp_t code
-        rival.feature = <int32_t> feature
+        competitor.feature = <int32_t> feature
         if not self.asked.is_nominal(feature):
-            rival.threshold = self.asked.threshold(feature, split.rivals[place].cut)
+            competitor.threshold = self.asked.threshold(feature, split.competitors[place].cut)
             # sums of fractions depend on their order
             if self.rows.weight == NULL and not (
                 self.rows.is_sparse(feature) or self.rows.columns[feature].has_missing
@@ -99,22 +99,22 @@ cdef class RunnerUp:
                 plain.n_outcomes = 2
                 plain.ordinals = NULL
                 plain.missing_left = False
-                rival.n_children = 2
+                competitor.n_children = 2
                 return _take_sides(
-                    self, sides, feature, split.rivals[place].cut.place, rival.threshold,
+                    self, sides, feature, split.competitors[place].cut.place, competitor.threshold,
                     &plain,
                 )
         counted[0] = True
-        self.asked.count_children(feature, split.rivals[place].cut)
-        rival.n_children = <int16_t> self.asked.children.n_outcomes
-        rival.missing_left = self.asked.children.missing_left
-        rival.missing_seen = self.asked.children.missing_seen
-        rival.gain = _gain(self, &self.asked.children)
+        self.asked.count_children(feature, split.competitors[place].cut)
+        competitor.n_children = <int16_t> self.asked.children.n_outcomes
+        competitor.missing_left = self.asked.children.missing_left
+        competitor.missing_seen = self.asked.children.missing_seen
+        competitor.gain = _gain(self, &self.asked.children)
         for code in range(min(self.asked.children.n_codes, <intp_t> 64)):
             if self.asked.children.ordinals[code] == 0:
-                rival.left |= (<uint64_t> 1) << code
+                competitor.left |= (<uint64_t> 1) << code
         return _take_sides(
-            self, sides, feature, split.rivals[place].cut.place, rival.threshold,
+            self, sides, feature, split.competitors[place].cut.place, competitor.threshold,
             &self.asked.children,
         )
 
@@ -229,7 +229,7 @@ cdef int _take_sides(
 cdef int _compare_with(
     RunnerUp self, const NodeRecord* record, intp_t first, intp_t n
 ) except -1 nogil:
-    # With n of the rivals, which are counted together.
+    # With n of the competitors, which are counted together.
     cdef intp_t P = self.n_present
     cdef intp_t a = self.tests[0].n_outcomes
     cdef intp_t n_cells = a
@@ -335,7 +335,7 @@ cdef void _add_values(
 cdef void _take_pairs(
     RunnerUp self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
 ) noexcept nogil:
-    # Weights of the classes present by the outcomes of the split and of the rival
+    # Weights of the classes present by the outcomes of the split and of the competitor
     # with b outcomes, each of which has `step` cells in a row.
     cdef const int32_t* present = self.present
     cdef intp_t P = self.n_present
@@ -360,8 +360,8 @@ cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:
     )
 
 
-cdef void _take_gain(RunnerUp self, Rival* rival, intp_t a) noexcept nogil:
-    # Of a rival with two outcomes, whose children are in the pairs.
+cdef void _take_gain(RunnerUp self, Competitor* competitor, intp_t a) noexcept nogil:
+    # Of a competitor with two outcomes, whose children are in the pairs.
     cdef intp_t K = self.splitter.node.n_classes
     cdef intp_t P = self.n_present
     cdef Children children
@@ -381,8 +381,8 @@ cdef void _take_gain(RunnerUp self, Rival* rival, intp_t a) noexcept nogil:
     for c in range(K):
         n_left += self.pair[c]
         n_right += self.pair[K + c]
-    rival.missing_left = n_left > n_right
-    rival.gain = _gain(self, &children)
+    competitor.missing_left = n_left > n_right
+    competitor.gain = _gain(self, &children)
 
 
 cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:

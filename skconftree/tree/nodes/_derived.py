@@ -5,6 +5,8 @@ from scipy.sparse import csr_matrix
 
 from ...utils._codec import restore
 from ._state import (
+    COMPETITOR_DTYPE,
+    COMPETITORS,
     COSTS,
     COSTS_DTYPE,
     EVIDENCE_DTYPE,
@@ -13,8 +15,6 @@ from ._state import (
     NODE_ARRAYS,
     NUMERIC,
     OF_SPLITS,
-    RIVAL_DTYPE,
-    RIVALS,
 )
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
@@ -22,8 +22,10 @@ DEAD = -2  # as the parent of a row that is no node any more
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
-    NONE[_name] = LEAF if _name == "rival_feature" else np.nan
-NO_RIVAL = np.array((LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=RIVAL_DTYPE)
+    NONE[_name] = LEAF if _name == "runner_up_feature" else np.nan
+NO_COMPETITOR = np.array(
+    (LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=COMPETITOR_DTYPE
+)
 NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
 
 
@@ -52,10 +54,10 @@ def costs_of_nodes(arrays):
     return _of_nodes(arrays, arrays[COSTS], none)
 
 
-def rivals_of_nodes(arrays):
+def competitors_of_nodes(arrays):
     """Tests that every node's was chosen over."""
-    rows = arrays[RIVALS]
-    none = np.full((len(arrays["parent"]), rows.shape[1]), NO_RIVAL)
+    rows = arrays[COMPETITORS]
+    none = np.full((len(arrays["parent"]), rows.shape[1]), NO_COMPETITOR)
     return _of_nodes(arrays, rows, none)
 
 
@@ -210,19 +212,22 @@ def read_nodes(kind, state):
     return restore(kind, state, "tree")
 
 
-def retold(tree, counts, n_node_samples, impurity, rivals, z):
-    """Copy a tree with counts of other rows, and evidence against a `rival`."""
+def retold(tree, counts, n_node_samples, impurity, competitors, z):
+    """Copy a tree with counts of other rows, and evidence against `competitors`."""
     (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
     told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
     splits = tree.parent[first_children(tree.parent)]
     evidence = np.full(len(splits), NONE)
-    evidence["rival_feature"], evidence["z"] = rivals[splits], z[splits]
+    evidence["runner_up_feature"], evidence["runner_up_z"] = (
+        competitors[splits],
+        z[splits],
+    )
     told["counts"] = counts.tobytes()
     told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
     told["impurity"] = impurity.tobytes()
     told["evidence"] = evidence.tobytes()
     other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
-    tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_rivals :]
+    tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_competitors :]
     other.__setstate__((arrays[0], *told.values(), *tests))
     return other
 

@@ -1,6 +1,6 @@
 from libc.math cimport NAN
 
-from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.bounds._contract cimport ByChance, SplitEvidence
 from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
@@ -45,11 +45,11 @@ cdef struct TrialCosts:
     # grown below it, and those below the cheapest other test that was tried. NaN and -2
     # if none was.
     float64_t cost
-    float64_t rival_cost
-    intp_t rival_feature
+    float64_t runner_up_cost
+    intp_t runner_up_feature
 
 
-cdef struct Rival:
+cdef struct Competitor:
     # A test of another attribute that a split was chosen over.
     int32_t feature         # -2 = none
     int16_t n_children
@@ -63,8 +63,8 @@ cdef struct Rival:
                             # known
 
 
-cdef inline Rival no_rival() noexcept nogil:
-    return Rival(-2, 0, 0, 0, NAN, 0, NAN, NAN)
+cdef inline Competitor no_competitor() noexcept nogil:
+    return Competitor(-2, 0, 0, 0, NAN, 0, NAN, NAN)
 
 
 cdef void* address_of(array) except? NULL
@@ -78,9 +78,9 @@ cdef class NodeArrays:
     cdef readonly intp_t n_dead         # rows that are no node any more
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
-    cdef readonly bint keeps_evidence   # of splits; else the number of tests alone
+    cdef readonly bint keeps_evidence   # of splits; else what is expected by chance alone
     cdef readonly bint keeps_costs      # of trials, of splits
-    cdef readonly bint keeps_rivals     # of splits
+    cdef readonly bint keeps_competitors     # of splits
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
@@ -101,9 +101,9 @@ cdef class NodeArrays:
     cdef float64_t* counts              # [capacity, n_classes]
     cdef float64_t* impurity
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
-    cdef float64_t* n_tests             # [capacity // 2] likewise; NULL if evidence is kept
+    cdef ByChance* by_chance            # [capacity // 2] likewise; NULL if evidence is kept
     cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
-    cdef Rival* rivals                  # [capacity // 2, MOST_RIVALS] likewise
+    cdef Competitor* competitors                  # [capacity // 2, MOST_COMPETITORS] likewise
 
     cdef dict _shapes(self, intp_t capacity)
     cdef tuple _names(self)

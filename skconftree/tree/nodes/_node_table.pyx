@@ -8,7 +8,7 @@ from cpython.buffer cimport (
 from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree._settings cimport MOST_COMPETITORS
 from skconftree.tree.nodes._derived import (
     children_left,
     children_right,
@@ -17,7 +17,7 @@ from skconftree.tree.nodes._derived import (
     paths,
     proportions,
     proportions_of_leaves,
-    rivals_of_nodes,
+    competitors_of_nodes,
     shrunk,
     weights,
 )
@@ -28,10 +28,10 @@ from skconftree.tree.nodes._state import (
     EVIDENCE_DTYPE,
     NODE_ARRAYS,
     OF_SPLITS,
-    RIVALS,
-    RIVAL_DTYPE,
+    COMPETITORS,
+    COMPETITOR_DTYPE,
     STATE_VERSION,
-    TESTS_DTYPE,
+    BY_CHANCE_DTYPE,
     check_nodes,
     check_size,
     checked_class_weight,
@@ -190,7 +190,7 @@ cdef enum:
 
 HELD = (    # in the order in which they are pointed at
     "parent", "depth", "first_child", "n_children", "n_node_samples", "counts",
-    "impurity", "evidence", COSTS, RIVALS,
+    "impurity", "evidence", COSTS, COMPETITORS,
 )
 OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
 
@@ -211,7 +211,7 @@ cdef class NodeArrays:
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        shrinkage=0.0, keep_costs=False, keep_rivals=False,
+        shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
         check_size(n_features, n_classes)
         self.shrinkage = checked_shrinkage(shrinkage)
@@ -220,7 +220,7 @@ cdef class NodeArrays:
         self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
         self.keeps_evidence = keep_evidence
         self.keeps_costs = keep_costs
-        self.keeps_rivals = keep_rivals
+        self.keeps_competitors = keep_competitors
         self._arrays = {}
         self.reserve(FIRST_ROOM)
 
@@ -235,13 +235,13 @@ cdef class NodeArrays:
             "counts": ((capacity, self.n_classes), np.float64),
             "impurity": ((capacity,), np.float64),
             "evidence": (
-                (capacity // 2,), EVIDENCE_DTYPE if self.keeps_evidence else TESTS_DTYPE
+                (capacity // 2,), EVIDENCE_DTYPE if self.keeps_evidence else BY_CHANCE_DTYPE
             ),
         }
         if self.keeps_costs:
             shapes[COSTS] = ((capacity // 2,), COSTS_DTYPE)
-        if self.keeps_rivals:
-            shapes[RIVALS] = ((capacity // 2, MOST_RIVALS), RIVAL_DTYPE)
+        if self.keeps_competitors:
+            shapes[COMPETITORS] = ((capacity // 2, MOST_COMPETITORS), COMPETITOR_DTYPE)
         return shapes
 
     cdef tuple _names(self):
@@ -249,7 +249,7 @@ cdef class NodeArrays:
         cdef tuple names = NODE_ARRAYS
         if self.keeps_costs:
             names += (COSTS,)
-        return (*names, RIVALS) if self.keeps_rivals else names
+        return (*names, COMPETITORS) if self.keeps_competitors else names
 
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
@@ -303,9 +303,9 @@ cdef class NodeArrays:
         self.counts = <float64_t*> at[5]
         self.impurity = <float64_t*> at[6]
         self.evidence = <SplitEvidence*> (at[7] if self.keeps_evidence else NULL)
-        self.n_tests = <float64_t*> (NULL if self.keeps_evidence else at[7])
+        self.by_chance = <ByChance*> (NULL if self.keeps_evidence else at[7])
         self.costs = <TrialCosts*> at[8]
-        self.rivals = <Rival*> at[9]
+        self.competitors = <Competitor*> at[9]
 
     @property
     def n_bytes(self):
@@ -322,9 +322,9 @@ cdef class NodeArrays:
     cdef intp_t split_bytes(self) noexcept nogil:
         # That it takes in addition once it has split.
         return (
-            (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(float64_t))
+            (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(ByChance))
             + self.keeps_costs * sizeof(TrialCosts)
-            + self.keeps_rivals * MOST_RIVALS * sizeof(Rival)
+            + self.keeps_competitors * MOST_COMPETITORS * sizeof(Competitor)
         )
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
@@ -488,8 +488,8 @@ cdef class NodeArrays:
         return self._still().of_structure(costs_of_nodes) if self.keeps_costs else None
 
     @property
-    def rivals(self):
-        return self._still().of_structure(rivals_of_nodes) if self.keeps_rivals else None
+    def competitors(self):
+        return self._still().of_structure(competitors_of_nodes) if self.keeps_competitors else None
 
     @property
     def value(self):
@@ -616,10 +616,10 @@ cdef class NodeTable(NodeArrays):
     `Tree` adds tests of single features. Another kind of tree adds others, and has
     structure, counts, evidence, ids and state from here.
 
-    Beside them a node may keep: the evidence of its split, 72 bytes (else the number
-    of questions compared, 8 bytes: all there is without a bound); what trees cost in
-    which growth looked ahead, 24 bytes (`keep_costs`); and the tests that it was chosen
-    over, 40 bytes each (`keep_rivals`).
+    In addition a node may keep: the evidence of its split, 88 bytes (without a bound what
+    is expected by chance, 24 bytes); what trees cost in which growth looked ahead, 24
+    bytes (`keep_costs`); and the tests that it was chosen over, 40 bytes each
+    (`keep_competitors`).
     """
 
     def _add_root(self):
@@ -662,12 +662,12 @@ cdef class NodeTable(NodeArrays):
         if self.evidence != NULL:
             self.evidence[place] = evidence[0]
         else:
-            self.n_tests[place] = evidence.n_tests
+            self.by_chance[place] = evidence.by_chance
         if self.costs != NULL:
             self.costs[place] = NOTHING_TRIED
-        if self.rivals != NULL:
-            for i in range(MOST_RIVALS):
-                self.rivals[place * MOST_RIVALS + i] = no_rival()
+        if self.competitors != NULL:
+            for i in range(MOST_COMPETITORS):
+                self.competitors[place * MOST_COMPETITORS + i] = no_competitor()
 
     cdef void forget(self) noexcept nogil:
         # Be without nodes again, with the room there is.
@@ -704,7 +704,7 @@ cdef class NodeTable(NodeArrays):
         cdef const int32_t[::1] parent = above
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
-            self.shrinkage, self.keeps_costs, self.keeps_rivals,
+            self.shrinkage, self.keeps_costs, self.keeps_competitors,
         )
         cdef intp_t split = -1      # that the children come of which were seen last
         cdef intp_t seen = 0
@@ -739,14 +739,14 @@ cdef class NodeTable(NodeArrays):
         if self.evidence != NULL:
             evidence = self.evidence[split]
         else:
-            evidence.n_tests = self.n_tests[split]
+            evidence.by_chance = self.by_chance[split]
         tree.accept(&evidence)
         if self.costs != NULL:
             tree.costs[place] = self.costs[split]
-        if self.rivals != NULL:
+        if self.competitors != NULL:
             memcpy(
-                tree.rivals + place * MOST_RIVALS, self.rivals + split * MOST_RIVALS,
-                MOST_RIVALS * sizeof(Rival),
+                tree.competitors + place * MOST_COMPETITORS, self.competitors + split * MOST_COMPETITORS,
+                MOST_COMPETITORS * sizeof(Competitor),
             )
 
     cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
@@ -774,8 +774,8 @@ cdef class NodeTable(NodeArrays):
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,
         )
-        if self.keeps_costs or self.keeps_rivals:
-            arguments += (bool(self.keeps_costs), bool(self.keeps_rivals))
+        if self.keeps_costs or self.keeps_competitors:
+            arguments += (bool(self.keeps_costs), bool(self.keeps_competitors))
         return arguments
 
     def __getstate__(self):

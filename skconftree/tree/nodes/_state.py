@@ -3,30 +3,41 @@
 import numpy as np
 
 from ...utils._codec import damaged
-from .._settings import MOST_RIVALS as MOST_RIVALS
+from .._settings import MOST_COMPETITORS as MOST_COMPETITORS
 
 EVIDENCE_DTYPE = np.dtype(
     [
         ("score", np.float64),
-        ("rival_score", np.float64),
-        ("rival_feature", np.intp),
+        ("runner_up_score", np.float64),
+        ("runner_up_feature", np.intp),
         ("parent_limit", np.float64),
         ("child_limit", np.float64),
         ("radius", np.float64),
-        ("confidence", np.float64),
-        ("n_tests", np.float64),
-        ("z", np.float64),
+        ("statistic", np.float64),
+        ("n_candidates", np.float64),
+        ("multiplicity", np.float64),
+        ("log10_expected_by_chance", np.float64),
+        ("runner_up_z", np.float64),
     ],
     align=True,
 )
-# What is left of it where no bound has asked for evidence.
-TESTS_DTYPE = np.dtype([("n_tests", np.float64)])
+# What is kept of it without a bound.
+BY_CHANCE_DTYPE = np.dtype(
+    [
+        (name, np.float64)
+        for name in ("n_candidates", "multiplicity", "log10_expected_by_chance")
+    ]
+)
 COSTS_DTYPE = np.dtype(
-    [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
+    [
+        ("cost", np.float64),
+        ("runner_up_cost", np.float64),
+        ("runner_up_feature", np.intp),
+    ],
     align=True,
 )
 # A test of another attribute that a split was chosen over.
-RIVAL_DTYPE = np.dtype(
+COMPETITOR_DTYPE = np.dtype(
     [
         ("feature", np.int32),
         ("n_children", np.int16),
@@ -39,13 +50,13 @@ RIVAL_DTYPE = np.dtype(
     ],
     align=True,
 )
-STATE_VERSION = 6
+STATE_VERSION = 7
 # The arrays of a state, in this order: one element a node, but one a split in
 # `evidence`. What follows from `parent` is not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 COSTS = "costs"  # behind these, if the table keeps it; one element a split
-RIVALS = "rivals"  # last of all, likewise
-OF_SPLITS = ("evidence", COSTS, RIVALS)
+COMPETITORS = "competitors"  # last of all, likewise
+OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
 MOST_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
@@ -115,7 +126,7 @@ def check_nodes(arrays, n_features):
     """Raise unless a table can have these nodes, whatever their tests."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
-    for name in (*NODE_ARRAYS, COSTS, RIVALS):
+    for name in (*NODE_ARRAYS, COSTS, COMPETITORS):
         if name not in arrays:
             continue
         size = n_splits if name in OF_SPLITS else count
@@ -126,7 +137,7 @@ def check_nodes(arrays, n_features):
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
         ("evidence", _names_features(arrays["evidence"], n_features)),
         (COSTS, _names_features(arrays.get(COSTS), n_features)),
-        (RIVALS, _names_features(arrays.get(RIVALS), n_features, "feature")),
+        (COMPETITORS, _names_features(arrays.get(COMPETITORS), n_features, "feature")),
     ):
         if not is_sound:
             raise damaged("tree", repr(name))
@@ -137,11 +148,11 @@ def _are_counts(counts, limit):
     return bool(((counts >= 0) & (counts < limit / len(counts))).all())
 
 
-def _names_features(evidence, n_features, field="rival_feature"):
+def _names_features(evidence, n_features, field="runner_up_feature"):
     if evidence is None or field not in evidence.dtype.names:
         return True
-    rival = evidence[field]
-    return bool(((rival >= LEAF) & (rival < n_features)).all())
+    competitor = evidence[field]
+    return bool(((competitor >= LEAF) & (competitor < n_features)).all())
 
 
 NODE_DTYPE = np.dtype(

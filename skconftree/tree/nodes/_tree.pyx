@@ -76,17 +76,19 @@ cdef class Tree(NodeTable):
     weighted_n_node_samples : ndarray of shape (node_count,), float64
         With `class_weight`.
     evidence : ndarray of shape (node_count,), structured
-        Why each split was made: ``score`` of the test, ``rival_score``,
-        ``rival_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
-        ``radius``, ``confidence``, ``n_tests`` (the questions compared) and ``z``. NaN
-        where a field does not apply; at a leaf all of them, and ``rival_feature`` is -2.
-        Without a bound a split has ``n_tests`` alone.
+        Why each split was made: ``score`` of the test, ``runner_up_score``,
+        ``runner_up_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
+        ``radius``, ``statistic`` (what the bound decided by), ``n_candidates`` (candidate
+        splits of the node), ``multiplicity``, ``log10_expected_by_chance`` and
+        ``runner_up_z``. NaN where a field does not apply; at a leaf all of them, and
+        ``runner_up_feature`` is -2. Without a bound a split has ``n_candidates``,
+        ``multiplicity`` and ``log10_expected_by_chance`` alone.
     trial_costs : ndarray of shape (node_count,), structured, or None
         What splits were chosen by where `fit` looked ahead and had a choice: the
         pessimistic count of errors of the trees below the test (``cost``) and below the
-        cheapest other test that was tried (``rival_cost``, ``rival_feature``). NaN and
+        cheapest other test that was tried (``runner_up_cost``, ``runner_up_feature``). NaN and
         -2 elsewhere; None of a tree without look-ahead.
-    rivals : ndarray of shape (node_count, 3), structured, or None
+    competitors : ndarray of shape (node_count, 3), structured, or None
         The best tests of other features that a split was chosen over, the best first:
         ``feature`` (-2 = none), ``threshold``, ``missing_left``, ``missing_seen`` and
         ``n_children`` as of a node, ``gain``, the decrease of the impurity of the node,
@@ -97,7 +99,7 @@ cdef class Tree(NodeTable):
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        shrinkage=0.0, keep_costs=False, keep_rivals=False,
+        shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
         # what the nodes hold is there by now
         self._hold(self._arrays | {

@@ -33,12 +33,14 @@ class BasePruning(VersionedState, BaseEstimator):
     A pruning is a subclass, registered by name in ``_registry.py``. It
     defines either what a node costs as a leaf (``cost``), of which the cheapest tree
     follows, or which nodes become leaves (``keep_as_leaf``), or all of it (``prune``).
-    Parameters are only stored; they are checked when a tree is fitted. One of them is
-    `confidence`, the strength of the pruning; its range stands in
+    Parameters are only stored; they are checked when a tree is fitted. One of them,
+    `strength_parameter`, is how strongly the pruning prunes; its range is in
     ``_parameter_constraints``.
 
     Attributes
     ----------
+    strength_parameter : str
+        Name of that parameter; ``"confidence"`` unless a subclass has another one.
     limits_errors : bool
         Whether weak splits stay for an upper limit of the errors.
 
@@ -56,13 +58,14 @@ class BasePruning(VersionedState, BaseEstimator):
     {'confidence': 0.25}
     """
 
+    strength_parameter = "confidence"
     limits_errors = False
     _parameter_constraints: dict = {}
 
     @property
-    def confidence_range(self) -> tuple[float, float]:
-        """Least and largest confidence, of which either may itself be out of range."""
-        interval = self._parameter_constraints["confidence"][0]
+    def strength_range(self) -> tuple[float, float]:
+        """Least and largest strength, of which either may itself be out of range."""
+        interval = self._parameter_constraints[self.strength_parameter][0]
         return interval.left, math.inf if interval.right is None else interval.right
 
     def check_parameters(self) -> None:

@@ -1,4 +1,4 @@
-"""Impurity that a leaf has to earn."""
+"""Minimal cost-complexity pruning."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class CostComplexityPruning(BasePruning):
 
     Parameters
     ----------
-    confidence : float, default=0.0
-        Impurity that a leaf must earn: `ccp_alpha`, at least 0. Larger prunes more, 0
-        not at all.
+    ccp_alpha : float, default=0.0
+        Decrease of the impurity that each leaf must be worth, at least 0. Larger prunes
+        more, 0 not at all.
 
     Examples
     --------
@@ -36,17 +36,18 @@ class CostComplexityPruning(BasePruning):
     """
 
     _parameter_constraints: dict = {
-        "confidence": [Interval(Real, 0.0, None, closed="left")]
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")]
     }
+    strength_parameter = "ccp_alpha"
 
-    def __init__(self, confidence: float = 0.0) -> None:
-        self.confidence = confidence
+    def __init__(self, ccp_alpha: float = 0.0) -> None:
+        self.ccp_alpha = ccp_alpha
 
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
-        if self.confidence == 0.0:
+        if self.ccp_alpha == 0.0:
             return tree  # as scikit-learn, which else would merge equal leaves
         return super().prune(tree, rows)
 
     def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
         weight = tree.weighted_n_node_samples
-        return tree.impurity * (weight / weight[0]) + self.confidence
+        return tree.impurity * (weight / weight[0]) + self.ccp_alpha

@@ -25,10 +25,11 @@ class PessimisticPruning(BasePruning):
     ----------
     confidence : float, default=0.25
         Error of the limits, in (0, 1); smaller prunes more.
-    keep_below : float or None, default=0.01
-        Splits stay whatever their errors if fewer as good were expected by luck, so
-        that leaves of one class tell rows apart of which they are more and less sure.
-        Of bounds that store such numbers (``counts_luck``). None: errors alone count.
+    protect_below : float or None, default=0.01
+        Splits with fewer than this expected by chance stay, whatever their errors, so
+        that leaves of one class can differ in their probabilities. It is compared with
+        the ``statistic`` of bounds whose small statistics are strong
+        (``smaller_is_stronger``). None: errors alone count.
 
     See Also
     --------
@@ -55,32 +56,32 @@ class PessimisticPruning(BasePruning):
     >>> import numpy as np
     >>> X = np.repeat([[0.0], [1.0]], 500, axis=0)
     >>> y = np.arange(1000) % 10 < np.where(X[:, 0] > 0, 4, 1)
-    >>> tree = ConfidenceTreeClassifier(pruning=PessimisticPruning(keep_below=None))
+    >>> tree = ConfidenceTreeClassifier(pruning=PessimisticPruning(protect_below=None))
     >>> tree.fit(X, y).get_n_leaves()
     1
-    >>> tree.set_params(pruning__keep_below=0.01).fit(X, y).get_n_leaves()
+    >>> tree.set_params(pruning__protect_below=0.01).fit(X, y).get_n_leaves()
     2
     """
 
     limits_errors = True
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "keep_below": [Interval(Real, 0.0, None, closed="neither"), None],
+        "protect_below": [Interval(Real, 0.0, None, closed="neither"), None],
     }
 
     def __init__(
-        self, confidence: float = 0.25, *, keep_below: float | None = 0.01
+        self, confidence: float = 0.25, *, protect_below: float | None = 0.01
     ) -> None:
         self.confidence = confidence
-        self.keep_below = keep_below
+        self.protect_below = protect_below
 
     def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         keep_as_leaf = super().keep_as_leaf(tree, rows)
-        counts_luck = getattr(rows.bound, "counts_luck", False)
+        smaller_is_stronger = getattr(rows.bound, "smaller_is_stronger", False)
         goes = keep_as_leaf & (tree.n_children > 0)
-        if self.keep_below is not None and counts_luck and goes.any():
+        if self.protect_below is not None and smaller_is_stronger and goes.any():
             # a leaf has no evidence, which is below nothing
-            strong = tree.evidence["confidence"] < self.keep_below
+            strong = tree.evidence["statistic"] < self.protect_below
             keep_as_leaf &= ~(strong & _tells_more(tree))
         return keep_as_leaf
 

@@ -31,7 +31,7 @@ def resolve_pruning(pruning, defaults, *, looks_ahead=False):
     pruning = PRUNINGS[pruning]() if isinstance(pruning, str) else clone(pruning)
     if confidence is not None:
         # set_params reads signatures for longer than a small tree grows
-        pruning.confidence = float(confidence)
+        setattr(pruning, pruning.strength_parameter, float(confidence))
     pruning.check_parameters()
     return pruning
 

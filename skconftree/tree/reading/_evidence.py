@@ -1,30 +1,28 @@
-"""Evidence for a split, as a number and as a word, and how numbers are printed.
+"""Evidence for a split, as a number and as a level, and how numbers are printed.
 
-Bounds compare different things. A reader who knows none of them is told, for every
-split, how many as strong are expected by luck: by the bound itself if that is what it
-computes, else by the p-value of a likelihood-ratio test of the class counts of the
-branches, times the questions compared. All is done in logarithms, so that no number is
-too small to be told from another.
+Bounds compare different things. For every split, whichever bound made it, the tree
+stores how many candidate splits of the node are expected to look as good by chance: the
+p-value of the likelihood-ratio test of the children, times the candidate splits of the
+chosen feature, times the features that have any. It is a logarithm, so that no number
+is too small to be distinguished from another.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, gammaln, xlogy
-
-LOG_10 = math.log(10.0)
+from scipy.special import gammaln, xlogy
 
 
-def write_expected(log_expected):
+def write_expected(log10_expected):
     """Write an expected number with one digit: ``"0.02"``, ``"3e-94"``, ``"12"``."""
-    number = math.exp(log_expected)
+    number = 10.0 ** min(log10_expected, 300.0)
     if number >= 9.5:
         return write_count(number)
     if number >= 0.00095:
         return f"{number:.1g}"
-    power = math.floor(log_expected / LOG_10)
-    digit = round(math.exp(log_expected - power * LOG_10))
+    power = math.floor(log10_expected)
+    digit = round(10.0 ** (log10_expected - power))
     if digit == 10:
         digit, power = 1, power + 1
     return f"{digit}e{power}"
@@ -54,189 +52,168 @@ def write_probability(probability):
     return "> 0.9999"
 
 
-# Bounds compare different things. A reader who knows none of them is told, for every
-# split, how many as strong are expected by luck: by the bound itself if that is what it
-# computes, else by the p-value of a likelihood-ratio test of the class counts of the
-# branches, times the questions compared. All is done in logarithms, so that no number
-# is too small to be told from another.
-
-# The word for expected numbers below each limit.
-WORDS = (
-    (math.log(1e-6), "overwhelming"),
-    (math.log(1e-2), "strong"),
-    (math.inf, "weak"),
+# The level of an expected number whose logarithm to base 10 is below each limit.
+LEVELS = (
+    (-6.0, "overwhelming"),
+    (-2.0, "strong"),
+    (0.0, "weak"),
+    (math.inf, "none"),
 )
+WEAK = ("weak", "none")  # levels that are treated alike: such splits are guesses
 LEGEND = (
-    "expected by luck: how many of the questions compared would do as well in pure "
-    "noise",
-    "overwhelming: below 1e-6, strong: below 0.01, weak: all others",
+    "expected by chance: how many candidate splits of the node would look this good in "
+    "pure noise",
+    "overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more",
 )
-GUESSES = "weak splits are useful guesses, kept as they cost nothing in the error limit"
-# The statement of bounds whose confidence is this number itself.
-BY_LUCK = "expected by luck"
-IMITATION = "imitation"
+GUESSES = (
+    "weak splits are guesses: pruning keeps those that add nothing to the error limit"
+)
+AT_SPLIT = "numbers of a tree that grows row by row are of the moment of the split"
+DISTILLED = "distilled"
+DISTILLED_LEGEND = (
+    "distilled: the tree says what another classifier predicts for rows that may be",
+    "synthetic; only rows with labels would say whether a split is real",
+    "decided: real rows prefer the split to any of another column; tie: maybe",
+)
 TINY = 1e-300  # smaller floats lose digits, then vanish
-MOST_STEPS = 500
-AT_ONCE = 4096  # nodes
+MOST_WRITTEN = 1e15  # of a number of candidate splits
+NO_SPLIT = "no split"
 
 
-class Strength(NamedTuple):
-    """How strong a split is, see `node_table`."""
+class SplitEvidence(NamedTuple):
+    """Evidence for a split, see `node_table`; NaN or None if a field does not apply."""
 
-    word: str
-    log_expected: float
-    n_tests: float
-    remark: str
+    level: str
+    log10_expected_by_chance: float
+    n_candidates: float
+    multiplicity: float
+    statistic: float
+    statistic_name: str | None
+    score: float
+    runner_up_score: float
+    runner_up_feature: int | None
+    runner_up_name: str | None
+    runner_up_z: float
+    parent_limit: float
+    child_limit: float
+    radius: float
+    cost: float
+    tried_cost: float
+    tried: str | None
+    since: float
+    notes: tuple
 
     @property
-    def expected(self):
-        """The number expected by luck, in words."""
-        return f"{write_expected(self.log_expected)} {BY_LUCK}"
+    def expected_by_chance(self):
+        """Candidate splits of the node expected to look as good in pure noise."""
+        if self.log10_expected_by_chance > 308.0:
+            return math.inf
+        return 10.0**self.log10_expected_by_chance
 
     @property
-    def compared(self):
-        """How many questions were compared."""
-        questions = "question" if self.n_tests == 1 else "questions"
-        return f"{write_count(self.n_tests)} {questions} compared"
+    def is_weak(self):
+        """Whether the level is "weak" or "none"."""
+        return self.level in WEAK
 
     @property
     def short(self):
-        """Word and expected number."""
-        return f"{self.word}, {self.expected}"
-
-    @property
-    def long(self):
-        """Word, expected number, and how many questions were compared."""
-        return f"{self.word}: {self.expected}, {self.compared}"
-
-    @property
-    def legend(self):
-        """What number and words mean, in lines."""
-        return [*LEGEND, *([self.remark] if self.remark else [])]
-
-
-class Imitated(Strength):
-    """Strength of a split by which a tree imitates a classifier: none is known."""
-
-    __slots__ = ()
+        """The expected number, in two words."""
+        if self.level == DISTILLED:
+            return "no evidence"
+        return f"{write_expected(self.log10_expected_by_chance)} by chance"
 
     @property
     def expected(self):
-        """Nothing is expected of rows that are made up."""
-        return "no evidence"
+        """The expected number, in words."""
+        return self.short.replace(" by chance", " expected by chance")
 
     @property
-    def compared(self):
-        """Nor was anything compared by real rows."""
-        return ""
+    def candidates(self):
+        """The number of candidate splits of the node, in words."""
+        if self.level == DISTILLED:
+            return ""
+        if self.n_candidates > MOST_WRITTEN:
+            return "countless candidate splits"
+        noun = "split" if self.n_candidates == 1 else "splits"
+        return f"{write_count(self.n_candidates)} candidate {noun}"
 
     @property
     def long(self):
-        """Word, and that there is no evidence."""
-        return f"{self.word}: {self.expected}"
+        """Level, expected number and number of candidate splits, in words."""
+        return (
+            f"{self.level}: {', '.join(filter(None, [self.expected, self.candidates]))}"
+        )
 
     @property
     def legend(self):
-        """What the word means, in lines."""
-        return [
-            "imitation: the tree says what another classifier says of rows that may be",
-            "made up; only rows with labels would say whether a split is real",
-            "decided: real rows prefer the split to any of another column; tie: maybe",
-        ]
+        """What number and level mean, in lines."""
+        return [*(DISTILLED_LEGEND if self.level == DISTILLED else LEGEND), *self.notes]
+
+    def applying(self):
+        """Return the fields that apply as a dict, without the notes."""
+        found = {"level": self.level}
+        if self.level != DISTILLED:
+            found["expected_by_chance"] = self.expected_by_chance
+        for name, value in zip(self._fields[1:-1], self[1:-1], strict=True):
+            if value is not None and value == value:
+                found[name] = value
+        return found
 
 
-def imitated(branches):
-    """Strengths of the splits of an imitation; None for a leaf."""
-    one = Imitated(IMITATION, math.nan, math.nan, "")
-    return [one if some else None for some in branches]
+class EvidenceReader:
+    """Makes the evidence of the splits of a tree from what it stores."""
 
+    def __init__(self, estimator, names):
+        self.names = names
+        self.statistic_name = getattr(estimator.bound_, "statistic_name", "confidence")
+        self.is_distilled = hasattr(estimator, "fidelity_")
 
-def strengths(all_counts, branches, evidence, error_limit):
-    """Tell how strong the splits of some nodes are; None for a leaf."""
-    children = [[one.node for one in some] for some in branches]
-    tested = _log_chances(all_counts, children)
-    found = []
-    for some, said, log_expected in zip(branches, evidence, tested, strict=True):
-        if not some:
-            found.append(None)
-            continue
-        n_tests = said.get("n_tests", math.nan)
-        if n_tests > 1.0:
-            log_expected += math.log(n_tests)
-        if said.get("statement") == BY_LUCK and said["confidence"] >= TINY:
-            log_expected = math.log(said["confidence"])
-        word = next(word for limit, word in WORDS if log_expected < limit)
-        found.append(Strength(word, log_expected, n_tests, ""))
-    weakest = WORDS[-1][1]
-    if error_limit and any(one and one.word == weakest for one in found):
-        found = [one and one._replace(remark=GUESSES) for one in found]
-    return found
-
-
-def _log_chances(all_counts, children):
-    # Of pairs of branches many at once.
-    found = [0.0] * len(children)
-    pairs = [place for place, some in enumerate(children) if len(some) == 2]
-    for start in range(0, len(pairs), AT_ONCE):
-        places = pairs[start : start + AT_ONCE]
-        counts = all_counts[[children[place] for place in places]]
-        rows, columns = counts.sum(axis=2), counts.sum(axis=1)
-        total = rows.sum(axis=1)
-        g = 2.0 * (
-            xlogy(counts, counts).sum(axis=(1, 2))
-            - xlogy(rows, rows).sum(axis=1)
-            - xlogy(columns, columns).sum(axis=1)
-            + xlogy(total, total)
+    def __call__(self, stored, trials=None, since=math.nan):
+        """Evidence of a split: fields of ``tree_.evidence`` and of ``trial_costs``."""
+        log10_expected = stored["log10_expected_by_chance"]
+        cost, tried_cost, tried = trials or (math.nan, math.nan, -1)
+        score, runner_up = stored["runner_up_score"], stored["runner_up_feature"]
+        # a distilled tree has no scores, but what its real rows prefer
+        known = stored["runner_up_z"] if self.is_distilled else score
+        has_runner_up = math.isfinite(known)
+        name = self.names[runner_up] if runner_up >= 0 else NO_SPLIT
+        has_statistic = not math.isnan(stored["statistic"])
+        return SplitEvidence(
+            level=self._level(log10_expected),
+            log10_expected_by_chance=log10_expected,
+            n_candidates=stored["n_candidates"],
+            multiplicity=stored["multiplicity"],
+            statistic=stored["statistic"],
+            statistic_name=self.statistic_name if has_statistic else None,
+            score=stored["score"],
+            runner_up_score=score if math.isfinite(score) else math.nan,
+            runner_up_feature=runner_up if has_runner_up else None,
+            runner_up_name=name if has_runner_up else None,
+            runner_up_z=stored["runner_up_z"],
+            parent_limit=stored["parent_limit"],
+            child_limit=stored["child_limit"],
+            radius=stored["radius"],
+            cost=cost,
+            tried_cost=tried_cost,
+            tried=None if math.isnan(cost) else self.names[tried],
+            since=since,
+            notes=(),
         )
-        df = (columns > 0.0).sum(axis=1) - 1
-        known = (rows > 0.0).all(axis=1) & (df > 0)
-        for place, one, free, fine in zip(
-            places, g.tolist(), df.tolist(), known.tolist(), strict=True
-        ):
-            if fine:
-                found[place] = log_chi2_tail(free, max(one, 0.0))
-    for place, some in enumerate(children):
-        if len(some) > 2:
-            found[place] = log_chance(all_counts[some].tolist())
-    return found
+
+    def _level(self, log10_expected):
+        if self.is_distilled:
+            return DISTILLED
+        return next(level for limit, level in LEVELS if log10_expected < limit)
 
 
-def log_chance(counts):
-    """Log p-value of the G-test of branches and classes; 0 if either is single."""
-    rows = [row for row in counts if sum(row) > 0.0]
-    columns = [column for column in zip(*rows, strict=True) if sum(column) > 0.0]
-    if len(rows) < 2 or len(columns) < 2:
-        return 0.0
-    total = math.fsum(map(math.fsum, rows))
-    # twice the rows times the mutual information
-    g = 2.0 * (
-        math.fsum(n * math.log(n) for row in rows for n in row if n > 0.0)
-        - math.fsum(n * math.log(n) for n in map(math.fsum, rows))
-        - math.fsum(n * math.log(n) for n in map(math.fsum, columns))
-        + total * math.log(total)
-    )
-    return log_chi2_tail((len(rows) - 1) * (len(columns) - 1), max(g, 0.0))
-
-
-def log_chi2_tail(df, value):
-    """Logarithm of the chance that chi-squared exceeds a value."""
-    chance = chdtrc(df, value)
-    if chance > TINY:
-        return math.log(chance)
-    # The continued fraction of the incomplete gamma function, by Lentz.
-    a, x = 0.5 * df, 0.5 * value
-    b = x + 1.0 - a
-    c, d = math.inf, 1.0 / b
-    h = d
-    for step in range(1, MOST_STEPS):  # pragma: no branch, it converges before
-        factor = -step * (step - a)
-        b += 2.0
-        d = 1.0 / (factor * d + b)
-        c = b + factor / c
-        h *= d * c
-        if abs(d * c - 1.0) < 1e-12:
-            break
-    return a * math.log(x) - x - gammaln(a) + math.log(h)
+def with_notes(evidence, *, guesses, grows):
+    """Add what holds of a whole tree to the evidence of its splits; None of a leaf."""
+    notes = []
+    if guesses and any(one and one.is_weak for one in evidence):
+        notes.append(GUESSES)
+    if grows:
+        notes.append(AT_SPLIT)
+    return [one and one._replace(notes=tuple(notes)) for one in evidence]
 
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it

@@ -11,7 +11,7 @@ import numpy as np
 from ...utils import escape
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ._evidence import IMITATION
+from ._evidence import DISTILLED
 from ._records import check_tree, read_nodes, write_ties
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
@@ -155,7 +155,7 @@ def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
             *(
                 f'<p class="quiet">{escape(line)}</p>'
                 for line in (
-                    [*root.strength.legend, *marks.legend] if root.branches else ()
+                    [*root.evidence.legend, *marks.legend] if root.branches else ()
                 )
             ),
             "</div>",
@@ -216,16 +216,16 @@ def _nodes(table, names, is_open, marks):
                 lines.append(f"<li>{said}class <b>{label}</b>: {outcome}</li>")
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
-        one = row.strength
-        ties = write_ties(row.ties) if len(row.ties) > 1 else row.tie
-        told = [one.compared, ties, row.lookahead]
-        if one.word != IMITATION:
+        one = row.evidence
+        ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
+        told = [one.candidates, ties, row.lookahead]
+        if one.level != DISTILLED:
             told.append(describe_evidence(row.evidence))
         told = escape("; ".join(filter(None, told)))
         asked = escape(shortened(row.name, 40))
         lines.append(
             f"<li><details{state}><summary>{said}{row.rows}, split by <b>{asked}</b>"
-            f'<span class="sure {one.word}">{one.word}</span>'
+            f'<span class="sure {one.level}">{one.level}</span>'
             f'<span class="quiet">{escape(one.expected)}</span>{_mark(marks, node)}'
             f'<span class="num">{told}</span></summary><ul>'
         )

@@ -18,14 +18,14 @@ from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ...utils._warnings import warn
 from ..nodes._derived import DEAD
-from ..nodes._state import MOST_RIVALS
+from ..nodes._state import MOST_COMPETITORS
 from ._evidence import (
     CONFIRMED,
     ENOUGH,
-    Strength,
-    imitated,
+    EvidenceReader,
+    SplitEvidence,
     log_evidence,
-    strengths,
+    with_notes,
     write_probability,
     write_rows,
     write_weight,
@@ -62,11 +62,10 @@ def _remedy(estimator):
 
 
 MOST_NAMES = 8  # categories written out
-NO_SPLIT = "no split"
 # Categories that need no quotation marks to be told from what stands around them.
 PLAIN = re.compile(r"(?!missing$)[^\W\d]\w*(?:[ ./_-]\w+)*")
-DECIDED = 1.96  # standard errors between the gains of a test and the next best
-MOST_BITS = 64  # categories of which a rival knows where they go
+DECIDED = 1.96  # standard errors between the gains of a split and a competitor
+MOST_BITS = 64  # categories of which a competitor knows where they go
 
 
 class Branch(NamedTuple):
@@ -78,7 +77,7 @@ class Branch(NamedTuple):
     takes_missing: bool
 
 
-class Rival(NamedTuple):
+class Competitor(NamedTuple):
     """The best test of another feature than that of a split, see `node_table`."""
 
     feature: int
@@ -108,11 +107,10 @@ class NodeRow(NamedTuple):
     counts: tuple
     weight: float
     impurity: float
-    evidence: dict
-    strength: Strength | None
+    evidence: SplitEvidence | None
     gain: float
-    ties: tuple
-    rivals: tuple
+    near_ties: tuple
+    competitors: tuple
 
     @property
     def rows(self):
@@ -130,13 +128,14 @@ class NodeRow(NamedTuple):
 
     @property
     def tie(self):
-        """Which feature does as well, and how many more; empty if none does."""
-        return write_ties(self.ties[:1], len(self.ties) - 1) if self.ties else ""
+        """Which feature is a near tie, and how many more; empty if none is."""
+        ties = self.near_ties
+        return write_ties(ties[:1], len(ties) - 1) if ties else ""
 
     @property
     def sure(self):
-        """How strong the split is and what ties with it, in words; not of a leaf."""
-        return "; ".join(filter(None, [self.strength.long, self.tie, self.since]))
+        """The evidence for the split and its near ties, in words; not of a leaf."""
+        return "; ".join(filter(None, [self.evidence.long, self.tie, self.since]))
 
     @property
     def since(self):
@@ -146,16 +145,15 @@ class NodeRow(NamedTuple):
     @property
     def confirmed(self):
         """Whether rows since the split was made have confirmed it so far."""
-        return self.evidence.get("since", -math.inf) >= ENOUGH
+        return self.evidence is not None and self.evidence.since >= ENOUGH
 
     @property
     def lookahead(self):
         """What growth that looked ahead chose by, in words; empty if it did not."""
-        if "cost" not in self.evidence:
+        if self.evidence is None or self.evidence.tried is None:
             return ""
-        cost, other, tried = (
-            self.evidence[name] for name in ("cost", "tried_cost", "tried")
-        )
+        one = self.evidence
+        cost, other, tried = one.cost, one.tried_cost, one.tried
         # limits of whole numbers, unless these would look equal
         limits = math.floor(cost), math.floor(other)
         if limits[0] == limits[1]:
@@ -166,7 +164,7 @@ class NodeRow(NamedTuple):
         )
 
 
-class ImitatedRow(NodeRow):
+class DistilledRow(NodeRow):
     """Node of a tree whose rows have no labels, but what a classifier says of them."""
 
     __slots__ = ()
@@ -174,16 +172,16 @@ class ImitatedRow(NodeRow):
     @property
     def tie(self):
         """Whether real rows prefer the split to one by another feature, in words."""
-        z = self.evidence.get("z", 0.0)
+        z = self.evidence.runner_up_z
         if z <= -DECIDED:
-            return f"real rows prefer {self.evidence['rival']}"
+            return f"real rows prefer {self.evidence.runner_up_name}"
         return "decided" if z >= DECIDED else super().tie
 
     @property
     def sure(self):
         """That there is no evidence, the real rows and what they prefer, in words."""
         told = ", ".join(filter(None, [self.rows, self.tie]))
-        return f"{self.strength.long}; {told}"
+        return f"{self.evidence.long}; {told}"
 
     @property
     def outcome(self):
@@ -193,10 +191,10 @@ class ImitatedRow(NodeRow):
 
 
 def write_ties(names, n_more=0):
-    """Which features do as well, in words."""
+    """Which features are near ties, in words."""
     parts = [*names, f"{n_more} more"] if n_more else names
     *others, last = parts
-    return f"tie with {', '.join(others)}{' and ' if others else ''}{last}"
+    return f"near tie with {', '.join(others)}{' and ' if others else ''}{last}"
 
 
 @reads_argument
@@ -206,7 +204,7 @@ def node_table(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     decimals: int = 4,
-    rivals: int = 0,
+    competitors: int = 0,
 ) -> list[Any]:
     """Describe every node of a fitted confidence tree by a plain record.
 
@@ -224,7 +222,7 @@ def node_table(
         One name a class. None: the class labels.
     decimals : int, default=4
         Significant digits of the thresholds in words.
-    rivals : int, default=0
+    competitors : int, default=0
         How many tests of other features to name that a split was chosen over, at most
         3.
 
@@ -258,36 +256,40 @@ def node_table(
         - ``counts``: weight of the training rows of each class, without `class_weight`;
           ``weight`` is their sum;
         - ``impurity``, as in ``tree_``;
-        - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
-          a leaf; without a bound ``"n_tests"`` alone. ``"rival"`` puts
-          ``"rival_feature"`` into words, and ``"statement"`` says what
-          ``"confidence"`` is. ``"z"`` is how much more the test gains than that of the
-          rival, in standard errors, of splits that `fit` has made. Where `lookahead`
-          had a choice, ``"cost"`` is the pessimistic count of errors of the trees that
-          were tried below the test,
-          ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``.
-          With ``drift="local"`` ``"since"`` is the natural logarithm of the evidence
-          (as of the bound ``"evalue"``) that rows since the split have for its test.
-          From log(20) on the row is ``confirmed``: where classes do not depend on the
-          test, one in 20 is, whenever one looks;
-        - ``strength``: how strong the split is, the same question to every bound, None
-          at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
-          of splits as strong expected by luck, ``n_tests``, the questions compared, and
-          a ``remark`` on weak splits. In words: ``short``, ``long`` and the lines of a
-          ``legend``. :func:`export_text` says how it is computed;
+        - ``evidence``: the evidence for the split, None at a leaf, which has the same
+          meaning for every bound. Its ``level`` is ``"overwhelming"``, ``"strong"``,
+          ``"weak"`` or ``"none"``, by the number ``expected_by_chance`` (whose
+          ``log10_expected_by_chance`` is exact where the number is too small for a
+          float): ``multiplicity`` times the p-value of the split. :func:`export_text`
+          says how it is computed. ``n_candidates`` is the number of candidate splits of
+          the node, infinite for sets of very many categories. ``statistic`` is what the
+          bound decided by, ``statistic_name`` what that is. ``score``,
+          ``parent_limit``, ``child_limit`` and ``radius`` are those of
+          ``tree_.evidence``. ``runner_up_feature``, ``runner_up_name``,
+          ``runner_up_score`` and ``runner_up_z`` are of the best split of another
+          feature; z is how much more the split gains, in standard errors, and known of
+          splits that `fit` has made. Where `lookahead` had a choice, ``cost`` is the
+          pessimistic error estimate of the trees that were tried below the split,
+          ``tried_cost`` that below the cheapest split of another feature, ``tried``.
+          With ``drift="local"`` ``since`` is the natural logarithm of the e-value (as
+          of the bound ``"evalue"``) of the rows since the split. From log(20) on the
+          row is ``confirmed``: if classes do not depend on the test, the probability of
+          that is at most 1 in 20, at all times together. NaN or None where a field does
+          not apply. In words: ``long`` and the lines of a ``legend``;
         - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
-        - ``ties``: names of the features whose tests gain as much, as far as the rows
-          tell: fewer than 1.96 standard errors lie between;
-        - ``rivals``: as many as were asked for of the best tests of other features, the
-          best first, each with its ``feature``, ``name`` and ``test`` in words, its
-          ``gain`` and ``z``, how much more the split gains, in standard errors of the
-          paired difference. :doc:`/guide/ties` says which trees know them.
+        - ``near_ties``: names of the features whose splits gain about as much: the
+          difference is below 1.96 standard errors;
+        - ``competitors``: as many as were asked for of the best tests of other
+          features, the best first, each with its ``feature``, ``name`` and ``test`` in
+          words, its ``gain`` and ``z``, how much more the split gains, in standard
+          errors of the paired difference. :doc:`/guide/ties` says which trees know
+          them.
 
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
-        and its probability; ``tie``, such as ``"tie with mean texture and 2 more"``,
-        from ``ties``; ``sure``, the strength and the tie; ``lookahead``, what the test
-        was chosen by.
+        and its probability; ``tie``, such as ``"near tie with mean texture and 2
+        more"``, from ``near_ties``; ``sure``, the evidence and the near ties;
+        ``lookahead``, what the test was chosen by.
 
     See Also
     --------
@@ -310,33 +312,39 @@ def node_table(
     petal width (cm) > 0.8 versi 100.0
     """
     check_tree(estimator)
-    check_rivals(estimator, rivals)
+    check_competitors(estimator, competitors)
     return read_nodes(
         estimator,
         feature_names=feature_names,
         class_names=class_names,
         decimals=decimals,
-        rivals=rivals,
+        competitors=competitors,
     )
 
 
-def check_rivals(estimator, rivals):
-    """Raise if no tree keeps so many rivals, warn if this one keeps none."""
-    is_whole = isinstance(rivals, Integral) and not isinstance(rivals, bool)
-    if not (is_whole and 0 <= rivals <= MOST_RIVALS):
+def check_competitors(estimator, competitors):
+    """Raise if no tree keeps so many competitors, warn if this one keeps none."""
+    is_whole = isinstance(competitors, Integral) and not isinstance(competitors, bool)
+    if not (is_whole and 0 <= competitors <= MOST_COMPETITORS):
         raise ValueError(
-            f"rivals must be an int from 0 to {MOST_RIVALS}, as many as a tree keeps. "
-            f"Got {rivals!r} instead."
+            f"competitors must be an int from 0 to {MOST_COMPETITORS}, as many as a "
+            f"tree keeps. Got {competitors!r} instead."
         )
-    if rivals and estimator.tree_.rivals is None:
+    if competitors and estimator.tree_.competitors is None:
         warn(
-            "This tree knows no rivals of its splits. A tree does that `fit` has grown "
-            "with a bound and with max_features=None."
+            "This tree knows no competitors of its splits. A tree does that `fit` has "
+            "grown with a bound and with max_features=None."
         )
 
 
 def read_nodes(
-    estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4, rivals=0
+    estimator,
+    nodes=None,
+    *,
+    feature_names=None,
+    class_names=None,
+    decimals=4,
+    competitors=0,
 ):
     """Describe some nodes, see `node_table`; all if `nodes` is None."""
     names = _labels(
@@ -355,9 +363,7 @@ def read_nodes(
     # Each array is asked for once: several are made anew, for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
-    all_counts = tree.counts
-    counts, value = all_counts[nodes], tree.value[nodes]
-    evidence = tree.evidence[nodes]
+    counts, value = tree.counts[nodes], tree.value[nodes]
     best = value.argmax(axis=1)  # as in `predict`
     share = tree.raw_value[nodes, best]
     tests = _Tests(estimator, names, decimals)
@@ -373,25 +379,15 @@ def read_nodes(
             strict=True,
         )
     ]
-    evidence_of = _Evidence(estimator, names, evidence.dtype.names)
-    said = list(map(evidence_of, evidence.tolist()))
-    if tree.trial_costs is not None:
-        for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
-            one.update(evidence_of.trials(*costs))
-    grower = estimator._model.grower
-    if hasattr(grower, "counts_since"):
-        since = grower.counts_since()
-        for one, some in zip(said, branches, strict=True):
-            if some:
-                one["since"] = log_evidence(since[[branch.node for branch in some]])
-    kept = tree.rivals
+    is_distilled = hasattr(estimator, "fidelity_")
+    said = _evidence_of(estimator, nodes, names, branches)
+    kept = tree.competitors
     known = [()] * len(nodes)
     if kept is not None:
-        known = [tests.rivals(some) for some in kept[nodes].tolist()]
+        known = [tests.competitors(some) for some in kept[nodes].tolist()]
     impurity, n_children = tree.impurity, tree.n_children
     gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
-    imitates = hasattr(estimator, "fidelity_")
-    weight = tree.n_node_samples[nodes] if imitates else counts.sum(axis=1)
+    weight = tree.n_node_samples[nodes] if is_distilled else counts.sum(axis=1)
     columns = NodeRow(
         node=nodes.tolist(),
         parent=parent[nodes].tolist(),
@@ -417,27 +413,45 @@ def read_nodes(
         weight=weight.tolist(),
         impurity=impurity[nodes].tolist(),
         evidence=said,
-        strength=imitated(branches)
-        if imitates
-        else strengths(
-            all_counts,
-            branches,
-            said,
-            # which a split made since by `partial_fit` has not met
-            getattr(estimator.pruning_, "limits_errors", False)
-            and not estimator._model.grows,
-        ),
         gain=gain[nodes].tolist(),
-        ties=[
-            # an imitation has one rival, by its real rows
-            (one["rival"],)
-            if imitates and abs(one.get("z", math.inf)) < DECIDED
-            else tuple(rival.name for rival in some if abs(rival.z) < DECIDED)
+        near_ties=[
+            # a distilled tree has one competitor, by its real rows
+            (one.runner_up_name,)
+            if is_distilled and one and abs(one.runner_up_z) < DECIDED
+            else tuple(other.name for other in some if abs(other.z) < DECIDED)
             for one, some in zip(said, known, strict=True)
         ],
-        rivals=(some[:rivals] for some in known),
+        competitors=(some[:competitors] for some in known),
     )
-    return list(map(ImitatedRow if imitates else NodeRow, *columns))
+    return list(map(DistilledRow if is_distilled else NodeRow, *columns))
+
+
+def _evidence_of(estimator, nodes, names, branches):
+    # Evidence of the splits among some nodes; None of a leaf.
+    tree, grower = estimator.tree_, estimator._model.grower
+    reader = EvidenceReader(estimator, names)
+    stored = tree.evidence[nodes]
+    fields = stored.dtype.names
+    trials = [None] * len(nodes)
+    if tree.trial_costs is not None:
+        trials = tree.trial_costs[nodes].tolist()
+    since = grower.counts_since() if hasattr(grower, "counts_since") else None
+    found = []
+    for some, values, costs in zip(branches, stored.tolist(), trials, strict=True):
+        if not some:
+            found.append(None)
+            continue
+        later = math.nan
+        if since is not None:
+            later = log_evidence(since[[branch.node for branch in some]])
+        found.append(reader(dict(zip(fields, values, strict=True)), costs, later))
+    grows = estimator._model.grows
+    return with_notes(
+        found,
+        # a split made since by `partial_fit` has not met the pruning
+        guesses=getattr(estimator.pruning_, "limits_errors", False) and not grows,
+        grows=grows,
+    )
 
 
 def _gains(weight, impurity, parent, n_children):
@@ -505,13 +519,13 @@ class _Tests:
             words[not missing_left] += " or missing"
         return words
 
-    def rivals(self, rows):
+    def competitors(self, rows):
         """Tests that a split was chosen over."""
         return tuple(
-            Rival(
+            Competitor(
                 feature,
                 self.names[feature],
-                f"{self.names[feature]} {self._rival(feature, *test)}",
+                f"{self.names[feature]} {self._competitor(feature, *test)}",
                 gain,
                 z,
             )
@@ -519,7 +533,9 @@ class _Tests:
             if feature >= 0
         )
 
-    def _rival(self, feature, n_children, missing_left, missing_seen, threshold, left):
+    def _competitor(
+        self, feature, n_children, missing_left, missing_seen, threshold, left
+    ):
         # What holds in its first branch.
         known = None if self.categories is None else self.categories[feature]
         if known is None:
@@ -577,33 +593,3 @@ def _set(group, written, rest=None):
     elif len(group) > MOST_NAMES:
         labels.append(f"and {len(group) - MOST_NAMES} more")
     return f"in {{{', '.join(labels)}}}"
-
-
-class _Evidence:
-    """Evidence of a split as a dict."""
-
-    def __init__(self, estimator, names, fields):
-        self.names = names
-        self.fields = fields
-        self.statement = getattr(estimator.bound_, "statement", "confidence")
-
-    def __call__(self, values):
-        said = zip(self.fields, values, strict=True)
-        said = {field: value for field, value in said if not math.isnan(value)}
-        # an imitation has no scores, but what its real rows prefer
-        if math.isfinite(said.get("rival_score", said.get("z", math.inf))):
-            rival = said["rival_feature"]
-            said["rival"] = self.names[rival] if rival >= 0 else NO_SPLIT
-        else:  # infinity stands for no rival, and a leaf has none
-            del said["rival_feature"]
-            said.pop("rival_score", None)
-        if "confidence" in said:
-            said["statement"] = self.statement
-        return said
-
-    def trials(self, cost, other_cost, other_feature):
-        """What the trees cost between which the growth could choose."""
-        if math.isnan(cost):
-            return {}
-        name = self.names[other_feature]
-        return {"cost": cost, "tried_cost": other_cost, "tried": name}

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ..nodes._state import MOST_RIVALS
-from ._evidence import CONFIRMED, IMITATION, TINY, WORDS, write_weight
+from ..nodes._state import MOST_COMPETITORS
+from ._evidence import CONFIRMED, DISTILLED, LEVELS, TINY, write_weight
 from ._records import check_tree, read_nodes, write_ties, write_value
 
 
@@ -63,11 +63,11 @@ def export_text(
 ) -> str:
     """Write a fitted confidence tree as text of at most 100 columns.
 
-    Like :func:`sklearn.tree.export_text`, with a line below every split that says how
-    strong it is: a word, how many splits as strong are expected by luck, and how many
-    questions were compared. The last lines explain both. A leaf says how many of its
-    rows are of its class, and the probability that `predict_proba` gives, which
-    `shrinkage` may have drawn towards those of the nodes above.
+    Like :func:`sklearn.tree.export_text`, with a line below every split that reports
+    the evidence for it: its level, how many splits as good are expected by chance, and
+    how many candidate splits the node had. The last lines explain both. A leaf reports
+    how many of its rows are of its class, and the probability that `predict_proba`
+    gives, which `shrinkage` may have drawn towards those of the nodes above.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def export_text(
     decimals : int, default=4
         Significant digits of thresholds and evidence.
     show_evidence : bool, default=True
-        Whether to say how strong the splits are.
+        Whether to report the evidence for the splits.
     verbose : bool, default=False
         Whether to add what the test was chosen by, where growth looked ahead, what the
         bound compared, number by number, and the best tests of other features.
@@ -102,16 +102,30 @@ def export_text(
 
     Notes
     -----
-    "Expected by luck" is the number of splits as strong as this one that pure noise
-    would give among the questions compared at the node: an expected number, not a
-    probability, that may well be larger than 1. With ``bound="gtest"`` it is what the
-    bound computed. Other bounds compare something else, and some nothing at all. There
-    it is the p-value of the likelihood-ratio test of branches and classes, from the
-    rows that the branches have now, times the number of questions compared: the same
-    question to every tree. A split is called "overwhelming" where the number is below
-    1e-6, "strong" below 0.01, else "weak". Weak splits are guesses. A tree that was
-    pruned by a limit of its errors, as the default is, keeps those that cost nothing
-    there, as a missed split costs a prediction more than a false one.
+    "Expected by chance" is the number of candidate splits of the node that would look
+    as good as this one, or better, if no feature were related to the class. It is
+    ``A * N * p``: p is the p-value of the likelihood-ratio test of children and
+    classes, N the number of candidate splits of the chosen feature, and A the number of
+    features that have any. Every bound has the same number for the same split of the
+    same rows. It is a Bonferroni-adjusted p-value without the cap at 1, so it is not a
+    probability and may be larger than 1: BLAST's E-value [1]_ and the number of false
+    alarms of a-contrario detection [2]_ are built in the same way. In a tree that grows
+    row by row it is multiplied by ``j (j + 1) / 2`` at the j-th attempt to split the
+    leaf, and it is the number of that moment.
+
+    The level is "overwhelming" if the number is below 1e-6, "strong" below 0.01, "weak"
+    below 1, else "none". Splits of the last two levels are guesses. A tree that was
+    pruned by pessimistic error estimates, as the default is, keeps those that do not
+    increase the estimate, because a missed split costs a prediction more than a false
+    one.
+
+    References
+    ----------
+    .. [1] S. Karlin, S. F. Altschul (1990), "Methods for assessing the statistical
+       significance of molecular sequence features by using general scoring schemes",
+       PNAS 87, 2264-2268. The E-value of BLAST.
+    .. [2] A. Desolneux, L. Moisan, J.-M. Morel (2000), "Meaningful alignments", Int. J.
+       Computer Vision 40, 7-23. The number of false alarms.
 
     Examples
     --------
@@ -123,13 +137,13 @@ def export_text(
     >>> tree = tree.fit(iris.data, iris.target)
     >>> print(export_text(tree, feature_names=iris.feature_names))
     |--- petal length (cm) <= 2.45
-    |    overwhelming: 4e-40 expected by luck, 119 questions compared
+    |    overwhelming: 6e-40 expected by chance, 119 candidate splits
     |   |--- class 0: 50 of 50 rows, probability 1.00
     |--- petal length (cm) > 2.45
     |   |--- class 1: 50 of 100 rows, probability 0.50
     <BLANKLINE>
-    expected by luck: how many of the questions compared would do as well in pure noise
-    overwhelming: below 1e-6, strong: below 0.01, weak: all others
+    expected by chance: how many candidate splits of the node would look this good ...
+    overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
     """
     check_tree(estimator)
     if class_names is None:
@@ -146,7 +160,7 @@ def export_text(
             feature_names=feature_names,
             class_names=class_names,
             decimals=decimals,
-            rivals=MOST_RIVALS if verbose else 0,
+            competitors=MOST_COMPETITORS if verbose else 0,
         )
     }
     lines = []
@@ -173,32 +187,32 @@ def export_text(
                 stack.append((branch.node, (row.name, branch.words), ()))
             said = []
             if show_evidence:
-                said += describe_strength(row, WIDTH - len(bars) - 5)
+                said += describe_level(row, WIDTH - len(bars) - 5)
                 if verbose:
                     room = WIDTH - len(bars) - 5
                     said += describe_split(row, room, decimals)
             said += marks.lines(node)
             stack.append((first.node, (row.name, first.words), said))
     if show_evidence and len(table) > 1:
-        lines += ["", *table[0].strength.legend]
+        lines += ["", *table[0].evidence.legend]
         lines += [CONFIRMED] if any(row.confirmed for row in table.values()) else []
     if len(table) > 1:
         lines += marks.legend
     return "\n".join(lines)
 
 
-def describe_strength(row, width):
-    """Lines of how strong a split is and what ties with it: one, if there is room."""
-    strength = row.strength.long
-    rest = row.sure[len(strength) + 2 :]
-    if len(row.ties) > 1:
-        named = rest.replace(row.tie, write_ties(row.ties))
+def describe_level(row, width):
+    """Lines of the evidence for a split and its near ties: one, if there is room."""
+    level = row.evidence.long
+    rest = row.sure[len(level) + 2 :]
+    if len(row.near_ties) > 1:
+        named = rest.replace(row.tie, write_ties(row.near_ties))
         rest = named if len(named) <= width else rest
     if not rest:
-        return [strength]
-    if len(strength) + 2 + len(rest) <= width:
-        return [f"{strength}; {rest}"]
-    return [strength, shortened(rest, width)]
+        return [level]
+    if len(level) + 2 + len(rest) <= width:
+        return [f"{level}; {rest}"]
+    return [level, shortened(rest, width)]
 
 
 def indent(depth):
@@ -240,17 +254,17 @@ def wrapped(text, width):
 
 def describe_split(row, width, digits=4):
     """Lines of what a split was chosen by and its bound compared, for the verbose."""
-    if row.strength.word == IMITATION:
+    if row.evidence.level == DISTILLED:
         return []
     chosen = [shortened(row.lookahead, width)] if row.lookahead else []
     told = f"evidence: {describe_evidence(row.evidence, digits)}"
-    return [*chosen, *wrapped(told, width), *_describe_rivals(row, width)]
+    return [*chosen, *wrapped(told, width), *_describe_competitors(row, width)]
 
 
-def _describe_rivals(row, width):
+def _describe_competitors(row, width):
     # What else might have been asked, a line each.
     lines = []
-    for one in row.rivals:
+    for one in row.competitors:
         said = f" gains {one.gain:.3g} instead of {row.gain:.3g}"
         if one.z == one.z:
             said += f", z = {one.z:.2g}"
@@ -261,35 +275,35 @@ def _describe_rivals(row, width):
 
 def describe_evidence(evidence, digits=4):
     """One line of what the bound of a split compared."""
-    if "score" not in evidence:
+    if math.isnan(evidence.score):
         return "no bound"
 
     def number(name):
-        return f"{evidence.get(name, math.nan):.{digits}g}"
+        return f"{getattr(evidence, name):.{digits}g}"
 
     said = []
-    if "child_limit" in evidence:
+    if not math.isnan(evidence.child_limit):
         said.append(
             f"children's limit {number('child_limit')} < "
             f"node's limit {number('parent_limit')}"
         )
     else:
         said.append(f"score {number('score')}")
-        if "rival" in evidence:
-            runner_up = "runner-up " if evidence["rival_feature"] >= 0 else ""
-            said[-1] += f", {runner_up}{evidence['rival']} {number('rival_score')}"
-        if "radius" in evidence:
+        if evidence.runner_up_name is not None:
+            runner_up = "runner-up " if evidence.runner_up_feature >= 0 else ""
+            said[-1] += (
+                f", {runner_up}{evidence.runner_up_name} {number('runner_up_score')}"
+            )
+        if not math.isnan(evidence.radius):
             said[-1] += f", radius {number('radius')}"
-    if "confidence" in evidence:
-        # a chance that no float can hold is not 0
-        tiny = evidence["confidence"] < TINY
-        said.append(
-            f"{evidence['statement']} {'< 1e-300' if tiny else number('confidence')}"
-        )
+    if evidence.statistic_name is not None:
+        # a probability that no float can hold is not 0
+        written = "< 1e-300" if evidence.statistic < TINY else number("statistic")
+        said.append(f"{evidence.statistic_name} {written}")
     return "; ".join(said)
 
 
-def explain_rows(estimator, rows, rivals=0):
+def explain_rows(estimator, rows, competitors=0):
     """Records of `ConfidenceTreeClassifier.explain`, of rows with coded categories."""
     tree = estimator.tree_
     paths = tree.path(tree.apply(rows))
@@ -299,7 +313,7 @@ def explain_rows(estimator, rows, rivals=0):
     said = {
         record.node: (record, dict(zip(fields, values, strict=True)))
         for record, values in zip(
-            read_nodes(estimator, nodes, rivals=rivals),
+            read_nodes(estimator, nodes, competitors=competitors),
             evidence[nodes].tolist(),
             strict=True,
         )
@@ -328,7 +342,11 @@ def explain_rows(estimator, rows, rivals=0):
             goes = "branch"
         else:
             goes = "left" if child == places[0] else "right"
-        close = {"rivals": [one._asdict() for one in record.rivals]} if rivals else {}
+        close = (
+            {"competitors": [one._asdict() for one in record.competitors]}
+            if competitors
+            else {}
+        )
         return {
             "node": node,
             "feature": record.feature,
@@ -352,7 +370,7 @@ def explain_rows(estimator, rows, rivals=0):
 
 
 MOST_COLUMNS = 5  # named in a summary
-WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
+LEVELS_OF_SPLITS = tuple(level for _, level in LEVELS)
 
 
 def summarize(estimator):
@@ -382,20 +400,20 @@ def summarize(estimator):
             f"The tree stops at the root{_why(estimator, root)}.",
         ]
         return "\n".join(lines)
-    if root.strength.word == IMITATION:
+    if root.evidence.level == DISTILLED:
         lines.append(
-            f"{_count(len(splits), 'split')} that imitate a classifier, which says the "
-            f"same of {100.0 * estimator.fidelity_:.1f} % of the rows"
+            f"{_count(len(splits), 'split')} distilled from a classifier, which "
+            f"predicts the same for {100.0 * estimator.fidelity_:.1f} % of the rows"
         )
     else:
-        lines += _by_strength(splits)
+        lines += _by_level(splits)
     lines += _columns(estimator, splits)
     own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
         f"largest share of a class: {root.share:.3f} of all rows, {own:.3f} within "
         "leaves (the rows it was grown from)"
     )
-    return "\n".join([*lines, "", *root.strength.legend])
+    return "\n".join([*lines, "", *root.evidence.legend])
 
 
 def _sizes(leaves):
@@ -408,12 +426,16 @@ def _sizes(leaves):
     )
 
 
-def _by_strength(splits):
-    words = Counter(row.strength.word for row in splits)
-    parts = [f"{words[word]:,} {word}" for word in WORDS_OF_SPLITS if words[word]]
-    weakest = max(splits, key=lambda row: row.strength.log_expected)
-    sure = weakest.strength
-    said = f" (node {weakest.node}): {sure.expected}, {sure.compared}"
+def _by_level(splits):
+    counts = Counter(row.evidence.level for row in splits)
+    parts = [
+        f"{counts[level]:,} {'with none' if level == 'none' else level}"
+        for level in LEVELS_OF_SPLITS
+        if counts[level]
+    ]
+    weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
+    one = weakest.evidence
+    said = f" (node {weakest.node}): {one.expected}, {one.candidates}"
     words = fit_words(
         weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
     )
@@ -471,7 +493,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
         for row in read_nodes(
             estimator,
             np.array(sorted(nodes), np.intp),
-            rivals=MOST_RIVALS if verbose else 0,
+            competitors=MOST_COMPETITORS if verbose else 0,
         )
     }
     paths = [
@@ -482,7 +504,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
         paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
     text = "\n\n".join("\n".join(lines) for lines in paths)
     if any(explained):
-        text += "\n\n" + "\n".join([*table[0].strength.legend, *marks.legend])
+        text += "\n\n" + "\n".join([*table[0].evidence.legend, *marks.legend])
     return text
 
 
@@ -496,7 +518,7 @@ def _path(estimator, table, steps, leaf, verbose, marks):
         lead = f"{place:3}. "
         value = _value(step["value"], dates, row.feature)
         lines.append(lead + _sentence(row, following, value, WIDTH - len(lead)))
-        lines += [f"     {one}" for one in describe_strength(row, WIDTH - 5)]
+        lines += [f"     {one}" for one in describe_level(row, WIDTH - 5)]
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             told = describe_split(row, WIDTH - 5)

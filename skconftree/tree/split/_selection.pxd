@@ -2,11 +2,11 @@ from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, Score, TestBlock,
 )
 from skconftree.criteria._criterion cimport Criterion
-from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree._settings cimport MOST_COMPETITORS
 from skconftree.tree.split._candidates cimport NodeTests
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, TestReader
-from skconftree.tree.split._split cimport Cut, RivalTest, Split
+from skconftree.tree.split._split cimport Cut, CompetitorTest, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -83,7 +83,7 @@ cdef class Selection(TestReader):
     # An attribute that varies has been examined.
     cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil
     # Set the feature, cut and evidence of the test chosen among the features visited,
-    # in ascending order.
+    # in ascending order. The node's facts have the number of tests of its feature then.
     cdef void choose(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil
@@ -100,7 +100,7 @@ cdef class BestTests(Selection):
     cdef bint ranks                 # the bound ranks the attributes,
     cdef bint ranks_by_gain         # and need not see the children for it
     cdef Contender first
-    cdef Contender rivals[MOST_RIVALS]      # the best of the others, the best first
+    cdef Contender competitors[MOST_COMPETITORS]      # the best of the others, the best first
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
     cdef void _make_room(self, intp_t place) noexcept nogil
@@ -118,7 +118,7 @@ cdef class Challengers(Selection):
     cdef float64_t incumbent        # its cost
     cdef intp_t incumbent_feature   # -1 = the parent's limit
     cdef Cut incumbent_cut
-    cdef RivalTest floors[MOST_RIVALS + 1]  # the smallest, the smallest first
+    cdef CompetitorTest floors[MOST_COMPETITORS + 1]  # the smallest, the smallest first
 
 
 # SummedEvidence: the selection of evidence bounds. The evidence of all tests is averaged,

@@ -256,17 +256,13 @@ cdef class BestTests(Selection):
         _contest(self, tests, visited, n_visited, split)
         if self.bound is not None:
             self.bound.node_begin(&self.node.facts)
-        if self.ranks and split.feature >= 0:
+        if split.feature >= 0:
             _tell_tests(self, &self.first)
-            split.evidence.n_tests = (
-                self.node.facts.n_varying * self.node.facts.n_attribute_tests
-            )
 
     cdef bint propose(
         self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil:
         cdef const Best* best = self.best_of + feature * self.step
-        cdef Contender one
         cdef intp_t n = 1
         cdef intp_t i
         if self.at_once or best.score == INFINITY:
@@ -275,26 +271,21 @@ cdef class BestTests(Selection):
         split.cut = best.cut
         split.evidence = chosen.evidence
         split.evidence.score = best.score / self.node.seen.n
-        split.evidence.rival_score = chosen.evidence.score
-        split.evidence.rival_feature = chosen.feature
-        split.rivals[0].feature = chosen.feature
-        split.rivals[0].cut = chosen.cut
-        for i in range(MOST_RIVALS):
+        split.evidence.runner_up_score = chosen.evidence.score
+        split.evidence.runner_up_feature = chosen.feature
+        split.competitors[0].feature = chosen.feature
+        split.competitors[0].cut = chosen.cut
+        for i in range(MOST_COMPETITORS):
             # one less is known where the test is none of those next to the chosen one
-            if n == MOST_RIVALS or chosen.rivals[i].feature < 0:
+            if n == MOST_COMPETITORS or chosen.competitors[i].feature < 0:
                 break
-            if chosen.rivals[i].feature != feature:
-                split.rivals[n] = chosen.rivals[i]
+            if chosen.competitors[i].feature != feature:
+                split.competitors[n] = chosen.competitors[i]
                 n += 1
-        if n < MOST_RIVALS:
-            split.rivals[n].feature = -1
-        one.n_tests = best.n_tests
-        one.log_tests = best.log_tests
-        if self.ranks:
-            _tell_tests(self, &one)
-            split.evidence.n_tests = (
-                self.node.facts.n_varying * self.node.facts.n_attribute_tests
-            )
+        if n < MOST_COMPETITORS:
+            split.competitors[n].feature = -1
+        split.evidence.by_chance.log10_expected = NAN
+        _tell_tests_of(self, best.n_tests, best.log_tests)
         return True
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
@@ -302,7 +293,7 @@ cdef class BestTests(Selection):
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender new
         cdef intp_t i
-        cdef const Contender* last = &self.rivals[MOST_RIVALS - 1]
+        cdef const Contender* last = &self.competitors[MOST_COMPETITORS - 1]
         if not self.ranks and not (     # as most are
             best.score < max(self.first.score, last.score) - self.tie
         ):
@@ -315,28 +306,28 @@ cdef class BestTests(Selection):
         new.rank = NAN
         if _wins(self, &new, &self.first, tests):
             self._make_room(0)
-            self.rivals[0] = self.first
+            self.competitors[0] = self.first
             self.first = new
             return
-        for i in range(MOST_RIVALS):
-            if _wins(self, &new, &self.rivals[i], tests):
+        for i in range(MOST_COMPETITORS):
+            if _wins(self, &new, &self.competitors[i], tests):
                 self._make_room(i)
-                self.rivals[i] = new
+                self.competitors[i] = new
                 return
 
     cdef void _make_room(self, intp_t place) noexcept nogil:
-        # The last rival goes.
+        # The last competitor goes.
         cdef intp_t i
-        for i in range(MOST_RIVALS - 1, place, -1):
-            self.rivals[i] = self.rivals[i - 1]
+        for i in range(MOST_COMPETITORS - 1, place, -1):
+            self.competitors[i] = self.competitors[i - 1]
 
 cdef void _forget_choice(BestTests self) noexcept nogil:
     cdef intp_t i
     self.first.feature = -1
     self.first.score = INFINITY
-    for i in range(MOST_RIVALS):
-        self.rivals[i].feature = -1
-        self.rivals[i].score = INFINITY
+    for i in range(MOST_COMPETITORS):
+        self.competitors[i].feature = -1
+        self.competitors[i].score = INFINITY
 
 
 cdef void _contest(
@@ -353,18 +344,18 @@ cdef void _contest(
     split.feature = self.first.feature
     split.cut = self.first.cut
     split.evidence.score = self.first.score / self.node.seen.n
-    split.evidence.rival_score = self.rivals[0].score / self.node.seen.n
-    split.evidence.rival_feature = self.rivals[0].feature
-    for j in range(MOST_RIVALS):
-        split.rivals[j].feature = self.rivals[j].feature
-        split.rivals[j].cut = self.rivals[j].cut
+    split.evidence.runner_up_score = self.competitors[0].score / self.node.seen.n
+    split.evidence.runner_up_feature = self.competitors[0].feature
+    for j in range(MOST_COMPETITORS):
+        split.competitors[j].feature = self.competitors[j].feature
+        split.competitors[j].cut = self.competitors[j].cut
 
 
 cdef bint _wins(
     BestTests self, Contender* later, Contender* earlier, NodeTests tests
 ) noexcept nogil:
     cdef float64_t most = INFINITY
-    cdef Contender* last = &self.rivals[MOST_RIVALS - 1]
+    cdef Contender* last = &self.competitors[MOST_COMPETITORS - 1]
     if not self.ranks:
         return later.score < earlier.score - self.tie
     if earlier.feature < 0 or later.score == INFINITY:
@@ -384,7 +375,7 @@ cdef bint _wins(
         ):
             return True
     # a score that is better by `tie` makes a rank better by no more than twice that;
-    # what is above the last rival's rank need not be known
+    # what is above the last competitor's rank need not be known
     if last.feature >= 0:
         _ask_rank(self, last, INFINITY, tests)
         most = last.rank + 2.0 * self.tie
@@ -405,12 +396,19 @@ cdef bint _knows_by_gain(
     )
 
 
+cdef void _tell_tests_of(
+    Selection self, float64_t n_tests, float64_t log_tests
+) noexcept nogil:
+    # Let the bound, and the evidence, know how many tests an attribute has.
+    self.node.facts.n_attribute_tests = n_tests
+    self.node.facts.log_attribute_tests = (
+        log(n_tests) if log_tests < 0.0 else log_tests
+    )
+
+
 cdef void _tell_tests(BestTests self, Contender* one) noexcept nogil:
-    # Let the bound know how many tests the attribute has.
-    if one.log_tests < 0.0:
-        one.log_tests = log(one.n_tests)
-    self.node.facts.n_attribute_tests = one.n_tests
-    self.node.facts.log_attribute_tests = one.log_tests
+    _tell_tests_of(self, one.n_tests, one.log_tests)
+    one.log_tests = self.node.facts.log_attribute_tests
 
 
 cdef void _ask_rank(
@@ -538,6 +536,8 @@ cdef class Challengers(Selection):
         # smallest floor is above the incumbent cannot hold it.
         cdef const Children* children = &tests.children
         cdef float64_t floor
+        cdef Best* best
+        cdef Best known
         cdef intp_t j, feature
         cdef intp_t n = 0
         self.interval.node_begin(&self.node.facts)
@@ -565,17 +565,24 @@ cdef class Challengers(Selection):
                     children.pool[0] * self.node.share,
                     children.pool[1] * self.node.share,
                 )
-            self.examine(feature, tests)    # forgets its floor
+            best = self.best_of + feature
+            known = best[0]
+            self.examine(feature, tests)    # counts no tests this time
+            best[0] = known
+            best.score = INFINITY           # this feature has been challenged
         split.feature = self.incumbent_feature
         split.cut = self.incumbent_cut
-        for j in range(MOST_RIVALS + 1):
-            if n == MOST_RIVALS or self.floors[j].feature < 0:
+        if split.feature >= 0:
+            best = self.best_of + split.feature
+            _tell_tests_of(self, best.n_tests, best.log_tests)
+        for j in range(MOST_COMPETITORS + 1):
+            if n == MOST_COMPETITORS or self.floors[j].feature < 0:
                 break
             if self.floors[j].feature != split.feature:
-                split.rivals[n] = self.floors[j]
+                split.competitors[n] = self.floors[j]
                 n += 1
-        if n < MOST_RIVALS:
-            split.rivals[n].feature = -1
+        if n < MOST_COMPETITORS:
+            split.competitors[n].feature = -1
         split.evidence.child_limit = self.incumbent / self.node.facts.pool
 
 
@@ -593,15 +600,15 @@ cdef void _note_floors(
         i = n
         while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
             i -= 1
-        if i == MOST_RIVALS + 1:
+        if i == MOST_COMPETITORS + 1:
             continue
-        n = min(n + 1, <intp_t> MOST_RIVALS + 1)
+        n = min(n + 1, <intp_t> MOST_COMPETITORS + 1)
         memmove(
-            self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(RivalTest)
+            self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(CompetitorTest)
         )
         self.floors[i].feature = visited[j]
         self.floors[i].cut = best.cut
-    if n <= MOST_RIVALS:
+    if n <= MOST_COMPETITORS:
         self.floors[n].feature = -1
 
 
@@ -736,6 +743,8 @@ cdef class SummedEvidence(BestTests):
                     self._weigh(visited[j], tests)
         _contest(self, tests, visited, n_visited, split)
         self.bound.node_begin(&self.node.facts)
+        if split.feature >= 0:
+            _tell_tests(self, &self.first)
 
 
 cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:

@@ -1,5 +1,5 @@
 from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree._settings cimport MOST_COMPETITORS
 from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 
 # Cut: where a test of one attribute lies.
@@ -41,7 +41,7 @@ cdef struct Children:
     intp_t unknown              # the child of other categories
 
 
-cdef struct RivalTest:
+cdef struct CompetitorTest:
     # The best test of another attribute than the one chosen.
     intp_t feature              # -1 = none, nor are there any behind it
     Cut cut
@@ -53,5 +53,5 @@ cdef struct Split:
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
     SplitEvidence evidence
-    RivalTest rivals[MOST_RIVALS]   # the best first
+    CompetitorTest competitors[MOST_COMPETITORS]   # the best first
     Children children

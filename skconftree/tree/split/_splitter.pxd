@@ -1,3 +1,4 @@
+from skconftree.bounds._contingency cimport Contingency
 from skconftree.bounds._contract cimport Bound
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._candidates cimport NodeTests
@@ -44,6 +45,7 @@ cdef class Splitter:
     cdef NodeTests tests
     cdef Foresight foresight
     cdef bint foresees
+    cdef Contingency contingency    # of the children of a split, by their classes
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features

@@ -1,15 +1,21 @@
 """The best split of a node, and whether its bound allows it."""
 
 from libc.float cimport DBL_EPSILON
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, ldexp
 
-from skconftree.bounds._contract cimport EvidenceBound, IntervalBound, clear_evidence
+from skconftree.bounds._contingency cimport expect_by_chance
+from skconftree.bounds._contract cimport (
+    ByChance, EvidenceBound, IntervalBound, clear_evidence,
+)
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
 from skconftree.tree.split._selection cimport BestTests, Challengers, SummedEvidence
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
+
+# Sets of the categories of one feature are counted up to here, see CategorySets.
+cdef float64_t MOST_TESTS = ldexp(1.0, 1000)
 
 cdef enum:
     MOST_CLASSES = 256      # whose rough values add up within GAIN_ERROR
@@ -148,6 +154,7 @@ cdef class Splitter:
             kind is BestTests and bound is not None and bound.ranks_attributes
         )
         self.foresight = Foresight(source, criterion, bound)
+        self.contingency = Contingency(exact=False)
         self.foresees = self.foresight.sees and not self.tests.random_cuts
         self.sampling = self.max_features < d
         self.arena = Arena()
@@ -166,7 +173,7 @@ cdef class Splitter:
         self._enter(record, counts)
         self.selection.begin()
         split.feature = -1
-        split.rivals[0].feature = -1
+        split.competitors[0].feature = -1
         clear_evidence(&split.evidence)
         if self.foresees and self.foresight.must_wait(
             self.selection.whole / self.node.seen.n, self.max_features
@@ -175,9 +182,11 @@ cdef class Splitter:
         self._visit_features()
         if self.node.facts.n_tests == 0.0:
             return split
-        split.evidence.n_tests = self.node.facts.n_tests
-        split.evidence.rival_score = INFINITY
-        split.evidence.rival_feature = -1
+        split.evidence.by_chance.n_candidates = (
+            self.node.facts.n_tests if self.node.facts.n_tests < MOST_TESTS else INFINITY
+        )
+        split.evidence.runner_up_score = INFINITY
+        split.evidence.runner_up_feature = -1
         split.evidence.parent_limit = self.selection.whole / self.node.seen.n
         self.selection.choose(self.tests, self.visited, self.n_visited, &split)
         if split.feature >= 0 and not _accepts(self, &split):
@@ -277,8 +286,8 @@ cdef class Splitter:
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
         if self.selection.own_scale:
-            split.evidence.rival_score = split.evidence.parent_limit
-            split.evidence.rival_feature = -1
+            split.evidence.runner_up_score = split.evidence.parent_limit
+            split.evidence.runner_up_feature = -1
             self.node.children_to_seen(children)
             split.evidence.score = self.criterion.outcomes(
                 children.scaled, children.n_outcomes
@@ -306,6 +315,7 @@ cdef class Splitter:
 
 
 cdef int _reserve_outcomes(Splitter self) except -1:
+    self.contingency.reserve(self.tests.child_room, self.node.n_classes)
     if self.bound is not None:
         self.bound.reserve(self.node.n_classes, self.tests.child_room)
     return 0
@@ -321,6 +331,18 @@ cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
     features[j], features[k] = features[k], features[j]
 
 
+cdef void _expect_by_chance(Splitter self, Split* split) noexcept nogil:
+    cdef const Children* children = &split.children
+    cdef ByChance* found = &split.evidence.by_chance
+    if found.log10_expected == found.log10_expected:    # the bound has decided by it
+        return
+    if self.bound is None:
+        self.node.children_to_bound(children)
+    expect_by_chance(
+        self.contingency, &self.node.facts, children.scaled, children.n_outcomes, found
+    )
+
+
 cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
     # Whether a test may split the node; sets all of the split but its attribute, cut
     # and scores.
@@ -328,6 +350,7 @@ cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
     split.children = self.tests.children
     if not self._decide(split):
         return False
+    _expect_by_chance(self, split)
     split.improvement = self._improvement(&split.children)
     if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
         return False

@@ -700,7 +700,7 @@ cdef class LocalGrower(WatchingGrower):
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence, 0.0, self.tree.keeps_costs,
-            self.tree.keeps_rivals,
+            self.tree.keeps_competitors,
         )
         tree._add_root()
         cdef Grower grower = self._grower_at(tree, node, self.n_begun)

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, ArrayOracle, Budget, NoisyOracle
+from skconftree.active import ActiveLearner, ArrayOracle, LabelBudget, NoisyOracle
 from skconftree.active._strategy import MarginSampling
 from skconftree.active.pool import SamplingStrategy
 
@@ -254,7 +254,9 @@ def test_what_an_interrupted_query_has_kept_is_forgotten(monkeypatch, call):
         patch.setattr(MarginSampling, "score", interrupted)
         with pytest.raises(KeyboardInterrupt):
             one.query()
-    given = {"reached": (Budget(100),), "teach": ([3, 70], Y[[3, 70]])}.get(call, ())
+    given = {"reached": (LabelBudget(100),), "teach": ([3, 70], Y[[3, 70]])}.get(
+        call, ()
+    )
     getattr(one, call)(*given)
     getattr(other, call)(*given)
     assert "half" not in one._memory

@@ -13,11 +13,11 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.active import (
     ActiveLearner,
     ArrayOracle,
-    Budget,
+    LabelBudget,
     LeafRiskSampling,
     NoisyOracle,
     RiskBelow,
-    Stable,
+    StableModel,
     simulate,
 )
 from skconftree.active.pool import StoppingRule
@@ -39,7 +39,7 @@ def limit_of(rule, learner):
 
 
 def test_budget_and_several_rules():
-    one = learner().fit(X).run(ArrayOracle(Y), stop=[Budget(12), Budget(30)])
+    one = learner().fit(X).run(ArrayOracle(Y), stop=[LabelBudget(12), LabelBudget(30)])
     assert one.n_labeled_ == 12
     assert one.run(ArrayOracle(Y), budget=5).n_labeled_ == 17
 
@@ -79,7 +79,7 @@ def test_a_growing_tree_is_looked_at_through_its_index(monkeypatch):
 def test_a_rule_may_be_asked_between_questions():
     stopped = learner().fit(X).run(ArrayOracle(Y), stop=RiskBelow(0.1))
     one = learner().fit(X)
-    while not one.reached([Budget(500), RiskBelow(0.1)]):
+    while not one.reached([LabelBudget(500), RiskBelow(0.1)]):
         rows = one.query()
         one.teach(rows, Y[rows])
     assert one.history_ == stopped.history_
@@ -115,7 +115,7 @@ def test_a_rule_need_not_derive_from_anything(tmp_path):
         random_share = 1.0
 
     one = learner(GaussianNB(), strategy="margin").fit(X)
-    one.run(ArrayOracle(Y), stop=[Budget(500), rule := Enough()])
+    one.run(ArrayOracle(Y), stop=[LabelBudget(500), rule := Enough()])
     assert (one.n_labeled_, one.audit_, rule.looks) == (12, (0, 0), 13)
     assert one.reached(rule)
     saved = learner(GaussianNB(), strategy="margin").fit(X)
@@ -130,7 +130,7 @@ def test_a_rule_need_not_derive_from_anything(tmp_path):
 
 def test_one_class_is_no_stable_prediction():
     one = learner(GaussianNB(), strategy="margin").fit(X)
-    one.run(ArrayOracle(np.zeros(800)), budget=30, stop=Stable(n_looks=2))
+    one.run(ArrayOracle(np.zeros(800)), budget=30, stop=StableModel(n_looks=2))
     assert one.n_labeled_ == 30
 
 
@@ -148,21 +148,21 @@ def test_no_limit_before_there_is_a_tree():
         (RiskBelow(0.1, method="guess"), "method"),
         (RiskBelow(0.1, delta=1.0), "delta"),
         (RiskBelow(0.1, audit_share=0.0), "audit_share"),
-        (Budget(0), "n_labels"),
-        (Budget(2.5), "n_labels"),
-        (Stable(agreement=3), "agreement"),
-        (Stable(n_looks=0), "n_looks"),
+        (LabelBudget(0), "n_labels"),
+        (LabelBudget(2.5), "n_labels"),
+        (StableModel(agreement=3), "agreement"),
+        (StableModel(n_looks=0), "n_looks"),
     ],
 )
 def test_bad_rules(rule, name):
     one = learner().fit(X)
-    for stop in (rule, [Budget(2), rule]):
+    for stop in (rule, [LabelBudget(2), rule]):
         with pytest.raises(ValueError, match=f"'{name}' parameter"):
             one.run(ArrayOracle(Y), budget=3, stop=stop)
     assert one.n_labeled_ == 0
 
 
-@pytest.mark.parametrize("stop", [0.1, Budget, [Budget(2), None]])
+@pytest.mark.parametrize("stop", [0.1, LabelBudget, [LabelBudget(2), None]])
 def test_a_rule_that_is_none(stop):
     with pytest.raises(TypeError, match="stop must be a stopping rule, an object with"):
         learner().fit(X).run(ArrayOracle(Y), stop=stop)
@@ -217,12 +217,12 @@ class Constant(GaussianNB):
 
 def test_stable():
     one = learner(GaussianNB(), strategy="margin").fit(X)
-    one.run(ArrayOracle(Y), stop=Stable(0.99, n_looks=5))
+    one.run(ArrayOracle(Y), stop=StableModel(0.99, n_looks=5))
     assert 6 < one.n_labeled_ < 400
     with_tree = (
         learner(strategy="random")
         .fit(X[:50])
-        .run(ArrayOracle(Y[:50]), stop=Stable(1.0, n_looks=1000))
+        .run(ArrayOracle(Y[:50]), stop=StableModel(1.0, n_looks=1000))
     )
     assert with_tree.n_labeled_ == 50
 

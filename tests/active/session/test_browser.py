@@ -94,7 +94,7 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
-def test_keys_label_undo_skip_mend_and_quit(person, path):
+def test_keys_label_undo_skip_relabel_and_quit(person, path):
     rule = RiskBelow(0.01, method="audit")
     given = {"budget": 14, "stop": rule}
     with open_session(path, **given) as session, WebOracle(session) as page:
@@ -109,7 +109,7 @@ def test_keys_label_undo_skip_mend_and_quit(person, path):
         assert "The nearest rows with a label are" in person.see("note")
         person.press("s")
         assert person.row() != row
-        # an earlier answer is mended; the later ones stay
+        # an earlier answer is relabeled; the later ones stay
         person.driver.find_element(By.TAG_NAME, "summary").click()
         other = session.answers()[6]["row"]
         place = By.CSS_SELECTOR, f"select[aria-label='label of row {other}']"
@@ -120,7 +120,9 @@ def test_keys_label_undo_skip_mend_and_quit(person, path):
         assert told.pop(other) == NAMES[(y[other] + 2) % 3]
         assert told == {one: NAMES[y[one]] for one in told}
         assert len(told) == 9
-        assert len(lines_of(path)) == 14  # 11 labels, one taken back, skipped, mended
+        assert (
+            len(lines_of(path)) == 14
+        )  # 11 labels, one taken back, skipped, relabeled
         person.label(4)
         assert "All labels of the budget are given." in person.see("title")
         assert not page.wait(0)

@@ -214,12 +214,12 @@ def asked(row, label, batch=None, **more):
     return json.loads(json.dumps(record))
 
 
-def holds(lines, ruling="last"):
-    batches = Ledger(lines, ruling).batches()
+def holds(lines, resolve_by="last"):
+    batches = Ledger(lines, resolve_by).batches()
     return [(one.row, label) for batch in batches for one, label in batch]
 
 
-def test_the_ruling_opinion():
+def test_which_opinion_resolves():
     lines = [
         asked(5, "ham", 1, by="a"),
         asked(6, "spam", 2, by="a"),
@@ -227,7 +227,7 @@ def test_the_ruling_opinion():
     ]
     assert holds(lines) == [(5, "spam"), (6, "spam")]
     assert holds(lines, "first") == [(5, "ham"), (6, "spam")]
-    lines.append(asked(5, "ham", by="b"))  # who mends his own
+    lines.append(asked(5, "ham", by="b"))  # who relabels his own
     assert holds(lines) == holds(lines, "first") == [(5, "ham"), (6, "spam")]
     lines.append(asked(5, "spam", by="c"))
     assert holds(lines, "majority") == [(5, "ham"), (6, "spam")]

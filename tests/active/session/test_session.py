@@ -1,4 +1,4 @@
-"""Sessions that are ended, killed, mended and gone on with."""
+"""Sessions that are ended, killed, relabeled and gone on with."""
 
 import csv
 import errno
@@ -26,7 +26,7 @@ from skconftree.active import (
     ArrayOracle,
     LabelingSession,
     RiskBelow,
-    Stable,
+    StableModel,
 )
 from skconftree.active._journal import Ledger
 from skconftree.active.pool._oracles import QuestionsEnded
@@ -93,8 +93,8 @@ def test_a_session_is_a_function_of_its_journal(path, estimator, batch_size):
         if i % 7 == 6:
             assert one.undo() == question.row
             assert one.question() == question
-    one.mend(one.answers()[5]["row"], "eggs")
-    one.mend(one.answers()[7]["row"], None)
+    one.relabel(one.answers()[5]["row"], "eggs")
+    one.relabel(one.answers()[7]["row"], None)
     question, labels = one.question(), one.predictions()[0]
     one._record.journal.close()
     other = LabelingSession.resume(path, X, annotator="anna")
@@ -142,12 +142,12 @@ def test_labels_have_types(path):
             one.answer(np.datetime64("2026-01-01"))
 
 
-def test_an_earlier_answer_is_mended_and_later_ones_stay(path):
+def test_an_earlier_answer_is_relabeled_and_later_ones_stay(path):
     with session(path) as one:
         give(one, 20)
         rows = [answer["row"] for answer in one.answers()]
         wrong = next(row for row in rows[3:] if WORDS[row] != "eggs")
-        one.mend(wrong, "eggs")
+        one.relabel(wrong, "eggs")
         assert [answer["row"] for answer in one.answers()][1:] == [
             row for row in rows if row != wrong
         ]
@@ -158,14 +158,14 @@ def test_an_earlier_answer_is_mended_and_later_ones_stay(path):
         rows = np.sort(rows)
         expected.fit(X[rows], labels[rows])
         assert (one.learner.predict_proba(X) == expected.predict_proba(X)).all()
-        with pytest.raises(ValueError, match="has no answer that could be mended"):
-            one.mend(one.question().row, "ham")
+        with pytest.raises(ValueError, match="has no answer that could be relabeled"):
+            one.relabel(one.question().row, "ham")
         assert one.undo() == wrong
         assert one.progress().n_answers == 20
 
 
 def test_two_annotators(path):
-    given = {"repeat": 0.5, "ruling": "first"}
+    given = {"repeat": 0.5, "resolve_by": "first"}
     with session(path, annotator="anna", **given) as one:
         while one.progress().n_answers < 20:
             give(one, 1)
@@ -197,7 +197,7 @@ def test_two_annotators(path):
 
 
 def test_a_rule_ends_the_session(path):
-    with session(path, stop=Stable(0.9, 3)) as one:
+    with session(path, stop=StableModel(0.9, 3)) as one:
         while one.question() is not None:
             give(one, 1)
         assert one.progress().ended == "rule"
@@ -404,7 +404,7 @@ def test_a_journal_of_the_first_format_opens(path):
 # -- what must not be mixed up -----------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["learner", "seed", "ruling"])
+@pytest.mark.parametrize("name", ["learner", "seed", "resolve_by"])
 def test_a_first_line_that_lacks_a_part_is_damaged(path, name):
     with session(path) as one:
         give(one, 1)
@@ -415,7 +415,7 @@ def test_a_first_line_that_lacks_a_part_is_damaged(path, name):
     content = path.read_bytes()
     with pytest.raises(ValueError, match="is damaged in line 1"):
         LabelingSession.resume(path, X)
-    with pytest.raises(ValueError, match="damaged in line 1|was begun with ruling"):
+    with pytest.raises(ValueError, match="damaged in line 1|was begun with resolve_by"):
         session(path)
     assert path.read_bytes() == content
 
@@ -519,7 +519,7 @@ def test_a_parameter_that_came_later_has_its_default(path):
     ("settings", "message"),
     [
         ({"budget": 0}, "budget must be 1 or more"),
-        ({"ruling": "loudest"}, "ruling must be one of"),
+        ({"resolve_by": "loudest"}, "resolve_by must be one of"),
         ({"repeat": 1.0}, r"repeat must be in \[0, 1\)"),
         ({"annotator": 3}, "annotator must be a name"),
         ({"shown": {"text": ["a"]}}, "shown must have the 150 rows of X. Got 1"),

@@ -86,8 +86,10 @@ def test_labels_are_in_the_journal_before_the_next_question(desk, path):
     assert not page.wait(0)
     assert browser.act("undo")[1]["question"]["row"] == row
     other = after["answers"][5]
-    _, mended = browser.act("mend", row=other["row"], label=None)
-    assert {one["row"]: one["label"] for one in mended["answers"]}[other["row"]] is None
+    _, relabeled = browser.act("relabel", row=other["row"], label=None)
+    assert {one["row"]: one["label"] for one in relabeled["answers"]}[
+        other["row"]
+    ] is None
     assert browser.act("why")[1]["note"]
     assert browser.act("skip", row=row)[1]["question"]["row"] != row
     assert browser.act("quit")[1]["quit"]

@@ -17,8 +17,8 @@ from skconftree import ConfidenceTreeClassifier, OASISClassifier
 from skconftree.active import (
     ConfTreeSampling,
     FixedUncertainty,
-    Split,
-    SplitConfTree,
+    SplitConfTreeSampling,
+    SplitSampling,
     StreamActiveLearner,
     VariableUncertainty,
 )
@@ -29,7 +29,10 @@ from skconftree.datasets import make_sea
 from skconftree.drift import DDM
 
 X, Y = make_sea(1500, random_state=1)
-ONE_ACCOUNT = {"split, one": Split, "split_conf_tree, one": SplitConfTree}
+ONE_ACCOUNT = {
+    "split, one": SplitSampling,
+    "split_conf_tree, one": SplitConfTreeSampling,
+}
 NAMES = [*STREAM_STRATEGIES, *ONE_ACCOUNT]
 SPLITS = [name for name in NAMES if name.startswith("split")]
 SCORES = ["oasis", "gbs", "uc"]  # of a classifier's own, see test_stream_scores.py
@@ -260,7 +263,7 @@ def watched_errors(strategy, **parameters):
 
 @pytest.mark.parametrize(
     ("strategy", "share", "estimate"),
-    crossed([Split, SplitConfTree], [0.05, 0.2], ["exact", "windowed"]),
+    crossed([SplitSampling, SplitConfTreeSampling], [0.05, 0.2], ["exact", "windowed"]),
 )
 def test_a_share_of_all_labels_reaches_the_detector(strategy, share, estimate):
     """That of the rows in the random branch."""
@@ -270,7 +273,7 @@ def test_a_share_of_all_labels_reaches_the_detector(strategy, share, estimate):
     assert found == pytest.approx(0.2 * n_asked, rel=0.25)
 
 
-@pytest.mark.parametrize("strategy", [Split, SplitConfTree])
+@pytest.mark.parametrize("strategy", [SplitSampling, SplitConfTreeSampling])
 def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
     found, n_asked = watched_errors(strategy(n_accounts=1), budget=0.05)
     assert n_asked > 990
@@ -402,12 +405,12 @@ def test_answers_that_are_missing_are_said():
         (FixedUncertainty(5), "threshold"),
         (VariableUncertainty(step=-0.1), "step"),
         (VariableUncertainty(noise=-1), "noise"),
-        (Split(nu=1.5), "nu"),
-        (Split(step=2), "step"),
-        (SplitConfTree(nu="half"), "nu"),
-        (Split(n_accounts=3), "n_accounts"),
-        (SplitConfTree(c=0), "c"),
-        (SplitConfTree(n_accounts="two"), "n_accounts"),
+        (SplitSampling(nu=1.5), "nu"),
+        (SplitSampling(step=2), "step"),
+        (SplitConfTreeSampling(nu="half"), "nu"),
+        (SplitSampling(n_accounts=3), "n_accounts"),
+        (SplitConfTreeSampling(c=0), "c"),
+        (SplitConfTreeSampling(n_accounts="two"), "n_accounts"),
         (ConfTreeSampling(consistency="x"), "consistency"),
         (ConfTreeSampling(c=-1), "c"),
         (ConfTreeSampling(probability=0.5), "probability"),

@@ -19,6 +19,7 @@ from skconftree.bounds import (
     GTestBound,
     HoeffdingBound,
     McDiarmidBound,
+    gtest_pvalue,
 )
 from skconftree.tables._content_order import ContentOrder, hash_rows
 
@@ -87,7 +88,9 @@ def test_one_split_by_hand():
     # halves of bits, as everywhere in evidence: the gain is log2(3) - 2/3
     assert evidence["parent_limit"] == pytest.approx(0.5 * math.log2(3))
     assert evidence["score"] == pytest.approx(0.5 * 2 / 3)
-    assert evidence["n_tests"] == 3
+    assert evidence["n_candidates"] == evidence["multiplicity"] == 3
+    p = gtest_pvalue(tree.counts[1:])
+    assert evidence["log10_expected_by_chance"] == pytest.approx(math.log10(3 * p))
 
 
 def test_a_row_between_two_means_goes_to_the_first_class():
@@ -166,8 +169,8 @@ def test_a_bound_decides_about_the_best_assignment(bound):
     assert_same_nodes(tree.tree_, slow)
     evidence = tree.tree_.evidence
     split = tree.tree_.children_left >= 0
-    assert not np.isnan(evidence["confidence"][split]).any()
-    assert np.isnan(evidence["confidence"][~split]).all()
+    assert not np.isnan(evidence["statistic"][split]).any()
+    assert np.isnan(evidence["statistic"][~split]).all()
 
 
 @pytest.mark.parametrize(

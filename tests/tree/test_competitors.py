@@ -70,9 +70,9 @@ def test_the_best_tests_of_other_features(
     y = np.searchsorted(model.classes_, y)
     tree, path = model.tree_, model.decision_path(X).toarray() > 0
     unit = 2 if criterion == "entropy" else 1
-    for row in node_table(model, rivals=3):
+    for row in node_table(model, competitors=3):
         if not row.branches:
-            assert row.rivals == row.ties == ()
+            assert row.competitors == row.near_ties == ()
             continue
         rows = path[:, row.node]
         own = path[rows][:, tree.children_right[row.node]].astype(int)
@@ -81,13 +81,13 @@ def test_the_best_tests_of_other_features(
         assert_allclose(row.gain, unit * (whole - score_of(own, *there)), atol=1e-9)
         tests = scored(X[rows], there)
         del tests[row.feature]
-        assert len(row.rivals) == min(len(tests), 3)
-        assert len({one.feature for one in row.rivals}) == len(row.rivals)
+        assert len(row.competitors) == min(len(tests), 3)
+        assert len({one.feature for one in row.competitors}) == len(row.competitors)
         if bound is GAIN:
             scores = sorted(min(score for score, _ in one) for one in tests.values())
             gains = [unit * (whole - score) for score in scores[:3]]
-            assert_allclose([one.gain for one in row.rivals], gains, atol=1e-9)
-        for one in row.rivals:
+            assert_allclose([one.gain for one in row.competitors], gains, atol=1e-9)
+        for one in row.competitors:
             found = [
                 z_of(own, sides, *there)
                 for score, sides in tests[one.feature]
@@ -95,7 +95,9 @@ def test_the_best_tests_of_other_features(
             ]
             assert found  # more than one where cuts are level
             assert np.abs(np.array(found) - one.z).min() < 1e-6
-        assert row.ties == tuple(one.name for one in row.rivals if abs(one.z) < 1.96)
+        assert row.near_ties == tuple(
+            one.name for one in row.competitors if abs(one.z) < 1.96
+        )
 
 
 def sides_in_words(frame, test):
@@ -114,12 +116,12 @@ def sides_in_words(frame, test):
 def test_words_are_those_of_the_test():
     frame, y = mixed()
     model = ConfidenceTreeClassifier("gtest", max_depth=1, pruning=None).fit(frame, y)
-    root = node_table(model, rivals=3, decimals=12)[0]
+    root = node_table(model, competitors=3, decimals=12)[0]
     codes = np.unique(y, return_inverse=True)[1]
     there = codes, np.ones(len(y)), "entropy"
     whole = score_of(np.zeros(len(y)), *there)
     kinds = set()
-    for one in root.rivals:
+    for one in root.competitors:
         holds = sides_in_words(frame, one.test).to_numpy()
         assert_allclose(2 * (whole - score_of(holds, *there)), one.gain, atol=1e-9)
         kinds.add("<=" in one.test)
@@ -138,15 +140,15 @@ def test_words_of_many_categories_and_many_branches():
     )
     settings = {"bound": HoeffdingBound(tie_threshold=9.0), "max_depth": 1}
     model = ConfidenceTreeClassifier(**settings).fit(frame, y)
-    (one,) = node_table(model, rivals=1)[0].rivals
+    (one,) = node_table(model, competitors=1)[0].competitors
     assert one.name == "many" or model.tree_.feature[0] == 1
     model.set_params(nominal_splits="multiway").fit(frame, y)
-    told = [row.test for row in node_table(model, rivals=1)[0].rivals]
+    told = [row.test for row in node_table(model, competitors=1)[0].competitors]
     assert told == ["many = ?"] or model.tree_.n_children[0] > 2
     frame["x"] = y
     (one,) = node_table(
-        model.set_params(nominal_splits="binary").fit(frame, y), rivals=1
-    )[0].rivals
+        model.set_params(nominal_splits="binary").fit(frame, y), competitors=1
+    )[0].competitors
     assert one.test.startswith("many in {c")
     assert one.test.endswith(", and others}")
 
@@ -159,25 +161,25 @@ def test_weight_k_is_k_rows():
     one.fit(X, y, sample_weight=weight)
     other.fit(X.iloc[rows], y[rows])
     for name in ("feature", "left", "n_children"):
-        assert (one.tree_.rivals[name] == other.tree_.rivals[name]).all()
+        assert (one.tree_.competitors[name] == other.tree_.competitors[name]).all()
     for name in ("threshold", "gain", "z"):
-        a, b = one.tree_.rivals[name], other.tree_.rivals[name]
+        a, b = one.tree_.competitors[name], other.tree_.competitors[name]
         assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 def test_explain_and_text_name_them():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier().fit(X, y)
-    step = model.explain(X[:1], rivals=2)[0][0]
-    assert [one["name"] for one in step["rivals"]] == [
+    step = model.explain(X[:1], competitors=2)[0][0]
+    assert [one["name"] for one in step["competitors"]] == [
         "petal length (cm)",
         "sepal length (cm)",
     ]
-    assert step["rivals"] == [
-        one._asdict() for one in node_table(model, rivals=2)[0].rivals
+    assert step["competitors"] == [
+        one._asdict() for one in node_table(model, competitors=2)[0].competitors
     ]
-    assert "rivals" not in model.explain(X[:1])[0][0]
-    first = node_table(model, rivals=1)[0].rivals[0]
+    assert "competitors" not in model.explain(X[:1])[0][0]
+    first = node_table(model, competitors=1)[0].competitors[0]
     line = f"runner-up: {first.test} gains {first.gain:.3g} instead of"
     assert line in export_text(model, verbose=True)
     assert line in model.explain_text(X[:1], verbose=True)
@@ -189,22 +191,22 @@ def test_many_ties_are_named_where_there_is_room():
     X = np.repeat(X[:, 3:], 4, axis=1)
     model = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
     root = node_table(model)[0]
-    assert root.ties == ("x1", "x2", "x3")
-    assert root.tie == "tie with x1 and 2 more"
-    assert "; tie with x1, x2 and x3\n" in export_text(model)
-    assert "; tie with x1, x2 and x3" in model._repr_html_()
+    assert root.near_ties == ("x1", "x2", "x3")
+    assert root.tie == "near tie with x1 and 2 more"
+    assert "; near tie with x1, x2 and x3\n" in export_text(model)
+    assert "; near tie with x1, x2 and x3" in model._repr_html_()
     long = [f"{'a long name ' * 4}{place}" for place in range(4)]
     text = export_text(model, feature_names=long)
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("rivals", [-1, 4, 1.0, True, None, "all"])
-def test_as_many_as_a_tree_keeps(rivals):
+@pytest.mark.parametrize("competitors", [-1, 4, 1.0, True, None, "all"])
+def test_as_many_as_a_tree_keeps(competitors):
     X, y = load_iris(return_X_y=True)
     model = ConfidenceTreeClassifier().fit(X, y)
     for ask in (
-        lambda n: node_table(model, rivals=n),
-        lambda n: model.explain(X, rivals=n),
+        lambda n: node_table(model, competitors=n),
+        lambda n: model.explain(X, competitors=n),
     ):
-        with pytest.raises(ValueError, match="rivals must be an int from 0 to 3"):
-            ask(rivals)
+        with pytest.raises(ValueError, match="competitors must be an int from 0 to 3"):
+            ask(competitors)

@@ -1,11 +1,11 @@
-"""The default beside its rivals: accuracy, log loss, Brier score, leaves and time.
+"""The default and baselines: accuracy, log loss, Brier score, leaves and time.
 
 Cross-validation on real tables, nominal columns as codes, holes filled with the median
 or mode of the training rows, a seeded sample of larger tables. Every rule has the same
 folds. Everything is what the public methods answer: probabilities are those of
 `predict_proba`, times are CPU seconds of `fit`, searches and binarisation included.
 
-    python benchmarks rivals --data FOLDER --held-out OTHER --cache SCRATCH
+    python benchmarks baselines --data FOLDER --held-out OTHER --cache SCRATCH
 
 The default was chosen on tables of FOLDER; on those of OTHER, which ``python benchmarks
 held_out`` makes, nothing was.
@@ -171,7 +171,7 @@ def main(argv=None):
     Path(options.cache).mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     note = f"{options.folds} folds, at most {options.rows:,} rows"
-    tables = command.tables("rivals", options, note)
+    tables = command.tables("baselines", options, note)
     rows = []
     for part, folder in (
         ("chosen on", data_folder(options.data)),
@@ -189,4 +189,4 @@ def main(argv=None):
         known = {rule for found in results.values() for rule in found}
         rows += [row(part, rule, results) for rule in order if rule in known]
     header = ["tables", "rule", "number", "accuracy", "W/T/L", "leaves", "log loss"]
-    tables.show("rivals", [*header, "Brier", "fit", "worst table"], rows)
+    tables.show("baselines", [*header, "Brier", "fit", "worst table"], rows)

@@ -1,4 +1,4 @@
-"""A tree that imitates a classifier."""
+"""A tree that is distilled from a classifier."""
 
 import pickle
 
@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.inspection import audit_splits
-from skconftree.tree import export_text, imitate, node_table
+from skconftree.tree import distill, export_text, node_table
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def iris():
 
 def test_leaves_have_the_mean_of_what_the_classifier_says(iris):
     X, _, teacher = iris
-    tree = imitate(teacher, X, n_rows=None, max_leaf_nodes=6)
+    tree = distill(teacher, X, n_rows=None, max_leaf_nodes=6)
     said, leaves = teacher.predict_proba(X), tree.apply(X)
     expected = np.array([said[leaves == leaf].mean(axis=0) for leaf in leaves])
     np.testing.assert_allclose(tree.predict_proba(X), expected, rtol=1e-12)
@@ -42,7 +42,7 @@ def test_leaves_have_the_mean_of_what_the_classifier_says(iris):
 
 def test_counts_are_of_the_real_rows(iris):
     X, _, teacher = iris
-    tree = imitate(teacher, X, random_state=0, n_rows=3000)
+    tree = distill(teacher, X, random_state=0, n_rows=3000)
     nodes = tree.tree_
     path = tree.decision_path(X)
     np.testing.assert_array_equal(nodes.n_node_samples, np.ravel(path.sum(axis=0)))
@@ -51,7 +51,7 @@ def test_counts_are_of_the_real_rows(iris):
     for node in split:
         children = nodes.children(node)
         assert nodes.counts[children].sum(axis=0) == pytest.approx(nodes.counts[node])
-    for name in set(nodes.evidence.dtype.names) - {"z", "rival_feature"}:
+    for name in set(nodes.evidence.dtype.names) - {"runner_up_z", "runner_up_feature"}:
         assert np.isnan(nodes.evidence[name]).all()
     share = nodes.counts / nodes.counts.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(nodes.impurity, entropy(share, base=2, axis=1))
@@ -69,7 +69,7 @@ def test_real_rows_tell_more_of_a_leaf():
     teacher = Noted(20, random_state=0).fit(X, y)
     asked = []
     weight = 1.0 + np.arange(len(X)) % 3
-    tree = imitate(teacher, X, sample_weight=weight, n_rows=3000, random_state=0)
+    tree = distill(teacher, X, sample_weight=weight, n_rows=3000, random_state=0)
     real, made = asked[:2]
     np.testing.assert_array_equal(real, X)
     assert len(made) == 3000 - len(X)
@@ -89,17 +89,17 @@ def test_real_rows_tell_more_of_a_leaf():
 
 def test_made_up_rows_have_a_say_in_the_probabilities(iris):
     X, _, teacher = iris
-    tree = imitate(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
-    plain = imitate(teacher, X, n_rows=None, max_leaf_nodes=4)
+    tree = distill(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
+    plain = distill(teacher, X, n_rows=None, max_leaf_nodes=4)
     assert (tree.predict_proba(X) != plain.predict_proba(X)).any()
-    again = imitate(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
+    again = distill(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
     np.testing.assert_array_equal(tree.predict_proba(X), again.predict_proba(X))
 
 
 def test_fidelity_is_of_rows_that_were_not_drawn():
     X, y = load_breast_cancer(return_X_y=True)
     teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
-    tree = imitate(teacher, X, n_rows=200, random_state=0)
+    tree = distill(teacher, X, n_rows=200, random_state=0)
     drawn = np.sort(np.random.RandomState(0).permutation(len(X))[:200])
     others = np.setdiff1d(np.arange(len(X)), drawn)
     assert tree.tree_.n_node_samples[0] == 200
@@ -111,7 +111,7 @@ def test_a_known_label_counts_instead(iris):
     X, _, teacher = iris
     wrong = np.full(150, None)
     wrong[:20] = 2
-    tree = imitate(teacher, X, wrong, n_rows=None, max_leaf_nodes=6)
+    tree = distill(teacher, X, wrong, n_rows=None, max_leaf_nodes=6)
     said = teacher.predict_proba(X)
     said[:20] = [0.0, 0.0, 1.0]
     leaves = tree.apply(X)
@@ -122,8 +122,8 @@ def test_a_known_label_counts_instead(iris):
 def test_weights_count_rows(iris):
     X, _, teacher = iris
     weight = np.arange(150) % 3
-    one = imitate(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=6)
-    two = imitate(teacher, np.repeat(X, weight, axis=0), n_rows=None, max_leaf_nodes=6)
+    one = distill(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=6)
+    two = distill(teacher, np.repeat(X, weight, axis=0), n_rows=None, max_leaf_nodes=6)
     np.testing.assert_array_equal(one.tree_.feature, two.tree_.feature)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-12)
 
@@ -132,15 +132,15 @@ def test_weight_0_is_absence_and_fidelity_has_weights(iris):
     X, _, teacher = iris
     weight = np.arange(150) % 3
     given = {"max_leaf_nodes": 3, "n_rows": 400, "random_state": 0}
-    one = imitate(teacher, X, sample_weight=weight, **given)
-    two = imitate(teacher, X[weight > 0], sample_weight=weight[weight > 0], **given)
+    one = distill(teacher, X, sample_weight=weight, **given)
+    two = distill(teacher, X[weight > 0], sample_weight=weight[weight > 0], **given)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert one.tree_.n_node_samples[0] == 100
     agree = one.predict(X) == teacher.predict(X)
     assert not agree[weight > 0].all()
     assert one.fidelity_ == two.fidelity_ == np.average(agree, weights=weight)
     with pytest.raises(ValueError, match="above 0 for at least one row"):
-        imitate(teacher, X, sample_weight=np.zeros(150))
+        distill(teacher, X, sample_weight=np.zeros(150))
 
 
 def test_real_rows_tell_ties_as_the_rows_of_a_tree_do():
@@ -155,20 +155,20 @@ def test_real_rows_tell_ties_as_the_rows_of_a_tree_do():
     y = (X["a"] + X["b"].fillna(0.5) > 0.2 * X["e"].isin(["r", "g"])).astype(int)
     teacher = ConfidenceForestClassifier(20, random_state=0).fit(X, y)
     weight = rng.integers(1, 4, 400)
-    tree = imitate(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=8)
+    tree = distill(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=8)
     plain = ConfidenceTreeClassifier(max_leaf_nodes=8, pruning=None)
     plain.fit(X, teacher.predict(X), sample_weight=weight)
     ours, theirs = tree.tree_, plain.tree_
     np.testing.assert_array_equal(ours.feature, theirs.feature)
-    z = ours.evidence["z"]
+    z = ours.evidence["runner_up_z"]
     assert np.isfinite(z).sum() == 7
-    np.testing.assert_allclose(z, theirs.evidence["z"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(z, theirs.evidence["runner_up_z"], rtol=1e-9, atol=1e-12)
     names = list(X.columns)
     for row, node in zip(node_table(tree), range(ours.node_count), strict=True):
         if not row.branches:
             continue
-        rival = names[theirs.evidence["rival_feature"][node]]
-        said = "decided" if z[node] >= 1.96 else f"tie with {rival}"
+        competitor = names[theirs.evidence["runner_up_feature"][node]]
+        said = "decided" if z[node] >= 1.96 else f"near tie with {competitor}"
         assert row.sure.endswith(f" rows, {said}")
     decided = np.count_nonzero(z >= 1.96)
     assert export_text(tree).count(" rows, decided") == decided > 0
@@ -181,22 +181,22 @@ def test_made_up_rows_decide_nothing():
     X[:, 1] = X[:, 0]
     X[0, 1] *= -1.0
     teacher = LogisticRegression().fit(X, X[:, 0] > 0)
-    tree = imitate(teacher, X, n_rows=20_000, max_leaf_nodes=2, random_state=0)
+    tree = distill(teacher, X, n_rows=20_000, max_leaf_nodes=2, random_state=0)
     root = node_table(tree)[0]
-    assert root.sure.endswith(f"; 60 rows, tie with x{1 - root.feature}")
+    assert root.sure.endswith(f"; 60 rows, near tie with x{1 - root.feature}")
 
 
 def test_how_many_leaves():
     X, y = load_breast_cancer(return_X_y=True)
     teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
-    assert imitate(teacher, X, n_rows=5000, random_state=0).get_n_leaves() == 16
+    assert distill(teacher, X, n_rows=5000, random_state=0).get_n_leaves() == 16
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4000, 2))
     y = 5 * np.floor(5 * X[:, 0]) + np.floor(5 * X[:, 1])
     teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
     default = ConfidenceTreeClassifier().fit(X, y)
     assert default.get_n_leaves() >= 25
-    tree = imitate(teacher, X, y, n_rows=5000, random_state=0)
+    tree = distill(teacher, X, y, n_rows=5000, random_state=0)
     assert tree.get_n_leaves() == default.get_n_leaves()
 
 
@@ -212,7 +212,7 @@ def test_nearer_to_the_classifier_than_a_tree_of_the_labels():
                 make_pipeline(StandardScaler(), LogisticRegression()),
             ):
                 teacher.fit(A, a)
-                tree = imitate(teacher, A, n_rows=3000, random_state=seed)
+                tree = distill(teacher, A, n_rows=3000, random_state=seed)
                 cart = DecisionTreeClassifier(
                     max_leaf_nodes=tree.get_n_leaves(), random_state=0
                 ).fit(A, a)
@@ -233,7 +233,7 @@ def test_frames_of_categories_go_through_a_pipeline():
         (OneHotEncoder(), ["color"]), remainder="passthrough"
     )
     teacher = make_pipeline(coder, RandomForestClassifier(20, random_state=0)).fit(X, y)
-    tree = imitate(teacher, X, random_state=0, n_rows=2000)
+    tree = distill(teacher, X, random_state=0, n_rows=2000)
     assert tree.score(X, y) > 0.97
     assert "color" in export_text(tree)
     assert list(tree.feature_names_in_) == ["number", "color"]
@@ -241,8 +241,8 @@ def test_frames_of_categories_go_through_a_pipeline():
 
 def test_sparse_rows_are_taken_as_they_are(iris):
     X, _, teacher = iris
-    tree = imitate(teacher, csr_array(X), max_leaf_nodes=6)
-    plain = imitate(teacher, X, n_rows=None, max_leaf_nodes=6)
+    tree = distill(teacher, csr_array(X), max_leaf_nodes=6)
+    plain = distill(teacher, X, n_rows=None, max_leaf_nodes=6)
     np.testing.assert_allclose(
         tree.predict_proba(X), plain.predict_proba(X), rtol=1e-12
     )
@@ -251,7 +251,7 @@ def test_sparse_rows_are_taken_as_they_are(iris):
 def test_classes_that_are_never_most_probable_are_kept():
     X = np.linspace(0.0, 1.0, 200)[:, None]
     teacher = LogisticRegression().fit(X, np.repeat([0, 1, 2], [5, 95, 100]))
-    tree = imitate(teacher, X, n_rows=None)
+    tree = distill(teacher, X, n_rows=None)
     assert list(tree.classes_) == [0, 1, 2]
     assert tree.predict_proba(X).shape == (200, 3)
     assert (tree.predict_proba(X)[:, 0] > 0.0).all()
@@ -261,19 +261,19 @@ def test_of_a_forest(iris):
     X, y, _ = iris
     forest = ConfidenceForestClassifier(20, random_state=0).fit(X[::3], y[::3])
     tree = forest.to_tree(X, random_state=3, n_rows=1000, max_leaf_nodes=5)
-    same = imitate(forest, X, random_state=3, n_rows=1000, max_leaf_nodes=5)
+    same = distill(forest, X, random_state=3, n_rows=1000, max_leaf_nodes=5)
     np.testing.assert_array_equal(tree.predict_proba(X), same.predict_proba(X))
     assert tree.get_n_leaves() == 5
 
 
-def test_it_says_that_it_is_an_imitation(iris):
+def test_it_says_that_it_is_distilled(iris):
     X, _, teacher = iris
-    tree = imitate(teacher, X, random_state=0, n_rows=1000, max_leaf_nodes=4)
+    tree = distill(teacher, X, random_state=0, n_rows=1000, max_leaf_nodes=4)
     for text in (export_text(tree), tree.explain_text(X[:1]), tree.summary()):
-        assert "imitat" in text
-        assert "expected by luck" not in text
+        assert "distilled" in text
+        assert "expected by chance" not in text
     rows = node_table(tree)
-    assert {row.strength.word for row in rows if row.branches} == {"imitation"}
+    assert {row.evidence.level for row in rows if row.branches} == {"distilled"}
     assert [row.weight for row in rows] == tree.tree_.n_node_samples.tolist()
     html = tree._repr_html_().lower()
     assert "nan" not in html.replace("nanum", "")
@@ -287,13 +287,13 @@ def test_limits_and_audits_rest_on_labels():
     X, y = load_breast_cancer(return_X_y=True)
     forest = ConfidenceForestClassifier(20, random_state=0).fit(X[:100], y[:100])
     tree = forest.to_tree(X[:300], n_rows=1000, max_leaf_nodes=4, random_state=0)
-    with pytest.raises(ValueError, match="imitates a classifier.*recount_leaves"):
+    with pytest.raises(ValueError, match="distilled from a classifier.*recount_leaves"):
         tree.predict_proba_interval(X)
     audit = audit_splits(tree, X[300:], y[300:])
     for text in (str(audit), export_text(tree, audit=audit)):
-        assert "imitation: rows whose labels the classifier has learnt" in text
+        assert "distilled: rows whose labels the classifier has learned" in text
     plain = ConfidenceTreeClassifier().fit(X[:300], y[:300])
-    assert "imitation" not in str(audit_splits(plain, X[300:], y[300:]))
+    assert "distilled" not in str(audit_splits(plain, X[300:], y[300:]))
     tree.recount_leaves(X[300:], y[300:])
     low, high = np.moveaxis(tree.predict_proba_interval(X, method="honest"), 2, 0)
     assert (low < high).all()
@@ -301,11 +301,11 @@ def test_limits_and_audits_rest_on_labels():
 
 def test_it_is_kept_and_does_not_grow(iris):
     X, y, teacher = iris
-    tree = imitate(teacher, X, random_state=0, n_rows=1000)
+    tree = distill(teacher, X, random_state=0, n_rows=1000)
     other = pickle.loads(pickle.dumps(tree))
     assert other.fidelity_ == tree.fidelity_
     np.testing.assert_array_equal(other.predict_proba(X), tree.predict_proba(X))
-    with pytest.raises(ValueError, match="imitates a classifier"):
+    with pytest.raises(ValueError, match="distilled from a classifier"):
         tree.partial_fit(X, y)
     assert tree.fidelity_ == other.fidelity_
     tree.fit(X, y)
@@ -315,31 +315,31 @@ def test_it_is_kept_and_does_not_grow(iris):
 def test_bad_input(iris):
     X, y, teacher = iris
     with pytest.raises(TypeError, match="must have predict_proba"):
-        imitate(LinearSVC().fit(X, y), X)
+        distill(LinearSVC().fit(X, y), X)
     with pytest.raises(NotFittedError):
-        imitate(LogisticRegression(), X)
+        distill(LogisticRegression(), X)
     lone = ConfidenceTreeClassifier().fit(X, np.zeros(150))
     with pytest.raises(ValueError, match="at least two classes"):
-        imitate(lone, X)
+        distill(lone, X)
     with pytest.raises(ValueError, match="features"):
-        imitate(teacher, X[:, :2])
+        distill(teacher, X[:, :2])
     with pytest.raises(ValueError, match="'n_rows' parameter .* at least 3"):
-        imitate(teacher, X, n_rows=2)
+        distill(teacher, X, n_rows=2)
     with pytest.raises(ValueError, match="'max_leaf_nodes' parameter"):
-        imitate(teacher, X, max_leaf_nodes=1)
+        distill(teacher, X, max_leaf_nodes=1)
     with pytest.raises(ValueError, match="7"):
-        imitate(teacher, X, np.full(150, 7))
+        distill(teacher, X, np.full(150, 7))
     with pytest.raises(ValueError, match="inconsistent"):
-        imitate(teacher, X, y[:10])
+        distill(teacher, X, y[:10])
     with pytest.raises(ValueError, match="no classes of the classifier: .-1.*None"):
-        imitate(teacher, X, np.where(np.arange(150) < 9, y, -1))
-    for some in (imitate, lambda model, *given, **more: model.to_tree(*given, **more)):
+        distill(teacher, X, np.where(np.arange(150) < 9, y, -1))
+    for some in (distill, lambda model, *given, **more: model.to_tree(*given, **more)):
         few = ConfidenceForestClassifier(5, random_state=0).fit(X, y)
         with pytest.warns(UserWarning, match="only 1 row to") as told:
             some(few, X[:1], n_rows=10)
         assert told[0].filename == __file__
     with pytest.warns(UserWarning, match="only 10 rows to make up 990 others"):
-        imitate(teacher, X[::15], n_rows=1000, random_state=0)
+        distill(teacher, X[::15], n_rows=1000, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -364,11 +364,11 @@ def test_probabilities_that_are_none(iris, classes, proba):
 
     X = iris[0]
     with pytest.raises(TypeError, match="must have classes_"):
-        imitate(Strange(), X)
+        distill(Strange(), X)
     strange = Strange()
     strange.classes_ = classes
     with pytest.raises(TypeError, match="array of the classes of one output"):
-        imitate(strange, X)
+        distill(strange, X)
     strange.classes_ = np.array(classes)
     with pytest.raises(ValueError, match="predict_proba of Strange must give"):
-        imitate(strange, X)
+        distill(strange, X)

@@ -1,10 +1,10 @@
-"""How much of another model a tree can say: `imitate` beside CART of as many leaves.
+"""How much of another model a tree can say: `distill` beside CART of as many leaves.
 
-    python benchmarks imitate_others --data FOLDER [--json FILE]
+    python benchmarks distill_others --data FOLDER [--json FILE]
 
 Halves of each of sixteen tables are training and test rows, anew in each paired run. A
 boosted model, a neural network behind a scaler and a forest in a pipeline are fitted to
-the training rows. One tree is grown by `imitate`, another is scikit-learn's, grown from
+the training rows. One tree is grown by `distill`, another is scikit-learn's, grown from
 what the model says of the training rows, with as many leaves. Fidelity is the share of
 test rows of which a tree and the model say the same.
 
@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skconftree.tree import imitate
+from skconftree.tree import distill
 from studies._paired_halves import begin, halves
 
 
@@ -42,9 +42,9 @@ def models(seed):
 
 
 def fidelities(model, train, test, seed):
-    """Leaves of both trees; fidelity of CART and of the imitation."""
+    """Leaves of both trees; fidelity of CART and of the distilled tree."""
     said = model.predict(test)
-    tree = imitate(model, train, random_state=seed)
+    tree = distill(model, train, random_state=seed)
     leaves = tree.get_n_leaves()
     cart = DecisionTreeClassifier(max_leaf_nodes=max(leaves, 2), random_state=seed)
     cart.fit(train, model.predict(train))
@@ -52,7 +52,7 @@ def fidelities(model, train, test, seed):
 
 
 def measure(X, y, runs):
-    """Title of a model -> [run]: leaves, fidelity of CART, of the imitation."""
+    """Title of a model -> [run]: leaves, fidelity of CART, of the distilled tree."""
     found = {}
     for run, (train, test) in enumerate(halves(runs).split(X)):
         for title, model in models(run).items():
@@ -67,7 +67,7 @@ def measure(X, y, runs):
 
 def main(argv=None):
     """Print the table."""
-    options, tables, each = begin("imitate_others", __doc__, argv)
+    options, tables, each = begin("distill_others", __doc__, argv)
     found = {name: measure(X, y, options.runs) for name, X, y in each}
     means = {
         name: {title: rows.mean(axis=0) for title, rows in judged.items()}
@@ -89,7 +89,7 @@ def main(argv=None):
         for title in titles
     ]
     rows.append(["mean of the differences", *(with_error(100 * g, 2) for g in gaps)])
-    tables.show("imitate-others", ["table", *titles], rows)
+    tables.show("distill-others", ["table", *titles], rows)
     write_json(
         options.json,
         {
