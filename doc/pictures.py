@@ -183,8 +183,8 @@ def draw_default():
     )
 
 
-def draw_rivals():
-    """Accuracy against size of the default and its rivals."""
+def draw_baselines():
+    """Accuracy against size of the default and its baselines."""
     keep = {
         "default": "default",
         "greedy": "greedy",
@@ -197,7 +197,7 @@ def draw_rivals():
     }
     shown = {
         row["rule"]: row
-        for row in table("rivals")
+        for row in table("baselines")
         if row["tables"] == "held out" and row["rule"] in keep
     }
     rows = [(keep[rule], row["leaves"], row["accuracy"]) for rule, row in shown.items()]
@@ -319,7 +319,7 @@ def draw_pitree():
 PICTURES = {
     "tree": draw_tree,
     "default": draw_default,
-    "rivals": draw_rivals,
+    "baselines": draw_baselines,
     "fit": draw_fit,
     "streams": draw_streams,
     "stream-settings": draw_settings,

@@ -31,8 +31,8 @@ tree = learner.to_tree(max_leaf_nodes=5, random_state=0)
 
 # %%
 # The tree, with the real rows of the pool in each node. Its splits have no evidence: it
-# predicts what the forest predicts. "Decided" and "near tie with" say whether the rows of
-# the pool prefer a split to the best one by another column.
+# predicts what the forest predicts. "Decided" and "near tie with" say whether the rows
+# of the pool prefer a split to the best one by another column.
 
 ConfidenceTreeDisplay.from_estimator(tree)
 

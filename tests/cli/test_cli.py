@@ -125,7 +125,7 @@ def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):
         row.label for row in node_table(tree, class_names=["heavy", "light"])
     ]
     assert sum(root["counts"].values()) == 200
-    assert root["evidence"]["n_tests"] > 0
+    assert root["evidence"]["n_candidates"] > 0
     accuracy = found["cross_validation"]["confidence tree"]["accuracy"]
     assert len(accuracy) == 3
     assert f"{100 * np.mean(accuracy):.1f} %" in out

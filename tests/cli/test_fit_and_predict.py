@@ -306,7 +306,7 @@ def test_picture_and_page(table, tmp_path, capsys):
 def test_json_on_standard_output_is_all_there_is(table, capsys):
     out = told(capsys, "fit", table, "--target", "kind", *FAST, "--json", "-").out
     found = json.loads(out)
-    assert found["tree"]["nodes"][0]["strength"]["word"] == "strong"
+    assert found["tree"]["nodes"][0]["evidence"]["level"] == "strong"
     out = told(capsys, "stream", table, "--target", "kind", "--json", "-").out
     assert json.loads(out)["figures"]["n_rows"] == 300
 
