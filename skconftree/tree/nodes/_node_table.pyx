@@ -745,7 +745,8 @@ cdef class NodeTable(NodeArrays):
             tree.costs[place] = self.costs[split]
         if self.competitors != NULL:
             memcpy(
-                tree.competitors + place * MOST_COMPETITORS, self.competitors + split * MOST_COMPETITORS,
+                tree.competitors + place * MOST_COMPETITORS,
+                self.competitors + split * MOST_COMPETITORS,
                 MOST_COMPETITORS * sizeof(Competitor),
             )
 
