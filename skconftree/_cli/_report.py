@@ -214,7 +214,7 @@ def columns_section(splits, names, shown=lambda j: ()):
 def _asked(splits):
     # Where a column is asked for: the tests, their rows and how strong they are.
     items = [
-        f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.evidence.long}"
+        f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.evidence.short}"
         for row in splits[:MOST_COLUMNS]
     ]
     if len(splits) > MOST_COLUMNS:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from skconftree.tree import node_table
+from skconftree.tree import fold_weak_subtrees, node_table
 
 from ..utils import reads_argument
 from ..utils._types import Estimator
@@ -17,6 +17,7 @@ from ._tree_svg import write_svg
 if TYPE_CHECKING:
     from ._audit import SplitAudit
 
+CONFIRMED = "confirmed"  # verdict of an audit
 AUTO_WIDTH = 6.0  # boxes beside each other, where nobody set a depth
 
 
@@ -95,6 +96,7 @@ class ConfidenceTreeDisplay:
         class_names: Sequence[str] | None = None,
         max_depth: int | Literal["auto"] | None = "auto",
         compact: bool = False,
+        fold_weak: bool = True,
         verbose: bool = False,
         audit: SplitAudit | None = None,
         ax: Any = None,
@@ -118,6 +120,9 @@ class ConfidenceTreeDisplay:
             Whether to draw small boxes, for the shape of a large tree: leaves without
             text, which say what they are when they are asked, and tests where there is
             room for them.
+        fold_weak : bool, default=True
+            Whether a subtree that has no strong or overwhelming split is one box, with
+            the class, the rows and the probability of its top node.
         verbose : bool, default=False
             Whether to add what the bound of each split compared: in numbers, and as a
             bar for what the children are at most (interval bounds) or for the score of
@@ -144,7 +149,13 @@ class ConfidenceTreeDisplay:
             marks, notes = audit.marks(estimator), audit.legend
         names = [str(name) for name in class_names]
         display = cls(nodes, class_names=names, marks=marks, notes=notes)
-        return display.plot(ax, max_depth=max_depth, compact=compact, verbose=verbose)
+        return display.plot(
+            ax,
+            max_depth=max_depth,
+            compact=compact,
+            fold_weak=fold_weak,
+            verbose=verbose,
+        )
 
     def plot(
         self,
@@ -152,6 +163,7 @@ class ConfidenceTreeDisplay:
         *,
         max_depth: int | Literal["auto"] | None = "auto",
         compact: bool = False,
+        fold_weak: bool = True,
         verbose: bool = False,
     ) -> Self:
         """Draw the tree.
@@ -164,6 +176,8 @@ class ConfidenceTreeDisplay:
             Deepest level to draw, see `from_estimator`.
         compact : bool, default=False
             Whether to draw small boxes.
+        fold_weak : bool, default=True
+            Whether a subtree without a strong split is one box.
         verbose : bool, default=False
             Whether to add what the bound of each split compared.
 
@@ -172,13 +186,14 @@ class ConfidenceTreeDisplay:
         ConfidenceTreeDisplay
             The display itself.
         """
+        nodes = self._folded(fold_weak)
         self.ax_ = draw_tree(
-            self.nodes,
+            nodes,
             self.class_names,
             ax,
             marks=self.marks,
             notes=self.notes,
-            max_depth=self._depth(max_depth, compact),
+            max_depth=_depth(nodes, max_depth, compact),
             compact=compact,
             verbose=verbose,
         )
@@ -186,7 +201,11 @@ class ConfidenceTreeDisplay:
         return self
 
     def to_svg(
-        self, *, max_depth: int | Literal["auto"] | None = "auto", compact: bool = False
+        self,
+        *,
+        max_depth: int | Literal["auto"] | None = "auto",
+        compact: bool = False,
+        fold_weak: bool = True,
     ) -> str:
         """Write the tree as plain SVG, which needs no matplotlib.
 
@@ -201,6 +220,8 @@ class ConfidenceTreeDisplay:
             Deepest level to draw, see `from_estimator`.
         compact : bool, default=False
             Whether to draw small boxes, which say what they are when they are asked.
+        fold_weak : bool, default=True
+            Whether a subtree without a strong split is one box.
 
         Returns
         -------
@@ -212,7 +233,7 @@ class ConfidenceTreeDisplay:
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
         >>> from skconftree.inspection import ConfidenceTreeDisplay
-        >>> from skconftree.tree import node_table
+        >>> from skconftree.tree import fold_weak_subtrees, node_table
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> names = ["setosa", "versicolor", "virginica"]
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
@@ -221,24 +242,31 @@ class ConfidenceTreeDisplay:
         >>> picture[:5], picture.count('class="node"')
         ('<svg ', 9)
         """
+        nodes = self._folded(fold_weak)
         return write_svg(
-            self.nodes,
+            nodes,
             self.class_names,
             marks=self.marks,
             notes=self.notes,
-            max_depth=self._depth(max_depth, compact),
+            max_depth=_depth(nodes, max_depth, compact),
             compact=compact,
         )
 
-    def _depth(self, max_depth, compact):
-        """Deepest level to draw; None for all."""
-        if isinstance(max_depth, str) and max_depth == "auto":
-            return None if compact else readable_depth(self.nodes, AUTO_WIDTH)
-        if max_depth is not None and (
-            not isinstance(max_depth, Integral) or max_depth < 0
-        ):
-            raise ValueError(
-                "max_depth must be 'auto', None or a whole number of at least 0. Got "
-                f"{max_depth!r} instead."
-            )
-        return max_depth
+    def _folded(self, fold_weak):
+        if not fold_weak:
+            return self.nodes
+        marks = (self.marks or {}).items()
+        confirmed = [node for node, (verdict, _) in marks if verdict == CONFIRMED]
+        return fold_weak_subtrees(self.nodes, keep=confirmed)
+
+
+def _depth(nodes, max_depth, compact):
+    """Deepest level to draw; None for all."""
+    if isinstance(max_depth, str) and max_depth == "auto":
+        return None if compact else readable_depth(nodes, AUTO_WIDTH)
+    if max_depth is not None and (not isinstance(max_depth, Integral) or max_depth < 0):
+        raise ValueError(
+            "max_depth must be 'auto', None or a whole number of at least 0. Got "
+            f"{max_depth!r} instead."
+        )
+    return max_depth

@@ -96,7 +96,12 @@ def box_lines(row, broken, *, is_end):
     evidence = row.evidence
     tie = broken(row.tie, 2) if row.tie else []
     rows = f"{row.rows}, split further" if is_end else row.rows
-    return [evidence.level, *tie, evidence.short, rows]
+    number = (
+        "no evidence"
+        if "distilled" in evidence.level
+        else f"{evidence.number} by chance"
+    )
+    return [evidence.level, *tie, number, rows]
 
 
 def node_answer(table, row):

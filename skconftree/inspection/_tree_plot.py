@@ -1,6 +1,7 @@
 """The picture of a tree by matplotlib, in the measures of the one as SVG."""
 
 import math
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
@@ -402,7 +403,10 @@ class _Plot:
         columns = max(min(columns, len(handles)), 1)
         lines = []
         if not self.compact and self.root.branches:
-            lines = [*self.root.evidence.legend, *self.notes]
+            text = [*self.root.evidence.legend, *self.notes]
+            # letters are about half as wide as they are high
+            letters = int(POINTS * box.width / self.figure.dpi / (0.5 * TEXT))
+            lines = [part for line in text for part in wrap(line, max(letters, 40))]
         self.ax.legend(
             handles=handles,
             loc="lower left" if inside else "upper left",

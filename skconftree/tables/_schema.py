@@ -28,13 +28,15 @@ class Schema(NamedTuple):
     model takes over once they have passed all checks. `caller` is the name of the
     estimator, for errors. There are no names if the first table had none, and no
     features if no column is nominal. `dates` says which columns are days since
-    1970-01-01, for who writes their thresholds.
+    1970-01-01, and `whole` lists columns of whole numbers: thresholds are printed
+    accordingly.
     """
 
     n_features: int
     names: np.ndarray | None = None
     features: Features | None = None
     dates: tuple[str | None, ...] | None = None
+    whole: tuple[int, ...] = ()
 
     @classmethod
     def first(cls, X, caller, categorical_features=None, *, in_order=False):
@@ -140,7 +142,16 @@ class Schema(NamedTuple):
         dates = self.dates
         if dates is not None:
             dates = tuple(dates[j] for j in columns)
-        return Schema(len(columns), names, features, dates)
+        whole = tuple(k for k, j in enumerate(columns) if j in self.whole)
+        return Schema(len(columns), names, features, dates, whole)
+
+    def with_whole_numbers(self, rows, used):
+        """Record which of the `used` columns hold whole numbers."""
+        if issparse(rows):
+            return self
+        columns = sorted(set(used.tolist()))
+        whole = tuple(j for j in columns if j >= 0 and _is_whole(rows[:, j]))
+        return self._replace(whole=whole)
 
     @property
     def is_categorical(self):
@@ -212,6 +223,7 @@ class Schema(NamedTuple):
             "names": self.names,
             "features": features,
             "dates": self.dates,
+            "whole": self.whole,
         }
 
     @classmethod
@@ -219,7 +231,7 @@ class Schema(NamedTuple):
         """Make a schema from what came out of a file; `owner` is named in errors."""
         defaults = {"n_features": NO_DEFAULT, **cls._field_defaults}
         state = completed(state, defaults, "The schema of a table")
-        d, names, features, dates = (state[name] for name in cls._fields)
+        d, names, features, dates, whole = (state[name] for name in cls._fields)
         if isinstance(features, str):
             with suppress(TypeError, ValueError):  # what stays a text does not fit
                 features = Features.of_text(features)
@@ -227,7 +239,15 @@ class Schema(NamedTuple):
             isinstance(features, Features) and len(features.dictionaries) == d
         )
         refuse_damage(owner, {"categories_": fits})
-        return cls(d, names, features, dates)
+        return cls(d, names, features, dates, tuple(whole))
+
+
+def _is_whole(values):
+    # Most columns of other numbers are told apart by their first values.
+    return all(
+        np.array_equal(part, np.floor(part), equal_nan=True)
+        for part in (values[:64], values[64:])
+    )
 
 
 def as_dense(X):

@@ -10,7 +10,7 @@ from .pruning._pessimistic import PessimisticPruning
 from .pruning._possibilistic import PossibilisticPruning
 from .pruning._unsupported import Chi2Pruning, EC2Pruning
 from .reading._html import class_colors, export_html
-from .reading._records import node_table
+from .reading._records import fold_weak_subtrees, node_table
 from .reading._rules import export_rules
 from .reading._text import export_text
 
@@ -29,5 +29,6 @@ __all__ = [
     "export_html",
     "export_rules",
     "export_text",
+    "fold_weak_subtrees",
     "node_table",
 ]

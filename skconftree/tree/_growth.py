@@ -283,7 +283,7 @@ class TreeGrowth(NamedTuple):
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
         model = TreeModel(
-            schema,
+            schema.with_whole_numbers(table.X, tree.feature),
             table.classes,
             plan.resolved._replace(taken_back=taken_back),
             tree,

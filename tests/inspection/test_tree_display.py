@@ -45,7 +45,7 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     tree = ConfidenceTreeClassifier(bound, max_depth=3, random_state=0).fit(X, y)
     display = ConfidenceTreeDisplay.from_estimator(
-        tree, class_names=["bad", "good"], max_depth=None
+        tree, class_names=["bad", "good"], max_depth=None, fold_weak=False
     )
     drawn = texts(display)
     leaves = tree.get_n_leaves()
@@ -59,7 +59,7 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     assert sum(text.startswith("probability ") for text in drawn) == leaves
     if words:
         assert not any(words in text for text in drawn)
-        drawn = texts(display.plot(verbose=True, max_depth=None))
+        drawn = texts(display.plot(verbose=True, max_depth=None, fold_weak=False))
         assert sum(words[:13] in text for text in drawn) == leaves - 1
 
 
@@ -137,7 +137,7 @@ def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
 
 
 def test_a_compact_picture_has_all_nodes_and_few_words(large):
-    display = ConfidenceTreeDisplay.from_estimator(large, compact=True)
+    display = ConfidenceTreeDisplay.from_estimator(large, compact=True, fold_weak=False)
     boxes = [
         patch
         for patch in display.ax_.patches
@@ -180,7 +180,7 @@ def test_texts_fit_their_boxes(verbose):
 def test_edges_are_as_wide_as_the_rows_are_many():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     tree = ConfidenceTreeClassifier().fit(X, y)
-    display = ConfidenceTreeDisplay.from_estimator(tree)
+    display = ConfidenceTreeDisplay.from_estimator(tree, fold_weak=False)
     widths = [line.get_linewidth() for line in display.ax_.lines]
     rows = [
         node_table(tree)[branch.node].weight
@@ -280,7 +280,7 @@ def test_a_box_that_is_asked_answers(compact, kind):
 
 @pytest.mark.slow
 def test_an_answer_lies_in_the_picture_and_goes_again(large):
-    display = ConfidenceTreeDisplay.from_estimator(large, compact=True)
+    display = ConfidenceTreeDisplay.from_estimator(large, compact=True, fold_weak=False)
     display.figure_.canvas.draw()
     places = arrange(node_table(large))
     x, level = max(places.values(), key=lambda one: -one[1])  # the deepest leaf

@@ -22,7 +22,7 @@ from skconftree.inspection._tree_layout import (
     width_of,
     wrapped,
 )
-from skconftree.tree import export_html, node_table
+from skconftree.tree import export_html, fold_weak_subtrees, node_table
 from skconftree.utils import escape
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,7 +33,7 @@ def drawn(tree, names=None, **options):
     nodes = node_table(tree, class_names=names)
     names = [str(one) for one in tree.classes_] if names is None else names
     display = ConfidenceTreeDisplay(nodes, class_names=names)
-    return nodes, ET.fromstring(display.to_svg(**options))
+    return nodes, ET.fromstring(display.to_svg(fold_weak=False, **options))
 
 
 def nodes_of(picture):
@@ -91,10 +91,22 @@ def test_boxes_say_what_the_tree_says(cancer):
         if row.branches:
             assert " ".join(text).startswith(row.test)
             assert row.evidence.level in text
-            assert row.evidence.short in text
+            assert f"{row.evidence.number} by chance" in text
             assert row.rows in text
         else:
             assert text == [row.label, *row.outcome.split(", ")]
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_weak_subtree_is_one_box(cancer, compact):
+    rows = fold_weak_subtrees(node_table(cancer))
+    (folded,) = (row for row in rows if "folded" in row.outcome)
+    display = ConfidenceTreeDisplay(node_table(cancer), class_names=["bad", "good"])
+    picture = ET.fromstring(display.to_svg(max_depth=None, compact=compact))
+    boxes = nodes_of(picture)
+    assert len(boxes) == len(rows)
+    answers = [box.find(f"{SVG}title").text for box in boxes]
+    assert sum(folded.outcome in answer for answer in answers) == 1
 
 
 @pytest.mark.parametrize("options", [{}, {"max_depth": None}, {"compact": True}])

@@ -15,17 +15,35 @@ from scipy.special import gammaln, xlogy
 
 
 def write_expected(log10_expected):
-    """Write an expected number with one digit: ``"0.02"``, ``"3e-94"``, ``"12"``."""
+    """Write an expected number: ``"0.02"``, ``"3e-94"``, ``"12"``.
+
+    With one digit, or as many as keep it apart from the limits of the levels, so that
+    0.0098 is not written as 0.01.
+    """
+    for digits in range(1, 7):
+        written = _write_expected(log10_expected, digits)
+        mantissa, _, power = written.replace(",", "").partition("e")
+        number = math.log10(float(mantissa)) + int(power or 0)
+        if all(
+            (number > limit) - (number < limit)
+            == (log10_expected > limit) - (log10_expected < limit)
+            for limit, _ in LEVELS
+        ):
+            break
+    return written
+
+
+def _write_expected(log10_expected, digits):
     number = 10.0 ** min(log10_expected, 300.0)
     if number >= 9.5:
         return write_count(number)
     if number >= 0.00095:
-        return f"{number:.1g}"
+        return f"{number:.{digits}g}"
     power = math.floor(log10_expected)
-    digit = round(10.0 ** (log10_expected - power))
-    if digit == 10:
-        digit, power = 1, power + 1
-    return f"{digit}e{power}"
+    mantissa = f"{10.0 ** (log10_expected - power):.{digits}g}"
+    if float(mantissa) == 10.0:
+        mantissa, power = "1", power + 1
+    return f"{mantissa}e{power}"
 
 
 def write_count(n):
@@ -60,15 +78,15 @@ LEVELS = (
     (math.inf, "none"),
 )
 WEAK = ("weak", "none")  # levels that are treated alike: such splits are guesses
+LEVEL_LINE = "evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise"
 LEGEND = (
-    "expected by chance: how many candidate splits of the node would look this good in "
-    "pure noise",
-    "overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more",
+    "by chance: expected number of candidate splits of the node that would look this "
+    "good or better if no feature were related to the class",
+    LEVEL_LINE,
 )
-GUESSES = (
-    "weak splits are guesses: pruning keeps those that add nothing to the error limit"
+AT_SPLIT = (
+    "the numbers of splits that partial_fit made are those of the moment of the split"
 )
-AT_SPLIT = "numbers of a tree that grows row by row are of the moment of the split"
 DISTILLED = "distilled"
 DISTILLED_LEGEND = (
     "distilled: the tree says what another classifier predicts for rows that may be",
@@ -116,16 +134,17 @@ class SplitEvidence(NamedTuple):
         return self.level in WEAK
 
     @property
-    def short(self):
-        """The expected number, in two words."""
-        if self.level == DISTILLED:
-            return "no evidence"
-        return f"{write_expected(self.log10_expected_by_chance)} by chance"
+    def number(self):
+        """The expected number with as many digits as are needed."""
+        return write_expected(self.log10_expected_by_chance)
 
     @property
-    def expected(self):
-        """The expected number, in words."""
-        return self.short.replace(" by chance", " expected by chance")
+    def short(self):
+        """Level and expected number, in words."""
+        if self.level == DISTILLED:
+            return "no evidence"
+        level = "no" if self.level == "none" else self.level
+        return f"{level} evidence ({self.number} by chance)"
 
     @property
     def candidates(self):
@@ -136,13 +155,6 @@ class SplitEvidence(NamedTuple):
             return "countless candidate splits"
         noun = "split" if self.n_candidates == 1 else "splits"
         return f"{write_count(self.n_candidates)} candidate {noun}"
-
-    @property
-    def long(self):
-        """Level, expected number and number of candidate splits, in words."""
-        return (
-            f"{self.level}: {', '.join(filter(None, [self.expected, self.candidates]))}"
-        )
 
     @property
     def legend(self):
@@ -167,6 +179,7 @@ class EvidenceReader:
         self.names = names
         self.statistic_name = getattr(estimator.bound_, "statistic_name", "confidence")
         self.is_distilled = hasattr(estimator, "fidelity_")
+        self.notes = (AT_SPLIT,) if estimator._model.grows else ()
 
     def __call__(self, stored, trials=None, since=math.nan):
         """Evidence of a split: fields of ``tree_.evidence`` and of ``trial_costs``."""
@@ -197,23 +210,13 @@ class EvidenceReader:
             tried_cost=tried_cost,
             tried=None if math.isnan(cost) else self.names[tried],
             since=since,
-            notes=(),
+            notes=self.notes,
         )
 
     def _level(self, log10_expected):
         if self.is_distilled:
             return DISTILLED
         return next(level for limit, level in LEVELS if log10_expected < limit)
-
-
-def with_notes(evidence, *, guesses, grows):
-    """Add what holds of a whole tree to the evidence of its splits; None of a leaf."""
-    notes = []
-    if guesses and any(one and one.is_weak for one in evidence):
-        notes.append(GUESSES)
-    if grows:
-        notes.append(AT_SPLIT)
-    return [one and one._replace(notes=tuple(notes)) for one in evidence]
 
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it

@@ -12,7 +12,7 @@ from ...utils import escape
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ._evidence import DISTILLED
-from ._records import check_tree, read_nodes, write_ties
+from ._records import check_tree, count_weak, read_nodes, weak_subtrees, write_ties
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
 # Told apart by people with any colour vision (Okabe and Ito).
@@ -126,17 +126,16 @@ td:first-child, th:first-child {{ text-align: left }}
 """
 
 
-def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
+def write_tree(
+    estimator, *, feature_names=None, class_names=None, fold_weak=True, audit=None
+):
     """Write a fitted tree as a part of a page; names as of `node_table`."""
     tree = estimator.tree_
     marks = read_marks(estimator, audit)
-    shown, n_hidden = _shown(tree)
-    table = {
-        row.node: row
-        for row in read_nodes(
-            estimator, shown, feature_names=feature_names, class_names=class_names
-        )
-    }
+    rows = read_nodes(estimator, feature_names=feature_names, class_names=class_names)
+    folded = weak_subtrees(rows, marks.confirmed) if fold_weak else {}
+    deepest, n_hidden = _shown(tree)
+    table = {row.node: row for row in rows if row.depth <= deepest}
     names = list(map(str, estimator.classes_ if class_names is None else class_names))
     root = table[0]
     return "\n".join(
@@ -146,7 +145,7 @@ def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
             f"<p>{escape(_headline(estimator, root))}</p>",
             f"<p>{_key(names)}</p>",
             *([SWITCH] if root.branches else []),
-            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES, marks),
+            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES, marks, folded),
             *(
                 [f'<p class="quiet">{n_hidden:,} deeper nodes are not shown.</p>']
                 if n_hidden
@@ -164,14 +163,13 @@ def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
 
 
 def _shown(tree):
-    # The upper levels that together have few enough nodes, one level more than is
-    # written as ellipses.
+    # The deepest of the upper levels that together have few enough nodes, one level
+    # more than is written as ellipses, and how many nodes are deeper.
     depth = tree.depth
     sizes = np.cumsum(np.bincount(depth))
     deepest = int(np.searchsorted(sizes, MOST_NODES, side="right")) - 1
     deepest = min(max(deepest, 1), MOST_LEVELS)
-    nodes = np.flatnonzero(depth <= deepest)
-    return nodes, len(depth) - len(nodes)
+    return deepest, int((depth > deepest).sum())
 
 
 def _headline(estimator, root):
@@ -195,7 +193,7 @@ def _key(names):
     return "Classes:" + "".join(parts)
 
 
-def _nodes(table, names, is_open, marks):
+def _nodes(table, names, is_open, marks, folded):
     colors = class_colors(len(names))
     lines = ["<ul>"]
     waiting = [(0, "all rows")]
@@ -211,28 +209,37 @@ def _nodes(table, names, is_open, marks):
             if row.branches:
                 lines.append(f"<li>{said}{row.rows}, split further</li>")
             else:
-                label = escape(shortened(str(row.label), 40))
-                outcome = escape(row.outcome)
-                lines.append(f"<li>{said}class <b>{label}</b>: {outcome}</li>")
+                lines.append(f"<li>{said}{_outcome(row)}</li>")
             continue
-        state = " open" if is_open or row.depth < OPEN_LEVELS else ""
+        is_shown = is_open or row.depth < OPEN_LEVELS
+        asked = f"{row.rows}, split by <b>{escape(shortened(row.name, 40))}</b>"
+        if node in folded:
+            is_shown = False
+            asked = f"{_outcome(row)}; {count_weak(folded[node])}, the first of {asked}"
         one = row.evidence
         ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
         told = [one.candidates, ties, row.lookahead]
+        number = "no evidence"
         if one.level != DISTILLED:
             told.append(describe_evidence(row.evidence))
+            number = f"{one.number} by chance"
         told = escape("; ".join(filter(None, told)))
-        asked = escape(shortened(row.name, 40))
         lines.append(
-            f"<li><details{state}><summary>{said}{row.rows}, split by <b>{asked}</b>"
+            f"<li><details{' open' * is_shown}><summary>{said}{asked}"
             f'<span class="sure {one.level}">{one.level}</span>'
-            f'<span class="quiet">{escape(one.expected)}</span>{_mark(marks, node)}'
+            f'<span class="quiet">{number}</span>{_mark(marks, node)}'
             f'<span class="num">{told}</span></summary><ul>'
         )
         waiting.append((None, None))
         waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
     lines.append("</ul>")
     return lines
+
+
+def _outcome(row):
+    label = escape(shortened(str(row.label), 40))
+    above = "; class from the nodes above" if row.from_above else ""
+    return f"class <b>{label}</b> ({row.probability}), {row.support}{above}"
 
 
 def _mark(marks, node):
@@ -271,6 +278,7 @@ def export_html(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     title: str = "Confidence tree",
+    fold_weak: bool = True,
     audit: Any = None,
 ) -> str:
     """Write a fitted confidence tree as a page that a browser shows.
@@ -287,6 +295,9 @@ def export_html(
         One name a class. None: the class labels.
     title : str, default="Confidence tree"
         Of the page.
+    fold_weak : bool, default=True
+        Whether a subtree that has no strong or overwhelming split is closed, and shows
+        the class, the probability and the rows of its top node until it is opened.
     audit : SplitAudit or None, default=None
         What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
         mark the splits.
@@ -318,6 +329,10 @@ def export_html(
     """
     check_tree(estimator)
     tree = write_tree(
-        estimator, feature_names=feature_names, class_names=class_names, audit=audit
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        fold_weak=fold_weak,
+        audit=audit,
     )
     return PAGE.format(title=escape(title), body=tree)

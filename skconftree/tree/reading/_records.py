@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -21,11 +22,11 @@ from ..nodes._derived import DEAD
 from ..nodes._state import MOST_COMPETITORS
 from ._evidence import (
     CONFIRMED,
+    DISTILLED,
     ENOUGH,
     EvidenceReader,
     SplitEvidence,
     log_evidence,
-    with_notes,
     write_probability,
     write_rows,
     write_weight,
@@ -106,6 +107,7 @@ class NodeRow(NamedTuple):
     share: float
     counts: tuple
     weight: float
+    from_above: bool
     impurity: float
     evidence: SplitEvidence | None
     gain: float
@@ -118,13 +120,20 @@ class NodeRow(NamedTuple):
         return write_rows(self.weight)
 
     @property
+    def probability(self):
+        """The probability of the class that `predict` gives, in words."""
+        return write_probability(max(self.value))
+
+    @property
+    def support(self):
+        """How many of the rows have the class that `predict` gives, in words."""
+        count = self.counts[self.value.index(max(self.value))]
+        return f"{write_weight(count)} of {self.rows}"
+
+    @property
     def outcome(self):
         """The rows of the class that `predict` gives and its probability, in words."""
-        place = self.value.index(max(self.value))
-        return (
-            f"{write_weight(self.counts[place])} of {self.rows}, "
-            f"probability {write_probability(self.value[place])}"
-        )
+        return f"{self.support}, probability {self.probability}"
 
     @property
     def tie(self):
@@ -135,7 +144,7 @@ class NodeRow(NamedTuple):
     @property
     def sure(self):
         """The evidence for the split and its near ties, in words; not of a leaf."""
-        return "; ".join(filter(None, [self.evidence.long, self.tie, self.since]))
+        return "; ".join(filter(None, [self.evidence.short, self.tie, self.since]))
 
     @property
     def since(self):
@@ -181,13 +190,104 @@ class DistilledRow(NodeRow):
     def sure(self):
         """That there is no evidence, the real rows and what they prefer, in words."""
         told = ", ".join(filter(None, [self.rows, self.tie]))
-        return f"{self.evidence.long}; {told}"
+        return f"{self.evidence.short}; {told}"
+
+    @property
+    def support(self):
+        """How many rows a node has, in words."""
+        return self.rows
+
+
+class FoldedRow(NodeRow):
+    """Top node of a weak subtree that is shown as a leaf; it had `n_folded` splits."""
 
     @property
     def outcome(self):
-        """How many rows a leaf has, and the probability of its class, in words."""
-        place = max(range(len(self.value)), key=self.value.__getitem__)
-        return f"{self.rows}, probability {write_probability(self.value[place])}"
+        """That of a leaf, and how many splits are folded, in words."""
+        return f"{super().outcome}, {self.folded}"
+
+    @property
+    def folded(self):
+        """How many splits are folded, in words."""
+        return count_weak(self.n_folded)
+
+
+def count_weak(n):
+    """A number of folded splits, in words."""
+    return f"{n:,} weak {'split' if n == 1 else 'splits'} folded"
+
+
+def weak_subtrees(rows, keep=()):
+    """Find the largest subtrees without a strong split: top node to number of splits.
+
+    `rows` are all nodes of a tree; splits of the nodes in `keep` count as strong. None
+    is found if the tree has no strong split at all, or was distilled.
+    """
+    n_splits, n_strong = Counter(), Counter()
+    for row in sorted(rows, key=lambda row: -row.depth):
+        if row.branches:
+            is_strong = not row.evidence.is_weak or row.node in keep
+            n_splits[row.node] += 1
+            n_strong[row.node] += is_strong
+            n_splits[row.parent] += n_splits[row.node]
+            n_strong[row.parent] += n_strong[row.node]
+    if not n_strong[0] or rows[0].evidence.level == DISTILLED:
+        return {}
+    return {
+        row.node: n_splits[row.node]
+        for row in rows
+        if row.branches and not n_strong[row.node] and n_strong[row.parent]
+    }
+
+
+def fold_weak_subtrees(nodes: Sequence[Any], *, keep: Iterable[int] = ()) -> list[Any]:
+    """Make leaves of the largest subtrees that have no strong or overwhelming split.
+
+    What :func:`export_text` and the pictures of a tree show by default. The tree itself
+    does not change, and predicts with its weak splits.
+
+    Parameters
+    ----------
+    nodes : list of NamedTuple
+        All nodes of a tree, see :func:`node_table`.
+    keep : iterable of int, default=()
+        Nodes whose splits are not folded, whatever their level.
+
+    Returns
+    -------
+    list of NamedTuple
+        The nodes that are left. The top node of a folded subtree has no branches, and
+        its ``outcome`` reports how many splits were folded. All nodes if no split is
+        strong, or if the tree was distilled.
+
+    See Also
+    --------
+    node_table : The records of a fitted tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import fold_weak_subtrees, node_table
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> nodes = node_table(ConfidenceTreeClassifier().fit(X, y))
+    >>> folded = fold_weak_subtrees(nodes)
+    >>> len(nodes), len(folded)
+    (15, 13)
+    >>> [row.outcome for row in folded if "folded" in row.outcome]
+    ['25 of 28 rows, probability 0.85, 1 weak split folded']
+    """
+    folded, hidden, shown = weak_subtrees(nodes, set(keep)), set(), []
+    for row in sorted(nodes, key=lambda row: row.depth):
+        if row.parent in hidden:
+            hidden.add(row.node)
+            continue
+        if row.node in folded:
+            hidden.add(row.node)
+            row = FoldedRow(*row._replace(branches=(), n_children=0))
+            row.n_folded = folded[row.node]
+        shown.append(row)
+    return sorted(shown, key=lambda row: row.node)
 
 
 def write_ties(names, n_more=0):
@@ -255,6 +355,8 @@ def node_table(
         - ``share``: that of ``label`` among the rows of the node, with `class_weight`;
         - ``counts``: weight of the training rows of each class, without `class_weight`;
           ``weight`` is their sum;
+        - ``from_above``: whether most rows of the node have another class than
+          ``label``, which it has from the nodes above by `shrinkage`;
         - ``impurity``, as in ``tree_``;
         - ``evidence``: the evidence for the split, None at a leaf, which has the same
           meaning for every bound. Its ``level`` is ``"overwhelming"``, ``"strong"``,
@@ -365,7 +467,8 @@ def read_nodes(
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
     counts, value = tree.counts[nodes], tree.value[nodes]
     best = value.argmax(axis=1)  # as in `predict`
-    share = tree.raw_value[nodes, best]
+    raw = tree.raw_value[nodes]
+    share = raw[np.arange(len(nodes)), best]
     tests = _Tests(estimator, names, decimals)
     branches = [
         tests.branches(*test)
@@ -411,6 +514,7 @@ def read_nodes(
         share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),
         weight=weight.tolist(),
+        from_above=(share < raw.max(axis=1)).tolist(),
         impurity=impurity[nodes].tolist(),
         evidence=said,
         gain=gain[nodes].tolist(),
@@ -445,13 +549,7 @@ def _evidence_of(estimator, nodes, names, branches):
         if since is not None:
             later = log_evidence(since[[branch.node for branch in some]])
         found.append(reader(dict(zip(fields, values, strict=True)), costs, later))
-    grows = estimator._model.grows
-    return with_notes(
-        found,
-        # a split made since by `partial_fit` has not met the pruning
-        guesses=getattr(estimator.pruning_, "limits_errors", False) and not grows,
-        grows=grows,
-    )
+    return found
 
 
 def _gains(weight, impurity, parent, n_children):
@@ -478,7 +576,10 @@ class _Tests:
     def __init__(self, estimator, names, decimals):
         self.tree = estimator.tree_
         self.categories = estimator.categories_
-        self.dates = estimator._model.schema.dates
+        model = estimator._model
+        self.dates = model.schema.dates
+        # rows that partial_fit takes later may have fractions
+        self.whole = () if model.grows else model.schema.whole
         self.names = names
         self.decimals = decimals
 
@@ -513,6 +614,8 @@ class _Tests:
         # What holds of the values on either side.
         if threshold == math.inf:
             return ["is known", "is missing"]
+        if feature in self.whole:  # values at most 2.5 are at most 2
+            threshold = math.floor(threshold)
         written = write_value(threshold, self.dates, feature, self.decimals)
         words = [f"{sign} {written}" for sign in ("<=", ">")]
         if missing_seen:
@@ -554,10 +657,18 @@ class _Tests:
 
 
 def write_value(value, dates, feature, decimals):
-    """Write a number of a column, as a date if it counts days."""
+    """Write a number of a column, as a date if it counts days.
+
+    With `decimals` significant digits, or all before the point and one behind it.
+    """
     kind = None if dates is None else dates[feature]
     written = None if kind is None else write_date(value, kind)
-    return f"{value:.{decimals}g}" if written is None else written
+    if written is not None:
+        return written
+    written = f"{value:.{decimals}g}"
+    if "e+" in written and abs(value) < 1e15:
+        written = f"{value:.1f}".removesuffix(".0")
+    return written
 
 
 def _groups(children, targets, known):
@@ -584,12 +695,17 @@ def _written(categories):
     }
 
 
-def _set(group, written, rest=None):
-    labels = [written[one] for one in group[:MOST_NAMES]]
+def _set(group, written, rest=None, most=MOST_NAMES):
+    """A set of categories in words; the `most` first ones of a long one are named."""
     if len(group) == 1 and rest is None:
-        return f"= {labels[0]}"
+        return f"= {written[group[0]]}"
+    others = [one for one in written if one not in group]
+    sign = "in"
+    if rest is None and len(group) > MOST_NAMES >= len(others) > 0:
+        group, sign = others, "not in"
+    labels = [written[one] for one in group[:most]]
     if rest is not None:
         labels.append(f"and {rest}" if labels else rest)
-    elif len(group) > MOST_NAMES:
-        labels.append(f"and {len(group) - MOST_NAMES} more")
-    return f"in {{{', '.join(labels)}}}"
+    elif len(group) > most:
+        labels.append(f"and {len(group) - most} more")
+    return f"{sign} {{{', '.join(labels)}}}"

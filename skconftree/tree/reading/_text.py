@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,9 +15,16 @@ import numpy as np
 
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ..nodes._state import MOST_COMPETITORS
-from ._evidence import CONFIRMED, DISTILLED, LEVELS, TINY, write_weight
-from ._records import check_tree, read_nodes, write_ties, write_value
+from ..nodes._state import MOST_COMPETITORS as MAX_COMPETITORS
+from ._evidence import (
+    CONFIRMED,
+    DISTILLED,
+    LEVEL_LINE,
+    LEVELS,
+    TINY,
+    write_weight,
+)
+from ._records import check_tree, count_weak, read_nodes, weak_subtrees, write_value
 
 
 class Marks(NamedTuple):
@@ -23,6 +32,13 @@ class Marks(NamedTuple):
 
     of: dict
     legend: list
+
+    @property
+    def confirmed(self):
+        """Nodes whose splits were confirmed."""
+        return [
+            node for node, (verdict, _) in self.of.items() if verdict == "confirmed"
+        ]
 
     def lines(self, node):
         """Say it of one node, in one line or none."""
@@ -46,7 +62,8 @@ def read_marks(estimator, audit):
 
 WIDTH = 100  # columns
 BAR = "|   "
-MOST_BARS = 10  # deeper nodes say their depth in place of a bar for each level
+MIN_WIDTH = 80
+MAX_NEAR_TIES = 6  # lines of the footer that name them
 
 
 @reads_argument
@@ -57,17 +74,18 @@ def export_text(
     class_names: Sequence[str] | None = None,
     max_depth: int | None = None,
     decimals: int = 4,
+    max_width: int = 100,
     show_evidence: bool = True,
+    fold_weak: bool = True,
     verbose: bool = False,
     audit: Any = None,
 ) -> str:
-    """Write a fitted confidence tree as text of at most 100 columns.
+    """Write a fitted confidence tree as text, with the evidence for each split.
 
-    Like :func:`sklearn.tree.export_text`, with a line below every split that reports
-    the evidence for it: its level, how many splits as good are expected by chance, and
-    how many candidate splits the node had. The last lines explain both. A leaf reports
-    how many of its rows are of its class, and the probability that `predict_proba`
-    gives, which `shrinkage` may have drawn towards those of the nodes above.
+    Like :func:`sklearn.tree.export_text`, with two more columns in the line of the
+    first branch of each split: the level of its evidence, and how many candidate splits
+    of the node would look as good by chance. A leaf reports its class, the probability
+    of that class by `predict_proba`, and how many of its rows have it.
 
     Parameters
     ----------
@@ -78,17 +96,26 @@ def export_text(
     class_names : sequence of str or None, default=None
         One name a class. None: the class labels.
     max_depth : int or None, default=None
-        Deeper nodes are summarised in one line. None: no limit.
+        Deeper nodes are summarized in one line. None: no limit.
     decimals : int, default=4
-        Significant digits of thresholds and evidence.
+        Significant digits of thresholds and of the numbers that `verbose` adds.
+    max_width : int, default=100
+        Longest line, at least 80. Conditions that are too long are shortened in the
+        middle.
     show_evidence : bool, default=True
-        Whether to report the evidence for the splits.
+        Whether to print the columns of evidence, the line of counts above the tree and
+        the explanations below it.
+    fold_weak : bool, default=True
+        Whether a subtree that has no strong or overwhelming split is one line, with the
+        class, the probability and the rows of its top node. The tree predicts with
+        these splits nevertheless. A tree without any strong split is printed as a
+        whole.
     verbose : bool, default=False
-        Whether to add what the test was chosen by, where growth looked ahead, what the
-        bound compared, number by number, and the best tests of other features.
+        Whether to add, below each split, what look-ahead growth chose it by, what the
+        bound compared, and the competitor splits of other features.
     audit : SplitAudit or None, default=None
-        What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
-        mark the splits.
+        Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
+        are a third column.
 
     Returns
     -------
@@ -136,93 +163,237 @@ def export_text(
     >>> tree = ConfidenceTreeClassifier(bound=None, max_depth=1)
     >>> tree = tree.fit(iris.data, iris.target)
     >>> print(export_text(tree, feature_names=iris.feature_names))
-    |--- petal length (cm) <= 2.45
-    |    overwhelming: 6e-40 expected by chance, 119 candidate splits
-    |   |--- class 0: 50 of 50 rows, probability 1.00
-    |--- petal length (cm) > 2.45
-    |   |--- class 1: 50 of 100 rows, probability 0.50
-    <BLANKLINE>
-    expected by chance: how many candidate splits of the node would look this good ...
-    overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
     """
     check_tree(estimator)
+    if not (isinstance(max_width, Integral) and max_width >= MIN_WIDTH):
+        raise ValueError(
+            f"max_width must be an int of at least {MIN_WIDTH}. Got {max_width!r} "
+            "instead."
+        )
+    return write_text(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        max_depth=max_depth,
+        decimals=decimals,
+        max_width=max_width,
+        show_evidence=show_evidence,
+        fold_weak=fold_weak,
+        verbose=verbose,
+        audit=audit,
+    )
+
+
+class _Line(NamedTuple):
+    # A line of a tree: bars, the feature's name and the rest of the condition, and the
+    # cells of the columns of evidence, none for a line without them.
+    bars: str
+    name: str
+    rest: str
+    cells: tuple = ()
+
+    def text(self, width):
+        width -= len(self.bars) + 5
+        return f"{self.bars}|--- {fit_words(self.name, self.name + self.rest, width)}"
+
+
+def write_text(
+    estimator,
+    *,
+    feature_names=None,
+    class_names=None,
+    max_depth=None,
+    decimals=4,
+    max_width=WIDTH,
+    show_evidence=True,
+    fold_weak=True,
+    verbose=False,
+    audit=None,
+    unfold="fold_weak=False",
+):
+    """Write the text of `export_text`; `unfold` is what a reader sets to see all."""
     if class_names is None:
         class_names = estimator.classes_
     marks = read_marks(estimator, audit)
-    nodes = None
-    if max_depth is not None:
-        nodes = np.flatnonzero(estimator.tree_.depth <= max(max_depth, 0))
-    table = {
-        row.node: row
-        for row in read_nodes(
-            estimator,
-            nodes,
-            feature_names=feature_names,
-            class_names=class_names,
-            decimals=decimals,
-            competitors=MOST_COMPETITORS if verbose else 0,
-        )
-    }
-    lines = []
-    # (node, line that leads to it, lines of evidence below that one)
-    stack = [(0, None, ())]
+    rows = read_nodes(
+        estimator,
+        feature_names=feature_names,
+        class_names=class_names,
+        decimals=decimals,
+        competitors=MAX_COMPETITORS if verbose else 0,
+    )
+    table = {row.node: row for row in rows}
+    folded = weak_subtrees(rows, marks.confirmed) if fold_weak else {}
+    lines, shown = [], []
+    stack = [(0, ())]  # nodes, and the lines of the branches that lead to them
     while stack:
-        node, lead, said = stack.pop()
+        node, leading = stack.pop()
         row = table[node]
-        if lead is not None:
-            bars = indent(row.depth - 1)
-            lines.append(f"{bars}|--- {fit_words(*lead, WIDTH - len(bars) - 5)}")
-            lines += [f"{bars}|    {one}"[:WIDTH] for one in said]
-        bars = indent(row.depth)
-        if not row.branches:
-            said = f": {row.outcome}"
-            room = WIDTH - len(bars) - 11 - len(said)
-            label = shortened(str(row.label), room, least=6)
-            lines.append(f"{bars}|--- class {label}{said}")
+        lines += leading
+        bars = indent(row.depth, max_width)
+        if not row.branches or node in folded:
+            rest = describe_class(row, max_width - len(bars) - len("|--- class "))
+            if node in folded:
+                rest += f"; {count_weak(folded[node])}"
+            lines.append(_Line(bars, "class ", rest))
         elif max_depth is not None and row.depth >= max_depth:
-            lines.append(f"{bars}|--- truncated branch ({row.rows})")
+            lines.append(_Line(bars, "", f"truncated branch ({row.rows})"))
         else:
-            first, *others = row.branches
-            for branch in others[::-1]:
-                stack.append((branch.node, (row.name, branch.words), ()))
-            said = []
-            if show_evidence:
-                said += describe_level(row, WIDTH - len(bars) - 5)
-                if verbose:
-                    room = WIDTH - len(bars) - 5
-                    said += describe_split(row, room, decimals)
-            said += marks.lines(node)
-            stack.append((first.node, (row.name, first.words), said))
-    if show_evidence and len(table) > 1:
-        lines += ["", *table[0].evidence.legend]
-        lines += [CONFIRMED] if any(row.confirmed for row in table.values()) else []
-    if len(table) > 1:
-        lines += marks.legend
-    return "\n".join(lines)
+            shown.append(row)
+            first, *others = (
+                _Line(bars, row.name, branch.words[len(row.name) :])
+                for branch in row.branches
+            )
+            leading = [
+                first._replace(cells=_cells(row, marks) if show_evidence else ())
+            ]
+            if verbose and show_evidence:
+                described = describe_split(row, max_width - len(bars) - 5, decimals)
+                leading += [f"{bars}|    {one}" for one in described]
+            leads = [leading, *([one] for one in others)]
+            nodes = [branch.node for branch in row.branches]
+            stack += list(zip(nodes, leads, strict=True))[::-1]
+    splits = [row for row in rows if row.branches]
+    if not show_evidence or not splits:
+        return "\n".join(_aligned(lines, (), max_width))
+    titles = ("real rows",) if is_distilled(splits) else ("evidence", "by chance")
+    if marks.of:
+        titles += ("audit",)
+    elif any(row.confirmed for row in shown):
+        titles += ("rows since",)
+    return "\n".join(
+        [
+            *wrap(_count_header(rows[0], splits, folded), max_width),
+            "",
+            *_aligned(lines, titles, max_width),
+            "",
+            *footer(shown or splits, max_width, unfold if folded else ""),
+            *marks.legend,
+        ]
+    )
 
 
-def describe_level(row, width):
-    """Lines of the evidence for a split and its near ties: one, if there is room."""
-    level = row.evidence.long
-    rest = row.sure[len(level) + 2 :]
-    if len(row.near_ties) > 1:
-        named = rest.replace(row.tie, write_ties(row.near_ties))
-        rest = named if len(named) <= width else rest
-    if not rest:
-        return [level]
-    if len(level) + 2 + len(rest) <= width:
-        return [f"{level}; {rest}"]
-    return [level, shortened(rest, width)]
+def is_distilled(splits):
+    """Whether the splits are those of a distilled tree, which has no evidence."""
+    return splits[0].evidence.level == DISTILLED
 
 
-def indent(depth):
+def _cells(row, marks):
+    # Columns of a split: level and number, or what real rows prefer of a distilled
+    # tree; the verdict of an audit, or of the rows since the split.
+    cells = (row.evidence.level, row.evidence.number)
+    if row.evidence.level == DISTILLED:
+        cells = (row.tie,)
+    if row.node in marks.of:
+        return (*cells, "{} ({})".format(*marks.of[row.node]))
+    return (*cells, "confirmed") if row.confirmed else cells
+
+
+def _aligned(lines, titles, max_width):
+    """Lines of a tree with columns that start at the same place in each line."""
+    cells = [one.cells for one in lines if isinstance(one, _Line) and one.cells]
+    n_columns = len(titles)
+    widths = [
+        max(len(one[j]) for one in [titles, *cells] if len(one) > j)
+        for j in range(n_columns)
+    ]
+    room = max(max_width - sum(widths) - 2 * n_columns, max_width // 3)
+    start = max(
+        (len(one.text(room)) for one in lines if isinstance(one, _Line) and one.cells),
+        default=0,
+    )
+
+    def in_columns(text, cells):
+        parts = [
+            text.ljust(start),
+            *(c.ljust(w) for c, w in zip(cells, widths, strict=False)),
+        ]
+        return "  ".join(parts).rstrip()[:max_width]
+
+    out = [in_columns("", titles)] if titles else []
+    for one in lines:
+        if isinstance(one, str):
+            out.append(one[:max_width])
+        elif one.cells:
+            out.append(in_columns(one.text(room), one.cells))
+        else:
+            out.append(one.text(max_width))
+    return out
+
+
+def _count_header(root, splits, folded):
+    # "569 rows, 7 splits: 2 overwhelming, 4 strong, 1 weak (folded)"
+    head = f"{root.rows}, {_count(len(splits), 'split')}"
+    if is_distilled(splits):
+        return f"{head}, distilled from another classifier"
+    head += f": {', '.join(count_levels(splits))}"
+    n_weak = sum(row.evidence.is_weak for row in splits)
+    n_folded = sum(folded.values())
+    if n_folded:
+        head += " (folded)" if n_folded == n_weak else f" ({n_folded:,} of them folded)"
+    if n_weak == len(splits):
+        head += ". No split of this tree has strong evidence."
+    return head
+
+
+def footer(shown, width, unfold=""):
+    """Lines below splits: what their evidence means, and their near ties."""
+    text = []
+    for line in shown[0].evidence.legend:
+        if unfold and line.startswith(LEVEL_LINE):
+            line += f"; folded splits still predict, {unfold} shows them"
+        text += wrap(line, width)
+    if any(row.confirmed for row in shown):
+        text += wrap(CONFIRMED, width)
+    tied = [row for row in shown if row.near_ties]
+    if tied and not is_distilled(shown):
+        text.append("near ties, which separate the classes about as well:")
+        n_named = MAX_NEAR_TIES - (len(tied) > MAX_NEAR_TIES)
+        for row in tied[:n_named]:
+            test = fit_words(row.name, row.test, width // 2)
+            names = _fit_names(row.near_ties, width - len(test) - 4)
+            text.append(f"  {test}: {names}")
+        if len(tied) > n_named:
+            more = _count(len(tied) - n_named, "further split")
+            text.append(f"  and near ties of {more}")
+    return text
+
+
+def _fit_names(names, width):
+    # As many as there is room for, and how many are left.
+    for n in range(len(names), 0, -1):
+        n_more = len(names) - n
+        text = ", ".join(names[:n]) + (f" and {n_more} more" if n_more else "")
+        if len(text) <= width:
+            return text
+    return shortened(text, width)
+
+
+def wrap(text, width):
+    """Break a text into lines, the second and later ones indented."""
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def describe_class(row, width=WIDTH):
+    """Class of a node, its probability and how many rows have it."""
+    rest = f" ({row.probability}), {row.support}"
+    if row.from_above:
+        rest += "; class from the nodes above"
+    return shortened(str(row.label), width - len(rest), least=6) + rest
+
+
+LABEL = re.compile(r'"[^"]*"|[^,\s][^,]*')
+
+
+def indent(depth, width):
     """Bars in front of a line, fewer than the depth where that is large."""
-    if depth <= MOST_BARS:
+    max_bars = width // 10
+    if depth <= max_bars:
         return BAR * depth
-    return BAR * (MOST_BARS - 1) + f"|{depth}|".ljust(len(BAR))
+    return BAR * (max_bars - 1) + f"|{depth}|".ljust(len(BAR))
 
 
-def shortened(text, width, least=12):
+def shortened(text, width, least=8):
     """Leave out the middle of a text that is too long; `least` letters are left."""
     width = max(width, least)
     if len(text) <= width:
@@ -232,12 +403,28 @@ def shortened(text, width, least=12):
 
 
 def fit_words(name, words, width):
-    """Shorten what holds in a branch: first the `name` in front, then the rest."""
+    """Shorten a condition: categories of a set first, then the name, then the rest."""
     if len(words) <= width:
         return words
     rest = words[len(name) :]
+    if rest.endswith("}"):
+        rest = _fit_set(rest, max(width - len(name), width // 2))
     name = shortened(name, max(width - len(rest), width // 3))
     return f"{name}{shortened(rest, width - len(name))}"
+
+
+def _fit_set(text, width):
+    # " in {red, green, blue}" -> " in {red, and 2 more}"
+    sign, _, inside = text[:-1].partition("{")
+    labels = LABEL.findall(inside)
+    n_more = 0
+    if labels[-1].startswith("and "):
+        n_more = int(labels.pop().split()[1])
+    for n in range(len(labels) - 1, 0, -1):
+        shown = ", ".join([*labels[:n], f"and {len(labels) - n + n_more} more"])
+        if len(sign) + len(shown) + 2 <= width:
+            return f"{sign}{{{shown}}}"
+    return f"{sign}{{{len(labels) + n_more} categories}}"
 
 
 def wrapped(text, width):
@@ -256,7 +443,7 @@ def describe_split(row, width, digits=4):
     """Lines of what a split was chosen by and its bound compared, for the verbose."""
     if row.evidence.level == DISTILLED:
         return []
-    chosen = [shortened(row.lookahead, width)] if row.lookahead else []
+    chosen = wrap(row.lookahead, width)
     told = f"evidence: {describe_evidence(row.evidence, digits)}"
     return [*chosen, *wrapped(told, width), *_describe_competitors(row, width)]
 
@@ -406,14 +593,16 @@ def summarize(estimator):
             f"predicts the same for {100.0 * estimator.fidelity_:.1f} % of the rows"
         )
     else:
-        lines += _by_level(splits)
+        counts = ", ".join(count_levels(splits))
+        lines += [f"{_count(len(splits), 'split')}: {counts}", _weakest(splits)]
     lines += _columns(estimator, splits)
     own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
         f"largest share of a class: {root.share:.3f} of all rows, {own:.3f} within "
         "leaves (the rows it was grown from)"
     )
-    return "\n".join([*lines, "", *root.evidence.legend])
+    legend = [part for line in root.evidence.legend for part in wrap(line, WIDTH)]
+    return "\n".join([*lines, "", *legend])
 
 
 def _sizes(leaves):
@@ -426,23 +615,22 @@ def _sizes(leaves):
     )
 
 
-def _by_level(splits):
+def count_levels(splits):
+    """How many splits have each level of evidence, in words."""
     counts = Counter(row.evidence.level for row in splits)
-    parts = [
-        f"{counts[level]:,} {'with none' if level == 'none' else level}"
-        for level in LEVELS_OF_SPLITS
-        if counts[level]
-    ]
+    return [f"{counts[one]:,} {one}" for one in LEVELS_OF_SPLITS if counts[one]]
+
+
+def _weakest(splits):
     weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
     one = weakest.evidence
-    said = f" (node {weakest.node}): {one.expected}, {one.candidates}"
-    words = fit_words(
-        weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
+    said = f" (node {weakest.node}): {one.number} by chance, {one.candidates}"
+    lead = "the weakest, "
+    return (
+        lead
+        + fit_words(weakest.name, weakest.test, WIDTH - len(lead) - len(said))
+        + said
     )
-    return [
-        f"{_count(len(splits), 'split')}: {', '.join(parts)}",
-        f"the weakest, {words}{said}",
-    ]
 
 
 def _columns(estimator, splits):
@@ -493,7 +681,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
         for row in read_nodes(
             estimator,
             np.array(sorted(nodes), np.intp),
-            competitors=MOST_COMPETITORS if verbose else 0,
+            competitors=MAX_COMPETITORS if verbose else 0,
         )
     }
     paths = [
@@ -503,30 +691,32 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
     if len(paths) > 1:
         paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
     text = "\n\n".join("\n".join(lines) for lines in paths)
-    if any(explained):
-        text += "\n\n" + "\n".join([*table[0].evidence.legend, *marks.legend])
+    passed = [table[node] for node in sorted(nodes) if table[node].branches]
+    if passed:
+        text += "\n\n" + "\n".join([*footer(passed, WIDTH), *marks.legend])
     return text
 
 
 def _path(estimator, table, steps, leaf, verbose, marks):
     end = table[leaf]
     dates = estimator._model.schema.dates
-    lines = [f"class {shortened(str(end.label), 40)}: {end.outcome}"]
+    lines = [f"class {describe_class(end)}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
     for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
         row = table[step["node"]]
         lead = f"{place:3}. "
         value = _value(step["value"], dates, row.feature)
-        lines.append(lead + _sentence(row, following, value, WIDTH - len(lead)))
-        lines += [f"     {one}" for one in describe_level(row, WIDTH - 5)]
+        told = f", {row.evidence.short}"
+        room = WIDTH - len(lead) - len(told)
+        lines.append(f"{lead}{_sentence(row, following, value, room)}{told}")
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
-            told = describe_split(row, WIDTH - 5)
-            lines += [f"     {one}"[:WIDTH] for one in told]
+            described = describe_split(row, WIDTH - 5)
+            lines += [f"     {one}"[:WIDTH] for one in described]
     if end.branches:
-        lines.append("It stays there, as no row of that node had its category.")
+        lines.append("Stops here: no row of that node had this category.")
     else:
-        lines.append(f"There the tree stops{_why(estimator, end)}.")
+        lines.append(f"Stops here{_why(estimator, end)}.")
     return lines
 
 
@@ -568,7 +758,7 @@ def _sentence(row, following, value, width):
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
-        words += f" (here {value})"
+        words += f" (value {value})"
     return fit_words(row.name, words, width)
 
 
