@@ -13,7 +13,7 @@ from ._text import UserError, abandon_output, printable, standard_output, warn
 
 BROKEN_PIPE = 128 + 13  # as a shell counts a program that SIGPIPE has ended
 ENDING = ("SIGTERM", "SIGHUP")
-COMMANDS = ("fit", "predict", "stream", "label", "completion")
+COMMANDS = ("fit", "predict", "audit", "stream", "label", "completion")
 
 
 def main(argv=None):

@@ -638,6 +638,16 @@ def unknown_notes(X, features, categories):
     return notes
 
 
+def unknown_categories(X, categories):
+    """Whether each row has a category that a model has not seen (None is missing)."""
+    strange = np.zeros(len(X), dtype=bool)
+    for column, known in zip(X.T, categories or (), strict=False):
+        if known is not None:
+            known = {None, *known}
+            strange |= [value not in known for value in column.tolist()]
+    return strange
+
+
 # What a model has predicted is not a property of a row: a tree that learns from it is
 # right about its own training data, and of no use for new rows.
 

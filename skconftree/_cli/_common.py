@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -271,16 +272,40 @@ def _with_schema(tree, **changes):
     return made
 
 
-MOST_LEAVES = 40  # of a tree that is printed whole
-TOP = 4
+LEVELS = ("overwhelming", "strong", "weak", "none", "distilled")
+MOST_LEAVES = 200  # of a tree that is printed whole
+TOP = 5
 
 
-def tree_lines(tree, names):
-    """The tree, or its upper levels."""
+def tree_lines(tree, names, *, verbose=False, unfold="--verbose", audit=None):
+    """Write a tree, weak splits folded unless verbose; of a large one the top.
+
+    `unfold` is what a user of the command line writes to see folded splits.
+    """
     n_leaves = tree.get_n_leaves()
     if n_leaves == 1:
         return tree.summary()
+    text = export_text(
+        tree,
+        **names,
+        max_depth=None if n_leaves <= MOST_LEAVES else TOP,
+        fold_weak=not verbose,
+        verbose=verbose,
+        audit=audit,
+    ).replace("fold_weak=False", unfold)
     if n_leaves <= MOST_LEAVES:
-        return export_text(tree, **names).rstrip()
-    upper = export_text(tree, **names, max_depth=TOP).rstrip()
-    return f"{upper}\n\n{n_leaves} leaves; these are the upper {TOP} levels"
+        return text
+    return (
+        f"{text}\n\n{n_leaves:,} leaves; these are the upper {TOP} levels, --json and "
+        "--report have all"
+    )
+
+
+def count_levels(nodes):
+    """How many splits have each level of evidence, in words."""
+    counts = Counter(row.evidence.level for row in nodes if row.branches)
+    return ", ".join(
+        f"{counts[level]:,} {'with none' if level == 'none' else level}"
+        for level in LEVELS
+        if counts[level]
+    )

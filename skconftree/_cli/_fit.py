@@ -1,6 +1,7 @@
-"""``skconftree fit``: a confidence tree of a table, and CART beside it."""
+"""``skconftree fit``: a confidence tree of a table, compared with CART."""
 
 import os
+import textwrap
 import warnings
 
 import numpy as np
@@ -10,11 +11,13 @@ from ..tree import export_text, node_table
 from ._columns import POINT, left_out, own_notes, unknown_notes
 from ._common import (
     about,
+    aligned,
     as_json,
     check_labels_known,
     check_number_of_classes,
     json_settings,
     make_tree,
+    tree_lines,
     tree_settings,
     typed_labels,
     with_columns,
@@ -29,21 +32,25 @@ from ._cross_validation import (
     majority,
     make_models,
     results_table,
+    share,
     tested,
 )
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
 from ._options import BASELINES
 from ._readers import ParquetStream, headless, listed, open_stream, places_of
-from ._report import headline, write_report
-from ._report_figures import check_picture, draw_tree
+from ._report import baselines_lines, calibration_sentence, headline, write_report
+from ._report_figures import calibration, check_picture, draw_tree
 from ._stream import FITTED
 from ._table import bundled_table, known_labels, read_columns, read_table
-from ._text import Progress, UserError, counted, say
+from ._text import Progress, UserError, at_words, counted, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
-MOST_LEAVES = 200  # of a tree that is printed whole
-TOP = 5
+MOST_FEATURES = 12
+LONGEST_NAME = 60
+WIDTH = 100
+HELD_OUT = "Each row was predicted by a tree that was fitted without it."
+IMPORTANCE = "Share of the total impurity decrease of all splits."
 
 
 def run_fit(options):
@@ -81,12 +88,18 @@ def _run_fit(options, progress):
         save_tree(options.output, tree, table, options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
+    base = majority(table, options.folds, options.seed)
+    nodes = node_table(tree, **names)
     # All files are written before anything is printed, as a reader may go away.
-    text = f"{summary(table)}\n\n{tree_text(tree, names, options)}"
-    if options.report is None and options.json is None:
+    at_once = options.report is None and options.json is None
+
+    def show_summary(found, predicted):
+        # before the baselines, which take longer
+        classes = class_figures(table.y, predicted)
         progress.clear()
-        say(text)
-        text = None
+        lines = headline(found, base, classes, nodes)
+        say(f"{summary(table)}\n\n{_wrapped(lines)}")
+
     test = None
     if options.test is not None:
         test = _tested(options, table, tree, progress)
@@ -94,16 +107,18 @@ def _run_fit(options, progress):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said of the whole table already
         found, predicted, sure, late = compare(
-            table, models, options.folds, options.seed, progress, options.budget
+            table,
+            models,
+            options.folds,
+            options.seed,
+            progress,
+            options.budget,
+            show_summary if at_once else None,
         )
     progress.clear()
-    base = majority(table, options.folds, options.seed)
     classes = class_figures(table.y, predicted)
-    figures = figures_text(
-        found, base, classes, late, options, baselines, test, table.nominal
-    )
-    nodes = node_table(tree, **names)
-    sentences = headline(found, base, classes, nodes)
+    groups = calibration(sure, predicted == table.y)
+    sentences = [*headline(found, base, classes, nodes), *baselines_lines(found)]
     if options.report is not None:
         # a page that is sent says nothing of the folders here
         bare = table._replace(name=os.path.basename(table.name))
@@ -113,8 +128,7 @@ def _run_fit(options, progress):
             "tested": f"{options.folds}-fold cross-validation",
             "classes": classes,
             "test": test and {"name": options.test, **test},
-            "confidence": sure,
-            "is_right": predicted == table.y,
+            "calibration": groups,
             "found": found,
             "base": base,
             "remarks": remarks(found, late, options, baselines, table.nominal),
@@ -137,7 +151,7 @@ def _run_fit(options, progress):
             "cross_validation": found,
             "tree": {
                 "leaves": int(tree.get_n_leaves()),
-                "text": export_text(tree, **names),
+                "text": export_text(tree, **names, fold_weak=False),
                 "nodes": tree_nodes(tree, names),
             },
         }
@@ -148,9 +162,20 @@ def _run_fit(options, progress):
             report["test"] = as_json(test)
         write_json(options.json, report)
     if options.json != STANDARD:
-        if text is not None:
-            say(text)
-        say(f"\n{chr(10).join(sentences)}\n\n{figures}")
+        if not at_once:
+            show_summary(found, predicted)
+        compared = baselines_lines(found)
+        if compared:
+            say(_wrapped(compared))
+        parts = [
+            section("Tree", tree_text(tree, names, options)),
+            *tables(found, base, classes, late, options, baselines, table.nominal),
+            section("Feature importance", importance_table(tree, names)),
+            section("Calibration", calibration_table(groups)),
+        ]
+        if test is not None:
+            parts.append(section_of_test(options.test, test))
+        say("\n" + "\n\n".join(parts))
         if options.output is not None:
             say(saved_text(options.output))
     return 0
@@ -237,66 +262,85 @@ def saved_text(path):
 
 def tree_text(tree, names, options):
     """The tree, or its upper levels."""
-    if tree.get_n_leaves() == 1:
-        text = f"grown on all rows:\n\n{tree.summary()}"
-    elif tree.get_n_leaves() <= MOST_LEAVES:
-        text = (
-            "grown on all rows, with how strong each split is:\n\n"
-            f"{export_text(tree, **names, verbose=options.verbose)}"
-        )
-    else:
-        text = (
-            f"grown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} levels "
-            "(--json and --report have all), with how strong each split is:\n\n"
-            f"{export_text(tree, **names, max_depth=TOP, verbose=options.verbose)}"
-        )
+    text = tree_lines(tree, names, verbose=options.verbose)
     if options.verbose:
-        return f"{with_feature_names(tree, names['feature_names'])}\n{text}"
-    return text[0].upper() + text[1:]
+        return f"{with_feature_names(tree, names['feature_names'])}\n\n{text}"
+    return text
 
 
-def figures_text(found, base, classes, late, options, baselines, test, nominal):
-    """Write what cross-validation has found, and the test table."""
-    has_search = baselines == "all" and not late
-    lines = [
-        f"{options.folds}-fold cross-validation:",
-        "",
+def _lines(text):
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _wrapped(lines):
+    return "\n".join(part for one in lines for part in _lines(one))
+
+
+def section(heading, text):
+    """A part of what is printed, under a heading."""
+    return f"{heading}\n{'-' * len(heading)}\n{text}"
+
+
+def tables(found, base, classes, late, options, baselines, nominal):
+    """Write the figures of cross-validation."""
+    searched = " (of pruned CART including the search)"
+    text = [
         results_table(found, base),
         "",
-        f"mean accuracy, its standard deviation over the folds, mean log loss of the "
-        f"probabilities,\nmean number of leaves, mean CPU time of a fit"
-        f"{' (for pruned CART the search included)' * has_search}.",
+        f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
+        f"points.\nFit time: CPU time{searched * (baselines == 'all' and not late)}.",
+        _wrapped(remarks(found, late, options, baselines, nominal)),
     ]
-    lines += remarks(found, late, options, baselines, nominal)
-    lines += ["", "Classes, each row predicted by a tree that had not seen it:", ""]
-    lines.append(classes_table(classes))
-    if test is not None:
-        loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
-        lines += [
-            "",
-            f"{options.test}, {counted(test['n_rows'], 'row')}: accuracy "
-            f"{100 * test['accuracy']:.1f} %{loss}",
-            "",
-            classes_table(test),
-        ]
-    return "\n".join(lines)
+    yield section("Cross-validation", "\n".join(text).rstrip())
+    yield section("Confusion matrix", f"{classes_table(classes)}\n\n{HELD_OUT}")
+
+
+def importance_table(tree, names):
+    """Write the importance of the features that the tree uses, largest first."""
+    values = tree.feature_importances_
+    order = [j for j in np.argsort(-values, kind="stable") if values[j] > 0.0]
+    if not order:
+        return "The tree is a single leaf."
+    rows = [
+        (at_words(names["feature_names"][j], LONGEST_NAME), f"{values[j]:.3f}")
+        for j in order[:MOST_FEATURES]
+    ]
+    left_out = len(order) - len(rows)
+    more = f"\nand {counted(left_out, 'further feature')}" if left_out else ""
+    return f"{aligned(rows)}{more}\n\n{IMPORTANCE}"
+
+
+def calibration_table(groups):
+    """Write accuracy by predicted probability."""
+    rows = [("predicted probability", "accuracy", "rows")]
+    rows += [(share(sure), share(right), f"{n:,}") for sure, right, n in groups]
+    return f"{aligned(rows)}\n\n{_wrapped([calibration_sentence(groups)])}"
+
+
+def section_of_test(name, test):
+    """Write the figures of the table of --test."""
+    loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
+    text = (
+        f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"
+        f"\n\n{classes_table(test)}"
+    )
+    return section(f"Test table {name}", text)
 
 
 def remarks(found, late, options, baselines, nominal):
     """Say what has to be known about the comparison."""
     lines = []
     if "CART" in found and nominal:
-        lines.append("CART sees a column for each category.")
+        lines.append("CART gets one column per category (one-hot encoding).")
     if late:
         lines.append(
-            f"{' and '.join(late)}: not finished within {options.budget:g} s, which is "
-            "--budget."
+            f"{' and '.join(late)}: not finished within {options.budget:g} s of CPU "
+            "time (--budget)."
         )
     if options.baselines is None and baselines != "all":
         lines.append(
-            f"so large a table is compared with {LEFT[baselines]};\n"
-            "--baselines all has "
-            "them both, and takes its time"
+            f"A table of this size is compared with {LEFT[baselines]}; "
+            "`--baselines all` runs both."
         )
     return lines
 

@@ -19,9 +19,10 @@ PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexi
 CRITERIA = (
     "gini entropy log_loss kearns_mansour error gain_ratio ec2 balance imbalance"
 ).split()
-# Baselines, and the largest table for which they are tried without being asked for.
+# Baselines, and the largest table for which they are the default.
 BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
 BUDGET = 60.0  # seconds for the baselines
+ALPHA = 0.05  # of an audit
 TABLE = (
     ".csv, plain or packed as .gz, .bz2 or .xz, with a header; .parquet (needs "
     "pyarrow); or - for CSV on standard input"
@@ -71,9 +72,9 @@ def make_parser(version):
     """Describe the command line."""
     parser = Parser(
         prog="skconftree",
-        description="Decision trees that know how sure they are. Without arguments: "
-        "a small tree, and what there is. `skconftree fit` alone takes a real set that "
-        "comes with scikit-learn. `skconftree "
+        description="Decision trees that report the evidence for each split. Without "
+        "arguments: an example and a list of commands. `skconftree fit` alone takes a "
+        "table that comes with scikit-learn. `skconftree "
         "DATA.csv --target COLUMN` is `skconftree fit DATA.csv --target COLUMN`.",
         epilog=f"bounds: {', '.join(BOUNDS)}, none (plain CART). criteria: "
         f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` tells more.",
@@ -82,6 +83,7 @@ def make_parser(version):
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_fit(commands)
     _add_predict(commands)
+    _add_audit(commands)
     _add_stream(commands)
     _add_label(commands)
     completion = commands.add_parser(
@@ -109,10 +111,11 @@ def later(module, function):
 def _add_fit(commands):
     fit = commands.add_parser(
         "fit",
-        help="grow a confidence tree on a table, print it, and compare it with CART",
-        description="Grows a confidence tree on all rows and prints it, with how "
-        "strong each split is; then its cross-validated figures beside those of CART "
-        "and of pruned CART, which have a budget of time.",
+        help="fit a confidence tree to a table, print it, and compare it with CART",
+        description="Fits a confidence tree to all rows. Prints a summary, the tree "
+        "with the evidence for each split, its cross-validated figures and those of "
+        "CART and of pruned CART, the confusion matrix, the importance of features, "
+        "and the calibration of probabilities.",
     )
     fit.add_argument("data", nargs="?", metavar="DATA", help=f"{TABLE}; {COLUMNS}")
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
@@ -144,8 +147,8 @@ def _add_fit(commands):
     _add_flag(
         fit,
         "--verbose",
-        "print what the bound compared at each split, too, and tell on standard "
-        "error how far it is, even where that is no terminal",
+        "print weak splits and what the bound compared at each split, too; report "
+        "progress on standard error even if that is not a terminal",
     )
     fit.add_argument(
         "--output",
@@ -179,15 +182,7 @@ def _add_predict(commands):
         description="Writes CSV: the predicted class of each row and its probability, "
         "with the separator, decimal sign, encoding and byte order mark of DATA.",
     )
-    predict.add_argument(
-        "model", metavar="MODEL", help="saved by --output of fit or stream"
-    )
-    predict.add_argument(
-        "data",
-        metavar="DATA",
-        help=f"{TABLE}; needs the columns that the model has seen, by name, in any "
-        "order",
-    )
+    _add_model_and_data(predict)
     _add_reading(predict, "that of the table that the model has learned from")
     _add_flag(predict, "--proba", "write the probability of each class")
     _add_list(
@@ -201,6 +196,35 @@ def _add_predict(commands):
     )
     _add_verbose(predict)
     predict.set_defaults(run=later("_predict", "run_predict"))
+
+
+def _add_audit(commands):
+    audit = commands.add_parser(
+        "audit",
+        help="test each split of a saved tree on new labeled rows",
+        description="Tests each split of a saved tree on labeled rows that the tree "
+        "was not trained on: a split is confirmed, not confirmed, or undecided because "
+        "the rows are too few. The probability of confirming any split whose branches "
+        "do not differ is at most --alpha (family-wise error).",
+    )
+    _add_model_and_data(audit)
+    audit.add_argument(
+        "--alpha",
+        type=share,
+        default=ALPHA,
+        metavar="A",
+        help=f"family-wise error, between 0 and 1; default: {ALPHA}",
+    )
+    _add_reading(audit, "that of the table that the model was trained on")
+    _add_flag(audit, "--skip-missing", "leave rows out whose target is missing")
+    _add_json(audit, "the verdicts")
+    _add_flag(
+        audit,
+        "--verbose",
+        "print weak splits, too, and one line per split; report progress on standard "
+        "error even if that is not a terminal",
+    )
+    audit.set_defaults(run=later("_audit", "run_audit"))
 
 
 def _add_stream(commands):
@@ -319,7 +343,7 @@ def _add_label(commands):
         type=share,
         metavar="SHARE",
         help="stop sooner, once surely at most so many predictions are wrong, such as "
-        ".05; a fifth of the questions is drawn at random for that",
+        "0.05; a fifth of the questions is drawn at random for that",
     )
     label.add_argument(
         "--strategy",
@@ -355,6 +379,18 @@ def _add_label(commands):
     _add_dates(label)
     label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     label.set_defaults(run=later("_label", "run_label"))
+
+
+def _add_model_and_data(command):
+    command.add_argument(
+        "model", metavar="MODEL", help="saved by --output of fit or stream"
+    )
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        help=f"{TABLE}; needs the columns that the model has seen, by name, in any "
+        "order",
+    )
 
 
 def _add_nominal(command):

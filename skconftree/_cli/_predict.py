@@ -7,13 +7,11 @@ import warnings
 
 import numpy as np
 
-from ._columns import DECIMALS, READINGS, unknown_notes
+from ._columns import unknown_notes
 from ._common import with_columns
 from ._files import check_files, replacing
-from ._model_file import load
-from ._readers import Dialect
-from ._table import kept_texts, read_columns
-from ._text import Progress, UserError, standard_output
+from ._table import kept_texts, model_columns, read_columns
+from ._text import Progress, standard_output
 
 
 def run_predict(options):
@@ -24,19 +22,7 @@ def run_predict(options):
 
 def _run_predict(options, progress):
     check_files(options)
-    tree, facts = load(options.model)
-    try:
-        readings = [None if one is None else READINGS[one] for one in facts["readings"]]
-        features = facts.get("features")
-        if features is None:  # of a stream
-            features = [one for one in facts["columns"] if one != facts["target"]]
-        target = facts["target"]
-        # older files lack both
-        like = Dialect(facts.get("delimiter", ","), facts.get("--decimal"))
-        if len(like.delimiter) != 1 or like.decimal not in (None, *DECIMALS):
-            raise ValueError(like)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{options.model} is damaged: {error!r}") from None
+    tree, features, readings, target, like = model_columns(options.model)
     X, _, notes, dialect = read_columns(
         options, options.data, features, readings, progress, like=like
     )

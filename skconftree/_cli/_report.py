@@ -15,12 +15,14 @@ from ..tree import class_colors, export_html, node_table
 from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
-from ._cross_validation import OWN, classes_table, share
+from ._common import count_levels
+from ._cross_validation import OWN, classes_table, share, standard_error
 from ._files import write_text
 from ._text import counted
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60
+MOST_HARD = 2  # classes that a summary names
 MOST_COLUMNS = 20
 MOST_NAMES = 60
 WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
@@ -131,8 +133,8 @@ def tree_section(tree, nodes, class_names, as_list):
 
 
 def _importances(tree, names):
-    yield "<h2>Which columns decide</h2>"
-    yield "<p>Share of what all splits gain together.</p>"
+    yield "<h2>Feature importance</h2>"
+    yield "<p>Share of the total impurity decrease of all splits.</p>"
     yield (
         figure.importances(names["feature_names"], tree.feature_importances_)
         or "<p>None: the tree is a single leaf.</p>"
@@ -223,65 +225,39 @@ def _asked(splits):
 
 
 def shape_sentence(nodes):
-    """Say how many leaves there are, and how much evidence the splits have."""
+    """Report the number of leaves, and of splits per level of evidence."""
     splits = [row for row in nodes if row.branches]
     if not splits:
-        return "The tree is a single leaf: no split was made."
-    leaves = len(nodes) - len(splits)
-    levels = [row.evidence.level for row in splits]
-    told = [
-        f"{spelled(levels.count(level))} {'with none' if level == 'none' else level}"
-        for level in ("overwhelming", "strong", "weak", "none")
-        if level in levels
-    ]
-    if len(splits) == 1:
-        return f"{leaves} leaves; the evidence for the split is {levels[0]}."
-    if len(told) == 1:
-        return (
-            f"{leaves} leaves; the evidence for all {spelled(len(splits))} splits is "
-            f"{levels[0]}."
-        )
-    verb = " is " if told[0].startswith("one ") else " are "
-    told[0] = told[0].replace(" ", verb, 1)
-    return f"{leaves} leaves; of {spelled(len(splits))} splits, {_and(told)}."
+        return "Tree: a single leaf without any split."
+    leaves = counted(len(nodes) - len(splits), "leaf", "leaves")
+    return f"Tree: {leaves}, {counted(len(splits), 'split')} ({count_levels(nodes)})."
 
 
-def found_sentence(classes, place, *, small=False):
-    """Say how much of a class is found, and how often its name is right."""
-    name, found = classes["classes"][place], classes["recall"][place]
-    right = classes["precision"][place]
-    text = f"{'finds' if small else 'Finds'} {100 * found:.0f} % of the {name!r}"
-    if np.isnan(right):
-        return f"{text}, as it never says so."
-    return f"{text}; {100 * right:.0f} % of what it calls {name!r} are."
+def class_sentence(classes, place):
+    """Report recall and precision of a class."""
+    name, recall = classes["classes"][place], classes["recall"][place]
+    precision = classes["precision"][place]
+    text = f"{100 * recall:.0f}% of {name} rows are predicted {name} (recall)"
+    if np.isnan(precision):
+        return f"{text}; no row is predicted {name}."
+    return (
+        f"{text}; {100 * precision:.0f}% of rows predicted {name} are {name} "
+        "(precision)."
+    )
 
 
 def classes_sentence(classes):
-    """Say how well the rarer of two classes is found, or the hardest of several."""
-    if len(classes["classes"]) == 2:
-        return found_sentence(classes, int(np.argmin(classes["rows"])))
+    """Report recall and precision of the classes of lowest recall."""
     recall = np.nan_to_num(classes["recall"], nan=2.0)
-    return f"Hardest: {found_sentence(classes, int(np.argmin(recall)), small=True)}"
+    hardest = np.argsort(recall, kind="stable")
+    n_shown = max(min(MOST_HARD, len(hardest) - 1), 1)
+    shown = " ".join(class_sentence(classes, int(place)) for place in hardest[:n_shown])
+    return f"Hardest {'class' if n_shown == 1 else 'classes'}: {shown}"
 
 
-def better(points, than):
-    """Say by how many points something is better."""
-    if abs(points) < 0.05:
-        return f"no better than {than}"
-    word = "better than" if points > 0 else "worse than"
-    return f"{abs(points):.1f} points {word} {than}"
-
-
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-
-
-def spelled(n):
-    """A number below ten in letters."""
-    return WORDS[n] if n < len(WORDS) else str(n)
-
-
-def _and(parts):
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def difference(points, than):
+    """Report a difference of accuracies in points, with its sign."""
+    return f"{points:+.1f} points over {than}"
 
 
 def bullets(items):
@@ -321,22 +297,33 @@ def settings_section(settings):
 
 
 def headline(found, base, classes, nodes):
-    """Say in sentences what the tree is worth, how large it is and how sure."""
-    accuracy = float(np.mean(found[OWN]["accuracy"]))
-    share, _, largest = base
-    worth = better(100 * (accuracy - share), f"always saying {largest!r}")
-    lines = [
-        f"Right about {100 * accuracy:.1f} % of the rows that it had not seen: "
-        f"{worth}.",
-        classes_sentence(classes),
+    """Summarize accuracy, size and evidence of a tree, and its hardest classes."""
+    accuracy = found[OWN]["accuracy"]
+    frequency, _, largest = base
+    over = difference(
+        100 * (np.mean(accuracy) - frequency), f"always predicting {largest}"
+    )
+    return [
+        f"Accuracy: {share(np.mean(accuracy))} of held-out rows (standard error "
+        f"{100 * standard_error(accuracy):.1f}), {over}.",
         shape_sentence(nodes),
+        classes_sentence(classes),
     ]
-    baselines = [name for name in found if name != OWN]
-    if baselines and len(nodes) > 1:
-        best = max(baselines, key=lambda name: np.mean(found[name]["accuracy"]))
+
+
+def baselines_lines(found):
+    """Compare the accuracy with that of each baseline."""
+    lines = []
+    ours = np.array(found[OWN]["accuracy"])
+    for name, figures in found.items():
+        if name == OWN:
+            continue
+        by_fold = 100 * (ours - figures["accuracy"])
         lines.append(
-            f"{best}: {100 * np.mean(found[best]['accuracy']):.1f} % with "
-            f"{np.mean(found[best]['leaves']):.0f} leaves."
+            f"{difference(by_fold.mean(), name)} (standard error "
+            f"{standard_error(by_fold):.1f}), which has "
+            f"an accuracy of {share(np.mean(figures['accuracy']))} and "
+            f"{np.mean(figures['leaves']):.1f} leaves."
         )
     return lines
 
@@ -348,20 +335,20 @@ def write_report(path, table, tree, names, told):
     def sections(as_list):
         yield f'<p class="lead">{escape(" ".join(told["sentences"]))}</p>'
         yield (
-            f"<p>{escape(told['about'])}. Every figure of right and wrong is of rows "
-            f"that the tree had not seen ({escape(told['tested'])}).</p>"
+            f"<p>{escape(told['about'])}. All figures are of held-out rows "
+            f"({escape(told['tested'])}).</p>"
         )
-        yield "<h2>What is taken for what</h2>"
+        yield "<h2>Confusion matrix</h2>"
         yield _confusion(told["classes"])
         yield from _test_table(told["test"])
         yield from _importances(tree, names)
-        yield "<h2>Can its probabilities be believed?</h2>"
-        yield from _reliability(told["confidence"], told["is_right"])
+        yield "<h2>Calibration</h2>"
+        yield from _reliability(told["calibration"])
         yield from tree_section(tree, nodes, names["class_names"], as_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from _columns(table, nodes, names["class_names"])
-        yield "<h2>Beside other trees</h2>"
+        yield "<h2>Cross-validation</h2>"
         yield _comparison(told["found"], told["base"])
         yield from (f"<p>{escape(one)}</p>" for one in told["remarks"])
         yield from notes_section(told["notes"])
@@ -380,22 +367,26 @@ def _test_table(test):
         return
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     yield f"<h3>{escape(str(test['name']))}</h3>"
-    right = f"{100 * test['accuracy']:.1f} %"
+    right = share(test["accuracy"])
     yield f"<p>{counted(test['n_rows'], 'row')}: accuracy {right}{loss}.</p>"
     yield _confusion(test)
 
 
-def _reliability(confidence, is_right):
-    groups = figure.calibration(confidence, is_right)
-    total = sum(n for _, _, n in groups)
-    off = sum(n * abs(sure - right) for sure, right, n in groups) / total
-    surest = groups[-1]
-    yield (
-        f"<p>Of the {surest[2]:,} rows of which it is surest, it says "
-        f"{100 * surest[0]:.0f} % and is right about {100 * surest[1]:.0f} %; over all "
-        f"groups it is off by {100 * off:.1f} points.</p>"
-    )
+def _reliability(groups):
+    yield f"<p>{calibration_sentence(groups)}</p>"
     yield figure.reliability(groups)
+
+
+def calibration_sentence(groups):
+    """Report the expected calibration error, and the group of highest probability."""
+    total = sum(n for _, _, n in groups)
+    error = sum(n * abs(sure - right) for sure, right, n in groups) / total
+    probability, accuracy, n = groups[-1]
+    return (
+        f"Expected calibration error: {100 * error:.1f} points. In the group of the "
+        f"highest predicted probability ({counted(n, 'row')}), the mean probability is "
+        f"{100 * probability:.0f}% and the accuracy {100 * accuracy:.0f}%."
+    )
 
 
 def _columns(table, nodes, class_names):
@@ -436,14 +427,16 @@ def _comparison(found, base):
     rows = [
         (
             name,
-            f"{100 * np.mean(figures['accuracy']):.1f} %",
+            share(np.mean(figures["accuracy"])),
+            f"{100 * standard_error(figures['accuracy']):.1f}",
             f"{np.mean(figures['log_loss']):.3f}",
             f"{np.mean(figures['leaves']):.1f}",
         )
         for name, figures in found.items()
     ]
-    rows.append((f"always {base[2]!r}", f"{100 * base[0]:.1f} %", f"{base[1]:.3f}", ""))
-    return figure.table(("", "accuracy", "log loss", "leaves"), rows, own=OWN)
+    rows.append(("majority class", share(base[0]), "", "", ""))
+    rows.append(("class frequencies", "", "", f"{base[1]:.3f}", ""))
+    return figure.table(("", "accuracy", "SE", "log loss", "leaves"), rows, own=OWN)
 
 
 MOST_CLASSES = 60
@@ -455,14 +448,14 @@ def stream_headline(record, classes, drifts, nodes):
     lines = []
     if record.n_tested:
         than = "repeating the label before"
-        before = better(100 * (record.accuracy - record.no_change_accuracy), than)
-        most = better(
+        before = difference(100 * (record.accuracy - record.no_change_accuracy), than)
+        most = difference(
             100 * (record.accuracy - record.majority_accuracy),
-            "always saying the most frequent label so far",
+            "always predicting the most frequent label so far",
         )
         lines.append(
-            f"Right about {100 * record.accuracy:.1f} % of the rows, each predicted "
-            f"before it was learnt: {before}, {most}."
+            f"Accuracy: {share(record.accuracy)} of the rows, each predicted before "
+            f"the tree was trained on it: {before}, {most}."
         )
         lines.append(classes_sentence(classes))
     if drifts is not None:
@@ -519,8 +512,8 @@ def accuracies(record):
         "the most frequent label": (record.majority_accuracy, None),
     }
     return [
-        (name, f"{100 * share:.2f} %", "" if kappa is None else f"{kappa:.3f}")
-        for name, (share, kappa) in shares.items()
+        (name, f"{100 * accuracy:.2f}%", "" if kappa is None else f"{kappa:.3f}")
+        for name, (accuracy, kappa) in shares.items()
     ]
 
 
@@ -542,4 +535,4 @@ def _classes(classes):
     ]
     order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MOST_CLASSES]
     shown = [rows[place] for place in sorted(order.tolist())]
-    return figure.table(("class", "rows", "found", "right where said"), shown)
+    return figure.table(("class", "rows", "recall", "precision"), shown)

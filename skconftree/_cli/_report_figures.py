@@ -33,7 +33,7 @@ def confusion(figures):
     shares = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1.0)
     head = "".join(f"<th>{escape(one)}</th>" for one in names)
     rows = [f"<tr><th></th><th colspan={len(names)}>predicted</th></tr>"]
-    rows.append(f"<tr><th>true</th>{head}<th>found</th></tr>")
+    rows.append(f"<tr><th>true</th>{head}<th>recall</th></tr>")
     for place, name in enumerate(names):
         row = [f"<th>{escape(name)}</th>"]
         for other, share in enumerate(shares[place]):
@@ -44,7 +44,7 @@ def confusion(figures):
                 f"{cells[place, other]:,.0f}</td>"
             )
         found = figures["recall"][place]
-        row.append(f"<td>{'' if np.isnan(found) else f'{100 * found:.0f} %'}</td>")
+        row.append(f"<td>{'' if np.isnan(found) else f'{100 * found:.0f}%'}</td>")
         rows.append(f"<tr>{''.join(row)}</tr>")
     return f'<div class="wide"><table class="confusion">{"".join(rows)}</table></div>'
 
@@ -75,7 +75,7 @@ def importances(names, values):
 
 
 def calibration(confidence, is_right):
-    """Groups of rows by how sure the tree was: how sure, how often right, how many."""
+    """Groups of rows by predicted probability: its mean, accuracy, number of rows."""
     order = np.argsort(confidence, kind="stable")
     sure, right = confidence[order], is_right[order]
     ends = np.linspace(0, len(sure), MOST_BINS + 1).round().astype(int)
@@ -88,7 +88,7 @@ def calibration(confidence, is_right):
 
 
 def reliability(groups):
-    """How often the tree is right, by how sure it says it is."""
+    """Accuracy by predicted probability (a reliability diagram)."""
     size, left, bottom = 250, 44, 276
     low = min(0.5, *(min(one[:2]) for one in groups))
     low = np.floor(10 * low) / 10
@@ -110,18 +110,19 @@ def reliability(groups):
     most = max(n for _, _, n in groups)
     for sure, right, n in groups:
         a, b = at(sure, right)
-        told = f"{n:,} rows: said {100 * sure:.1f} %, right {100 * right:.1f} %"
+        told = f"{n:,} rows: probability {100 * sure:.1f}%, accuracy {100 * right:.1f}%"
         parts.append(
             f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" '
             f'r="{3.0 + 6.0 * np.sqrt(n / most):.1f}"><title>{told}</title></circle>'
         )
     parts += [
-        _text(left + size / 2, bottom + 33, "how sure the tree is, %", "middle"),
-        _text(4, bottom - size - 12, "right, %"),
+        _text(left + size / 2, bottom + 33, "predicted probability, %", "middle"),
+        _text(4, bottom - size - 12, "accuracy, %"),
     ]
     told = (
-        "<p class=soft>A dot stands for rows of which the tree is as sure, the larger "
-        "the more; on the dashed line it is right as often as it says.</p>"
+        "<p class=soft>A dot is a group of rows with similar predicted probabilities; "
+        "larger dots have more rows. On the dashed line the accuracy is equal to the "
+        "predicted probability.</p>"
     )
     return _chart(bottom + 40, "Reliability of the probabilities", parts) + told
 
@@ -214,7 +215,7 @@ def accuracy(course, drifts):
         )
         parts.append(f'<polyline class="{kind}" points="{points}"/>')
     parts += [
-        _text(4, 12, "right, %"),
+        _text(4, 12, "accuracy, %"),
         _text(left, top + tall + 16, "row 1"),
         _text(left + wide, top + tall + 16, f"row {rows[-1]:,}", "end"),
     ]
@@ -234,7 +235,7 @@ def accuracy(course, drifts):
 
 
 def _percent(share):
-    return f"{100 * share:.0f} %" if share >= 0.005 else "&lt; 1 %"
+    return f"{100 * share:.0f}%" if share >= 0.005 else "&lt; 1%"
 
 
 def _bars(title, rows):

@@ -492,7 +492,7 @@ class Ticker:
         run = self._run
         record = run.evaluator.report()
         told = (
-            f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f} %, "
+            f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f}%, "
             f"{record.n_leaves:,} leaves"
         )
         learnt = run.n_rows - run.resumed_at
@@ -561,8 +561,8 @@ def _run_stream(options, progress, scratch=None):
         _write_json(run, record, course)
     if options.json != STANDARD:
         if record.n_rows:
-            text = tree_lines(run.shown(), _names(run))
-            say(f"the tree at the end:\n\n{text}\n")
+            text = tree_lines(run.shown(), _names(run), verbose=run.options.verbose)
+            say(f"Tree at the end:\n\n{text}\n")
         say(_summary(run, record))
     if stop.signal is None:
         return 0

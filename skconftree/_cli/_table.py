@@ -21,6 +21,7 @@ from ._columns import (
     with_times,
 )
 from ._common import check_number_of_classes, is_missing, missing_word, typed_labels
+from ._model_file import load
 from ._options import meant
 from ._readers import (
     Dialect,
@@ -137,6 +138,33 @@ def read_table(options, progress):
     )
 
 
+class Model(NamedTuple):
+    """A saved tree, and how the columns of tables are read for it."""
+
+    tree: object
+    features: list[str]
+    readings: list  # see `_columns`
+    target: str
+    dialect: Dialect  # of the table that it was fitted to
+
+
+def model_columns(path):
+    """Load a model that `fit` or `stream` has saved."""
+    tree, facts = load(path)
+    try:
+        readings = [None if one is None else READINGS[one] for one in facts["readings"]]
+        features = facts.get("features")
+        if features is None:  # of a stream
+            features = [one for one in facts["columns"] if one != facts["target"]]
+        # older files lack both
+        like = Dialect(facts.get("delimiter", ","), facts.get("--decimal"))
+        if len(like.delimiter) != 1 or like.decimal not in (None, *DECIMALS):
+            raise ValueError(like)
+        return Model(tree, features, readings, facts["target"], like)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is damaged: {error!r}") from None
+
+
 def read_columns(options, path, features, readings, progress, target=None, like=None):
     """Read a model's columns, and perhaps a target, from another table.
 
@@ -230,6 +258,8 @@ def known_labels(labels, target, skip):
     if not n_missing:
         return known, []
     rows = counted(n_missing, "row")
+    if not known:
+        raise UserError(f"target column {target!r} has no value in any row")
     if not skip:
         first = next(row for row, label in enumerate(labels) if is_missing(label))
         raise UserError(
@@ -237,8 +267,6 @@ def known_labels(labels, target, skip):
             f"{missing_word(labels[first])} ({rows} of {len(labels)} in all); "
             "--skip-missing leaves them out"
         )
-    if not known:
-        raise UserError(f"target column {target!r} has no value in any row")
     return known, [f"{rows} without a value of the target {target!r} left out"]
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-WAITS = 2.0  # seconds after which a step says how long it has taken
+WAITS = 1.0  # seconds after which the time that a step has taken is shown
 PAUSES = 0.5, 10.0  # between two lines of it: on a terminal, and elsewhere
 
 
@@ -29,9 +29,9 @@ def at_words(text, most):
     return f"{shorter or text[: most - 3]}..."
 
 
-def counted(n, noun):
+def counted(n, noun, nouns=None):
     """Say how many of something there are."""
-    return f"1 {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"1 {noun}" if n == 1 else f"{n:,} {nouns or f'{noun}s'}"
 
 
 @contextlib.contextmanager

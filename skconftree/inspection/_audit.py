@@ -649,7 +649,7 @@ class SplitAudit:
     def legend(self) -> str:
         """Lines that explain the marks."""
         return [
-            f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
+            f"audit: {_rows(self.n_rows_)}, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
             "not confirmed does not mean false: chance alone may give such rows",
             *self._distilled(),

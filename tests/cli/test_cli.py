@@ -17,7 +17,7 @@ import pytest
 
 import skconftree
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _fit, main
+from skconftree._cli import _common, _fit, main
 from skconftree.tree import export_text, node_table
 
 TOO_LARGE = ["--bound", "credible", "--delta", "7"]
@@ -84,8 +84,8 @@ def test_baselines_are_left_out_on_request(table, capsys):
 def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     # the limits made small, so that this table is a large one
     monkeypatch.setattr(_fit, "BASELINES", {"all": 100, "cart": 1000, "none": np.inf})
-    monkeypatch.setattr(_fit, "MOST_LEAVES", 2)
-    monkeypatch.setattr(_fit, "TOP", 1)
+    monkeypatch.setattr(_common, "MOST_LEAVES", 2)
+    monkeypatch.setattr(_common, "TOP", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     rows = [f"{a},{b},{(a > 0) + 2 * (b > 0)}" for a, b in X.tolist()]
@@ -94,7 +94,7 @@ def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     assert main(["fit", str(path), "--target", "kind", "--folds", "2"]) == 0
     printed = capsys.readouterr().out
     assert "compared with CART but not with pruned CART" in printed
-    assert "4 leaves; the upper 1 levels" in printed
+    assert "4 leaves; these are the upper 1 levels" in printed
     assert "truncated branch" in printed
 
 
@@ -128,7 +128,7 @@ def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):
     assert root["evidence"]["n_candidates"] > 0
     accuracy = found["cross_validation"]["confidence tree"]["accuracy"]
     assert len(accuracy) == 3
-    assert f"{100 * np.mean(accuracy):.1f} %" in out
+    assert f"{100 * np.mean(accuracy):.1f}%" in out
 
 
 def test_settings_reach_the_tree(table, capsys):
@@ -183,7 +183,7 @@ def fitted(capsys, path, *more):
     argv = ["fit", str(path), "--target", "kind", "--folds", "2", "--verbose", *more]
     assert main(argv) == 0
     out = capsys.readouterr().out
-    return out[out.index("ConfidenceTreeClassifier") : out.index("cross-validation")]
+    return out[out.index("ConfidenceTreeClassifier") : out.index("Cross-validation")]
 
 
 def test_texts_below_many_numbers_make_a_column_nominal(tmp_path, capsys):
@@ -273,7 +273,7 @@ def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, stream, label, "),
+        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, audit, stream, "),
         (["fti", "t.csv"], "Did you mean 'fit'?"),
         (["t.csv", "kind"], "the column to predict is given by --target kind"),
         (["stream", "t.csv", "--target", "kind", "--drift", "ddm"], "--set NAME=VALUE"),

@@ -83,7 +83,7 @@ def test_the_path_of_a_row_has_its_dates(tree):
     assert 0 in asked
     for row in range(5):
         when = datetime(1970, 1, 1) + timedelta(days=float(X[row, 0]))
-        assert f"(here {when:%Y-%m-%d})" in told
+        assert f"(value {when:%Y-%m-%d})" in told
     steps = [step for steps in tree.explain(X[:5]) for step in steps]
     assert all(type(step["threshold"]) is float for step in steps)
 
@@ -92,7 +92,7 @@ def test_days_of_no_calendar_stay_numbers(tree):
     tree, X = tree
     row = X[:1].copy()
     row[0, 0] = 1e9
-    assert "(here 1e+09)" in tree.explain_text(row)
+    assert "(value 1e+09)" in tree.explain_text(row)
 
 
 def test_predictions_and_later_growth_are_the_same(tree):

@@ -429,7 +429,7 @@ def test_words_for_missing_values_are_no_labels(run, write, tmp_path, word):
     assert "144 rows" in run("stream", path, "--target", "answer", skip).out
     result = fit(run, path, skip, "--test", path)
     assert "t.csv: 1 row without a value of the target 'answer' left out" in result.err
-    assert "t.csv, 144 rows: accuracy" in result.out
+    assert "\n144 rows: accuracy" in result.out
     sound = write({"amount": AMOUNTS, "answer": ANSWERS}, name="sound.csv")
     assert expected in fit(run, sound, "--test", path, code=1).err
 

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import lzma
+import re
 import subprocess
 import sys
 import zipfile
@@ -12,13 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss, recall_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _options, _readers, main
 from skconftree._cli._common import make_tree
 from skconftree._cli._completion import commands
+from skconftree._cli._cross_validation import pruned_accuracies, pruned_cart
 from skconftree._cli._options import make_parser
 from skconftree.bounds._registry import BOUNDS
 from skconftree.criteria._criterion import CRITERIA
@@ -73,18 +78,58 @@ def error(capsys, *argv):
 # --- fit ---------------------------------------------------------------------
 
 
-def test_the_own_tree_comes_first_then_the_figures(table, capsys):
+def test_summary_then_tree_then_tables(table, capsys):
     out = told(capsys, "fit", table, "--target", "kind", "--folds", "3").out
     parts = [
         "300 rows, 4 columns, 3 classes",
+        "Accuracy: ",
+        "Tree: ",
+        "Hardest classes: ",
+        " points over CART (standard error ",
+        " points over CART pruned by 5-fold CV (standard error ",
+        "Tree\n----\n",
         "|--- ",
-        "3-fold cross-validation",
+        "Cross-validation\n----------------\n",
         "confidence tree ",
-        "always the largest class",
-        "Classes, each row",
+        "majority class ",
+        "Confusion matrix\n----------------\n",
+        "Feature importance\n------------------\n",
+        "Calibration\n-----------\n",
     ]
     places = [out.index(part) for part in parts]
     assert places == sorted(places)
+    assert max(map(len, out.splitlines()[1:])) <= 100  # the first has the path
+    assert " %" not in out
+
+
+def test_files_do_not_change_the_print(table, tmp_path, capsys):
+    """With files to write, nothing is printed before they are written."""
+    argv = ["fit", table, "--target", "kind", "--folds", "2", "--baselines", "cart"]
+    bare = told(capsys, *argv).out
+    with_file = told(capsys, *argv, "--json", tmp_path / "report.json").out
+    time = re.compile(r"[\d.]+ m?s$", re.MULTILINE)
+    assert time.sub("", bare) == time.sub("", with_file)
+
+
+def test_pruned_cart_is_the_choice_of_a_grid_search():
+    for n_classes, seed in ((2, 0), (3, 1), (3, 2)):
+        X, y = make_classification(
+            150, 6, n_informative=4, n_classes=n_classes, flip_y=0.2, random_state=seed
+        )
+        X = X.astype(np.float32)
+        cart = DecisionTreeClassifier(random_state=seed)
+        alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
+        assert 5 < len(alphas) <= 25
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        # the first of equals wins, so from the smallest tree
+        search = GridSearchCV(cart, {"ccp_alpha": alphas[::-1]}, cv=folds).fit(X, y)
+        found = pruned_cart(X, y, seed)
+        assert found.ccp_alpha == search.best_params_["ccp_alpha"]
+        whole = cart.fit(X, y)
+        for alpha in alphas:
+            pruned = clone(cart).set_params(ccp_alpha=alpha).fit(X, y)
+            want = [pruned.score(X, y)]
+            assert pruned_accuracies(whole, [alpha], X, y) == want
 
 
 def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
@@ -111,7 +156,7 @@ def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
     assert found["classes"]["recall"] == pytest.approx(recall.tolist())
     confusion = np.array(found["classes"]["confusion"])
     assert confusion.sum(axis=1).tolist() == [np.sum(y == c) for c in np.unique(y)]
-    assert f"{100 * recall[0]:.1f} %" in out
+    assert f"{100 * recall[0]:.1f}%" in out
     assert found["data"]["features"] == ["size"]
 
 
@@ -119,9 +164,11 @@ def test_baselines_have_a_budget(table, capsys, monkeypatch):
     argv = ["fit", table, "--target", "kind", "--folds", "3", "--baselines", "all"]
     out = told(capsys, *argv).out
     assert "not finished" not in out
-    assert "CART sees a column for each category." in out
+    assert "CART gets one column per category (one-hot encoding)." in out
     out = told(capsys, *argv, "--budget", "0").out
-    assert "CART and CART pruned by 5-fold CV: not finished within 0 s" in out
+    assert (
+        "CART and CART pruned by 5-fold CV: not finished within 0 s of CPU time" in out
+    )
     assert "\nconfidence tree " in out
     assert "\nCART  " not in out
 
@@ -165,7 +212,7 @@ def test_test_table(table, tmp_path, rows, capsys):
     out = told(capsys, "fit", table, "--target", "kind", *FAST, *argv).out
     found = json.loads(report.read_text())["test"]
     assert found["n_rows"] == 101
-    assert f"101 rows: accuracy {100 * found['accuracy']:.1f} %" in out
+    assert f"101 rows: accuracy {100 * found['accuracy']:.1f}%" in out
     assert found["accuracy"] > 0.85
     other.write_text(text_of([row[:3] for row in rows]))
     assert "no column 'kind'" in error(
@@ -231,8 +278,8 @@ def test_every_bound_and_pruning_may_have_settings(owner):
 
 def test_verbose_adds_the_numbers(table, capsys):
     argv = ["fit", table, "--target", "kind", *FAST]
-    assert "evidence: " not in told(capsys, *argv).out
-    assert "evidence: " in told(capsys, *argv, "--verbose").out
+    assert "evidence: score" not in told(capsys, *argv).out
+    assert "evidence: score" in told(capsys, *argv, "--verbose").out
 
 
 # --- files -------------------------------------------------------------------
@@ -491,7 +538,7 @@ def test_a_package_that_loads_late_has_all_its_names():
 
 def test_completion_knows_all_commands_and_options(capsys):
     known = commands()
-    assert set(known) == {"fit", "predict", "stream", "label", "completion"}
+    assert set(known) == {"fit", "predict", "audit", "stream", "label", "completion"}
     for shell in _options.SHELLS:
         out = told(capsys, "completion", shell).out
         for name, options in known.items():

@@ -158,7 +158,7 @@ def test_dates_of_which_one_order_fits_are_read_with_a_note(write, run, order):
         result = fitted(run, path, *more)
         assert "are read as days since 1970-01-01" in result.err
         assert "when <= 2024-02-29" in result.out
-        assert "98.3 %" in result.out
+        assert "98.3%" in result.out
         if not more:
             assert f"dates such as {first} are read" in result.err
             assert f"the {which} first, as no other order fits" in result.err

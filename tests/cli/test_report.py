@@ -13,13 +13,13 @@ from skconftree._cli._report import headline
 from skconftree._cli._report_figures import calibration, confusion, numbers
 
 SECTIONS = [
-    "What is taken for what",
-    "Which columns decide",
-    "Can its probabilities be believed?",
+    "Confusion matrix",
+    "Feature importance",
+    "Calibration",
     "The tree",
     "Rules",
     "Columns",
-    "Beside other trees",
+    "Cross-validation",
     "Notes on the data",
     "Settings and versions",
 ]
@@ -76,10 +76,14 @@ def test_sections_come_in_their_order(made):
     assert found == SECTIONS
     lead = re.search(r'<p class="lead">(.*?)</p>', made)[1]
     assert made.index(lead) < made.index("<h2>")
-    assert re.match(r"Right about \d+\.\d % of the rows that it had not seen: ", lead)
-    assert "better than always saying &#x27;no&#x27;." in lead
-    assert re.search(r"Finds \d+ % of the &#x27;yes&#x27;", lead)
-    assert re.search(r"\d+ leaves; of \w+ splits, .* overwhelming", lead)
+    assert re.match(r"Accuracy: \d+\.\d% of held-out rows \(standard error ", lead)
+    assert " points over always predicting no." in lead
+    assert re.search(
+        r"Hardest class: \d+% of yes rows are predicted yes \(recall\)", lead
+    )
+    assert re.search(r"Tree: \d+ leaves, \d+ splits \(\d+ overwhelming", lead)
+    assert " points over CART (standard error " in lead
+    assert not re.search(r"\d %", made)
 
 
 def test_values_are_quoted(made):
@@ -150,7 +154,7 @@ def test_the_confusion_has_every_count():
         "recall": [5 / 6, float("nan")],
     }
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", confusion(figures))
-    assert cells == ["5", "1", "83 %", "0", "0", ""]
+    assert cells == ["5", "1", "83%", "0", "0", ""]
     figures["classes"] = list("abcdefghijklm")
     assert confusion(figures) == ""
 
@@ -169,13 +173,13 @@ def test_sentences_are_those_of_the_figures(capsys, tmp_path):
     ]
     assert main(command) == 0
     told = capsys.readouterr().out
-    right = float(re.search(r"Right about ([\d.]+) %", told)[1])
-    assert re.search(rf"confidence tree +{right} %", told)
-    share = float(re.search(r"always the largest class +([\d.]+) %", told)[1])
-    better = float(re.search(r": ([\d.]+) points better", told)[1])
+    right = float(re.search(r"Accuracy: ([\d.]+)%", told)[1])
+    assert re.search(rf"confidence tree +{right}%", told)
+    share = float(re.search(r"majority class +([\d.]+)%", told)[1])
+    better = float(re.search(r"([+-][\d.]+) points over always", told)[1])
     assert better == pytest.approx(right - share, abs=0.11)
-    found = float(re.search(r"Finds (\d+) % of the 'yes'", told)[1])
-    recall = float(re.search(r"^yes +\d+ +([\d.]+) %", told, re.MULTILINE)[1])
+    found = float(re.search(r"(\d+)% of yes rows are predicted yes", told)[1])
+    recall = float(re.search(r"^yes +\d+ +([\d.]+)%", told, re.MULTILINE)[1])
     assert found == pytest.approx(recall, abs=0.51)
 
 
@@ -198,7 +202,7 @@ def test_the_parameters_are_printed_if_asked_for(capsys, tmp_path):
 
 
 def test_sentences_of_many_classes_and_of_no_gain():
-    found = {"confidence tree": {"accuracy": [0.5], "leaves": [1]}}
+    found = {"confidence tree": {"accuracy": [0.5, 0.5], "leaves": [1, 1]}}
     classes = {
         "classes": ["a", "b", "c"],
         "rows": [5, 3, 2],
@@ -206,5 +210,11 @@ def test_sentences_of_many_classes_and_of_no_gain():
         "precision": [0.5, float("nan"), 0.1],
     }
     lines = headline(found, (0.5, 1.0, "a"), classes, [])
-    assert lines[0].endswith("no better than always saying 'a'.")
-    assert lines[1] == "Hardest: finds 0 % of the 'b', as it never says so."
+    assert lines[0].endswith(
+        "(standard error 0.0), +0.0 points over always predicting a."
+    )
+    assert lines[2] == (
+        "Hardest classes: 0% of b rows are predicted b (recall); no row is predicted "
+        "b. 0% of c rows are predicted c (recall); 10% of rows predicted c are c "
+        "(precision)."
+    )

@@ -100,8 +100,8 @@ def test_the_pass_is_prequential(table, rows, tmp_path, capsys):
         assert figures[name] == getattr(want, name), name
     assert figures["n_leaves"] > 1
     assert figures["accuracy"] > figures["majority_accuracy"] + 0.2
-    assert f"{100 * want.accuracy:.2f} %" in out
-    assert f"{100 * want.no_change_accuracy:.2f} %" in out
+    assert f"{100 * want.accuracy:.2f}%" in out
+    assert f"{100 * want.no_change_accuracy:.2f}%" in out
     assert f"{want.n_leaves} leaves" in out
     assert err == ""
 

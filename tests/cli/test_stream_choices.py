@@ -63,7 +63,7 @@ def test_columns_and_rows_are_left_out(table, tmp_path, delay, size, capsys):
     assert note in found["data"]["notes"]
     told = capsys.readouterr().out
     assert ("Labels came 40 rows late." in told) == bool(delay)
-    assert "the tree at the end:" in told
+    assert "Tree at the end:" in told
     assert "weight <= " in told
 
 
@@ -126,7 +126,7 @@ def test_a_page_has_all_of_it(tmp_path, capsys):
     for words in (
         "weight",
         "the label before",
-        "each predicted before it was",
+        "each predicted before the tree",
         "</html>",
     ):
         assert words in text

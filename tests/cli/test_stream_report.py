@@ -17,7 +17,7 @@ from skconftree.tree import node_table
 SECTIONS = [
     "Along the stream",
     "Classes",
-    "Which columns decide",
+    "Feature importance",
     "The tree",
     "Rules",
     "Columns",
@@ -67,7 +67,7 @@ def test_what_it_says_is_what_the_evaluator_says(made):
     told = run.update(X.astype(np.float32), y)
     record = run.report()
     lead = re.search(r'<p class="lead">(.*?)</p>', made)[1]
-    assert f"Right about {100 * record.accuracy:.1f} % of the rows" in lead
+    assert f"Accuracy: {100 * record.accuracy:.1f}% of the rows" in lead
     (drift,) = tree.drifts_
     assert f"1 drift was found, after row {drift.row:,}." in lead
     cells = re.findall(r"<td>([^<]*)</td>", made)
@@ -76,8 +76,8 @@ def test_what_it_says_is_what_the_evaluator_says(made):
     precise = np.mean(y[np.array(told) == "yes"] == "yes")
     assert cells[place + 1 : place + 4] == [
         f"{np.sum(y == 'yes'):,}",
-        f"{100 * right:.1f} %",
-        f"{100 * precise:.1f} %",
+        f"{100 * right:.1f}%",
+        f"{100 * precise:.1f}%",
     ]
     assert f"<td>{drift.row:,}</td><td>the whole tree</td>" in made
     assert f"drift found after row {drift.row:,}" in made
@@ -119,7 +119,7 @@ def test_sentences_of_none_and_of_many_drifts():
     nodes = node_table(run.estimator)
     told = " ".join(stream_headline(run.report(), classes, None, nodes))
     assert "drift" not in told
-    assert "Finds 0 % of the 'yes', as it never says so." in told
+    assert "0% of yes rows are predicted yes (recall); no row is predicted yes." in told
     assert "No drifts were found." in stream_headline(run.report(), classes, [], nodes)
     many = [(1200, 0), (3000, 4)]
     want = "2 drifts were found, the last after row 3,000."

@@ -170,48 +170,6 @@ def export_text(
             f"max_width must be an int of at least {MIN_WIDTH}. Got {max_width!r} "
             "instead."
         )
-    return write_text(
-        estimator,
-        feature_names=feature_names,
-        class_names=class_names,
-        max_depth=max_depth,
-        decimals=decimals,
-        max_width=max_width,
-        show_evidence=show_evidence,
-        fold_weak=fold_weak,
-        verbose=verbose,
-        audit=audit,
-    )
-
-
-class _Line(NamedTuple):
-    # A line of a tree: bars, the feature's name and the rest of the condition, and the
-    # cells of the columns of evidence, none for a line without them.
-    bars: str
-    name: str
-    rest: str
-    cells: tuple = ()
-
-    def text(self, width):
-        width -= len(self.bars) + 5
-        return f"{self.bars}|--- {fit_words(self.name, self.name + self.rest, width)}"
-
-
-def write_text(
-    estimator,
-    *,
-    feature_names=None,
-    class_names=None,
-    max_depth=None,
-    decimals=4,
-    max_width=WIDTH,
-    show_evidence=True,
-    fold_weak=True,
-    verbose=False,
-    audit=None,
-    unfold="fold_weak=False",
-):
-    """Write the text of `export_text`; `unfold` is what a reader sets to see all."""
     if class_names is None:
         class_names = estimator.classes_
     marks = read_marks(estimator, audit)
@@ -232,10 +190,9 @@ def write_text(
         lines += leading
         bars = indent(row.depth, max_width)
         if not row.branches or node in folded:
-            rest = describe_class(row, max_width - len(bars) - len("|--- class "))
-            if node in folded:
-                rest += f"; {count_weak(folded[node])}"
-            lines.append(_Line(bars, "class ", rest))
+            more = f"; {count_weak(folded[node])}" if node in folded else ""
+            room = max_width - len(bars) - len("|--- class ")
+            lines.append(_Line(bars, "class ", describe_class(row, room, more)))
         elif max_depth is not None and row.depth >= max_depth:
             lines.append(_Line(bars, "", f"truncated branch ({row.rows})"))
         else:
@@ -267,10 +224,23 @@ def write_text(
             "",
             *_aligned(lines, titles, max_width),
             "",
-            *footer(shown or splits, max_width, unfold if folded else ""),
+            *footer(shown or splits, max_width, "fold_weak=False" if folded else ""),
             *marks.legend,
         ]
     )
+
+
+class _Line(NamedTuple):
+    # A line of a tree: bars, the feature's name and the rest of the condition, and the
+    # cells of the columns of evidence, none for a line without them.
+    bars: str
+    name: str
+    rest: str
+    cells: tuple = ()
+
+    def text(self, width):
+        width -= len(self.bars) + 5
+        return f"{self.bars}|--- {fit_words(self.name, self.name + self.rest, width)}"
 
 
 def is_distilled(splits):
@@ -281,11 +251,13 @@ def is_distilled(splits):
 def _cells(row, marks):
     # Columns of a split: level and number, or what real rows prefer of a distilled
     # tree; the verdict of an audit, or of the rows since the split.
-    cells = (row.evidence.level, row.evidence.number)
     if row.evidence.level == DISTILLED:
         cells = (row.tie,)
+    else:
+        cells = (row.evidence.level, row.evidence.number)
     if row.node in marks.of:
-        return (*cells, "{} ({})".format(*marks.of[row.node]))
+        verdict, grounds = marks.of[row.node]
+        return (*cells, f"{verdict} ({grounds.partition(', ')[0]})")
     return (*cells, "confirmed") if row.confirmed else cells
 
 
@@ -374,11 +346,10 @@ def wrap(text, width):
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def describe_class(row, width=WIDTH):
-    """Class of a node, its probability and how many rows have it."""
-    rest = f" ({row.probability}), {row.support}"
-    if row.from_above:
-        rest += "; class from the nodes above"
+def describe_class(row, width=WIDTH, more=""):
+    """Class of a node, its probability and how many rows have it, and `more`."""
+    above = "; class from the nodes above" if row.from_above else ""
+    rest = f" ({row.probability}), {row.support}{above}{more}"
     return shortened(str(row.label), width - len(rest), least=6) + rest
 
 

@@ -1,0 +1,177 @@
+"""``skconftree audit``: tests of the splits of a saved tree on new labeled rows."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+
+from .. import __version__
+from ..inspection import audit_splits
+from ..tree import node_table
+from ._columns import unknown_categories
+from ._common import LEVELS, aligned, as_json, tree_lines, typed_labels, with_columns
+from ._files import STANDARD, check_files, write_json
+from ._readers import listed
+from ._table import known_labels, model_columns, read_columns
+from ._text import Progress, UserError, counted, say
+
+VERDICTS = {  # of `audit_splits`, and as they are written in the counts
+    "confirmed": "confirmed",
+    "not confirmed": "not confirmed",
+    "too few rows": "undecided (too few rows)",
+}
+
+
+def run_audit(options):
+    """Do the command; return the exit code."""
+    with Progress(verbose=options.verbose) as progress:
+        return _run_audit(options, progress)
+
+
+def _run_audit(options, progress):
+    check_files(options)
+    model = model_columns(options.model)
+    tree = with_columns(model.tree, None)  # the columns read are in its order
+    X, y, notes = _read_rows(options, model, progress)
+    progress.note(*notes)
+    progress.tell(f"testing splits on {len(y):,} rows")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        audit = audit_splits(tree, X, y, alpha=options.alpha)
+    more = [str(one.message).replace("X_new", options.data) for one in caught]
+    progress.note(*more)
+    progress.clear()
+    names = {
+        "feature_names": model.features,
+        "class_names": [str(one) for one in tree.classes_.tolist()],
+    }
+    rows = {row.node: row for row in node_table(tree, **names)}
+    if options.json is not None:
+        write_json(options.json, _report(options, audit, rows, [*notes, *more]))
+    if options.json != STANDARD:
+        say("\n\n".join(_parts(options, tree, audit, rows, names)))
+    return 0
+
+
+def _read_rows(options, model, progress):
+    """Labeled rows of the table, with notes on what is odd about them."""
+    target = model.target
+    if target is None:
+        raise UserError(f"{options.model} does not name the column that it predicts")
+    X, labels, notes, _ = read_columns(
+        options,
+        options.data,
+        model.features,
+        model.readings,
+        progress,
+        target,
+        model.dialect,
+    )
+    known, more = known_labels(labels, target, options.skip_missing)
+    X, notes = X[known], [*notes, *more]
+    y = _typed([labels[row].strip() for row in known], options, model)
+    strange = unknown_categories(X, model.tree.categories_)
+    if strange.any():
+        notes.append(
+            f"{counted(np.count_nonzero(strange), 'row')} with categories that the "
+            "model has not seen left out"
+        )
+        X, y = X[~strange], y[~strange]
+    n_classes = len(model.tree.classes_)
+    if len(y) < n_classes:
+        raise UserError(
+            f"{options.data} has {counted(len(y), 'labeled row')} for the {n_classes} "
+            f"classes of {options.model}; an audit needs at least one row per class"
+        )
+    return X, y, notes
+
+
+def _typed(texts, options, model):
+    """Labels of the type of the model's classes; refuse those that it does not have."""
+    classes = model.tree.classes_
+    y = np.array(texts, dtype=str)
+    if classes.dtype.kind in "iu":
+        y = typed_labels(texts, model.target)
+    unknown = list(dict.fromkeys(y[~np.isin(y, classes)].tolist()))
+    if unknown:
+        raise UserError(
+            f"target column {model.target!r} of {options.data} has labels that the "
+            f"model has not seen: {listed(list(map(repr, unknown)))}; its classes are "
+            f"{listed(list(map(repr, classes.tolist())))}"
+        )
+    return y
+
+
+def _parts(options, tree, audit, rows, names):
+    """The counts, the tree, and each split if verbose."""
+    words = Counter(one.verdict for one in audit.splits_)
+    counts = ", ".join(f"{words[one]:,} {written}" for one, written in VERDICTS.items())
+    yield (
+        f"{options.data}: {counted(audit.n_rows_, 'labeled row')}\n"
+        f"{counted(len(audit.splits_), 'split')}: {counts}, at a family-wise error of "
+        f"{100 * audit.alpha:g}%"
+    )
+    if not audit.splits_:
+        yield "The tree is a single leaf: it has no split to test."
+        return
+    yield _by_level(audit, rows)
+    yield tree_lines(tree, names, verbose=options.verbose, audit=audit)
+    if options.verbose:
+        yield "\n".join(_line(one, rows[one.node]) for one in audit.splits_)
+
+
+def _by_level(audit, rows):
+    """A table of verdicts by level of evidence."""
+    found = Counter(
+        (rows[one.node].evidence.level, one.verdict) for one in audit.splits_
+    )
+    table = [("evidence", "confirmed", "not confirmed", "undecided")]
+    table += [
+        (level, *(f"{found[level, verdict]:,}" for verdict in VERDICTS))
+        for level in LEVELS
+        if any(found[level, verdict] for verdict in VERDICTS)
+    ]
+    return aligned(table)
+
+
+def _line(split, row):
+    text = f"node {split.node}, {row.test}: {split.verdict}"
+    if split.method is None:
+        return f"{text} ({counted(split.n_rows, 'new row')})"
+    return (
+        f"{text} (p = {split.p_value:.2g}, level {split.level:.2g}, {split.method}, "
+        f"{counted(split.n_rows, 'new row')})"
+    )
+
+
+def _report(options, audit, rows, notes):
+    """What --json writes."""
+    verdicts = Counter(one.verdict for one in audit.splits_)
+    splits = []
+    for one in audit.splits_:
+        row = rows[one.node]
+        splits.append(
+            {
+                "id": one.node,
+                "depth": one.depth,
+                "test": row.test,
+                "level_of_evidence": row.evidence.level,
+                "verdict": one.verdict,
+                "p_value": one.p_value,
+                "level": one.level,
+                "least_p_value": one.least_p,
+                "method": one.method,
+                "rows": one.n_rows,
+                "counts": one.counts,
+            }
+        )
+    return as_json(
+        {
+            "version": __version__,
+            "model": options.model,
+            "data": {"name": options.data, "rows": audit.n_rows_, "notes": notes},
+            "settings": {"alpha": audit.alpha, "correction": audit.correction},
+            "verdicts": {one: verdicts[one] for one in VERDICTS},
+            "splits": splits,
+        }
+    )
