@@ -20,7 +20,7 @@ from ..tables._features import (
 )
 from ..tables._frames import Table, mixture
 from ..tables._growth_data import CodedColumn
-from ..tables._schema import Schema
+from ..tables._schema import Schema, whole_columns
 from ._coded_part import (
     FEW_FLOORS,
     MISSING_LEVEL,
@@ -100,13 +100,15 @@ class Found(NamedTuple):
 
     `few` are the column's values, None if there are more than 256 or these were counted
     before. Else a bit of `marks` says of each cell whether it has values; those that do
-    are `cells`, ascending. Neither: the values are counted in another pass.
+    are `cells`, ascending. Neither: the values are counted in another pass. `is_whole`:
+    they are whole numbers.
     """
 
     few: FewValues | None
     marks: np.ndarray | None
     cells: Cells | None
     n_missing: int
+    is_whole: bool
 
 
 class Values:
@@ -115,6 +117,7 @@ class Values:
     def __init__(self, question):
         self.question = question
         self.few, self.cells, self.n_missing = None, None, 0
+        self.is_whole = True
         if question.known == 0:
             nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
             self.few = FewValues(*nothing)
@@ -123,6 +126,7 @@ class Values:
 
     def count(self, X, feature):
         """Add the values of rows."""
+        self.is_whole = self.is_whole and bool(whole_columns(X, [feature]))
         if self.few is not None:
             values = few_values(X, feature)
             if values is not None:
@@ -144,6 +148,7 @@ class Values:
 
     def add(self, found):
         """Add the values of other parts."""
+        self.is_whole = self.is_whole and found.is_whole
         if found.few is not None and self.few is not None:
             self._join_few(found.few)
             return
@@ -161,10 +166,10 @@ class Values:
     def found(self):
         """What has been found."""
         if self.cells is None:
-            return Found(self.few, None, None, self.n_missing)
+            return Found(self.few, None, None, self.n_missing, self.is_whole)
         some = self.cells.counts.ravel() > 0
         cells = Cells(*(one.ravel()[some] for one in self.cells))
-        return Found(None, np.packbits(some), cells, self.n_missing)
+        return Found(None, np.packbits(some), cells, self.n_missing, self.is_whole)
 
     def _make_cells(self):
         question = self.question
@@ -233,7 +238,7 @@ class ColumnValues:
 
     def __init__(self, max_bins, has_cells=True):
         self.max_bins = max_bins
-        self.few, self.n_missing = None, 0
+        self.few, self.n_missing, self.is_whole = None, 0, True
         self.question = Question.of_all(has_cells and max_bins > 0)
         self._stage = 0
         self._known = None  # cells, ascending
@@ -254,6 +259,7 @@ class ColumnValues:
     def learn(self, found):
         """Take the results of a pass; return a question unless all is known."""
         self.question = None
+        self.is_whole = self.is_whole and found.is_whole
         if found.few is not None:
             self.few, self.n_missing = found.few.bits, found.few.n_missing
             self._known = found.few.as_cells()

@@ -71,6 +71,7 @@ class PartedTable(NamedTuple):
     categories: CategoryCounts | None
     reader: Reader
     folder: str | os.PathLike[str] | None
+    fractional: set
 
     # what a table in memory may have besides
     weight, X_pool, relative, is_sparse = None, None, False, False
@@ -105,6 +106,10 @@ class PartedTable(NamedTuple):
     def identifying(self):
         """Which nominal columns tell rows apart rather than describe them."""
         return self.categories.identifying(self.schema.features)
+
+    def whole_columns(self, columns):
+        """Which of the columns hold whole numbers only, once they are encoded."""
+        return sorted(set(columns).difference(self.fractional))
 
     def encode(self, settings, n_bins=0, team=None):
         """Encode the table in passes over its parts, in parallel if there is a team."""
@@ -176,6 +181,7 @@ class PartedTable(NamedTuple):
         while asked := [j for j, values in numeric.items() if values.question]:
             self._count(numeric, asked[:most], asked[:most], team)
         self._check_few(numeric, max_bins)
+        self.fractional.update(j for j, one in numeric.items() if not one.is_whole)
         dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
         heads = [
             numeric[j].column(np.zeros(1, dtype))
@@ -274,6 +280,7 @@ def read_parts(parts, target, columns, temp_folder, request):
         categories,
         Reader(schema, caller),
         temp_folder,
+        set(),
     )
 
 

@@ -145,14 +145,6 @@ class Schema(NamedTuple):
         whole = tuple(k for k, j in enumerate(columns) if j in self.whole)
         return Schema(len(columns), names, features, dates, whole)
 
-    def with_whole_numbers(self, rows, used):
-        """Record which of the `used` columns hold whole numbers."""
-        if issparse(rows):
-            return self
-        columns = sorted(set(used.tolist()))
-        whole = tuple(j for j in columns if j >= 0 and _is_whole(rows[:, j]))
-        return self._replace(whole=whole)
-
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask; None if none is."""
@@ -242,12 +234,21 @@ class Schema(NamedTuple):
         return cls(d, names, features, dates, tuple(whole))
 
 
-def _is_whole(values):
-    # Most columns of other numbers are told apart by their first values.
-    return all(
-        np.array_equal(part, np.floor(part), equal_nan=True)
-        for part in (values[:64], values[64:])
-    )
+def whole_columns(X, columns):
+    """Which of the `columns` hold whole numbers only, apart from missing values."""
+    if issparse(X):
+        cells = X.tocoo(copy=False)
+        has_fraction = np.floor(cells.data) < cells.data
+        return sorted(set(columns).difference(cells.col[has_fraction].tolist()))
+    whole = []
+    for j in sorted(set(columns)):
+        # most columns of other numbers show it by their first values
+        for part in (X[:64, j], X[64:, j]):
+            if not np.array_equal(part, np.floor(part), equal_nan=True):
+                break
+        else:
+            whole.append(j)
+    return whole
 
 
 def as_dense(X):

@@ -20,7 +20,7 @@ from ..tables._growth_data import (
 )
 from ..tables._labels import Classes, read_classes
 from ..tables._row_hashes import Rows
-from ..tables._schema import Schema, as_dense
+from ..tables._schema import Schema, as_dense, whole_columns
 from ..tables._sparse import rows_at, take_rows
 from ..utils._lock import learns
 from ..utils._team import Team, number_of_threads
@@ -102,6 +102,10 @@ class TrainingTable(NamedTuple):
     def identifying(self):
         """Which nominal columns tell rows apart rather than describe them."""
         return identifying(self.X, self.schema.features, self.weight)
+
+    def whole_columns(self, columns):
+        """Which of the columns hold whole numbers only."""
+        return whole_columns(self.X, columns)
 
     def encode(self, settings, n_bins=0, team=None):
         """Encode the table, in bins unless there are 0; a team shares the columns."""
@@ -282,8 +286,9 @@ class TreeGrowth(NamedTuple):
         grower = None
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
+        used = tree.feature[tree.feature >= 0].tolist()
         model = TreeModel(
-            schema.with_whole_numbers(table.X, tree.feature),
+            schema._replace(whole=tuple(table.whole_columns(used))),
             table.classes,
             plan.resolved._replace(taken_back=taken_back),
             tree,

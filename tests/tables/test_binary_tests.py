@@ -145,7 +145,7 @@ def test_a_tree_of_all_tests_is_the_tree(load):
         one.split(" > ")[0] for one in names
     ]
     assert_array_equal(pipe.predict(X), plain.predict(X))
-    assert f"|--- {asked[0]} <= 0.5" in export_text(tree)
+    assert f"|--- {asked[0]} <= 0 " in export_text(tree)
 
 
 def test_failed_fit_changes_nothing():

@@ -266,13 +266,16 @@ def test_near_ties_are_called_near_ties():
     rows = [row for row in node_table(model) if row.branches]
     ties = [row for row in rows if abs(row.evidence.runner_up_z) < 1.96]
     assert 0 < len(ties) < len(rows)
-    text = export_text(model)
-    assert text.count("near tie with ") == sum(bool(row.near_ties) for row in rows)
+    text = export_text(model, fold_weak=False)
+    footer = text.partition("near ties, which")[2].splitlines()[1:]
+    n_tied = sum(bool(row.near_ties) for row in rows)
+    assert len(footer) == min(n_tied, 6)
+    assert (f"near ties of {n_tied - 5} further splits" in footer[-1]) == (n_tied > 6)
     for row in rows:
         assert row not in ties or row.evidence.runner_up_name == row.near_ties[0]
         assert bool(row.tie) == bool(row.near_ties)
-        assert row.evidence.long in text
-    assert " near tie with " in model.explain_text(X)
+        assert f"{row.evidence.level}  " in text
+    assert "\nnear ties, which " in model.explain_text(X)
 
 
 def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():

@@ -64,7 +64,9 @@ def _remedy(estimator):
 
 MOST_NAMES = 8  # categories written out
 # Categories that need no quotation marks to be told from what stands around them.
-PLAIN = re.compile(r"(?!missing$)[^\W\d]\w*(?:[ ./_-]\w+)*")
+PLAIN = re.compile(
+    r"(?!(?:missing|others|and others|and \d+ more)$)[^\W\d]\w*(?:[ ./_-]\w+)*"
+)
 DECIDED = 1.96  # standard errors between the gains of a split and a competitor
 MOST_BITS = 64  # categories of which a competitor knows where they go
 

@@ -163,6 +163,7 @@ def export_text(
     >>> tree = ConfidenceTreeClassifier(bound=None, max_depth=1)
     >>> tree = tree.fit(iris.data, iris.target)
     >>> print(export_text(tree, feature_names=iris.feature_names))
+    @@@
     """
     check_tree(estimator)
     if not (isinstance(max_width, Integral) and max_width >= MIN_WIDTH):
@@ -353,7 +354,9 @@ def describe_class(row, width=WIDTH, more=""):
     return shortened(str(row.label), width - len(rest), least=6) + rest
 
 
-LABEL = re.compile(r'"[^"]*"|[^,\s][^,]*')
+# A category of a set in words, whose quotation marks enclose commas, or what is left.
+LABEL = re.compile(r'"[\s\S]*?"(?=, |$)|[^,\s][^,]*')
+LEFT_OUT = re.compile(r"and (\d+) more|(?:and )?others")
 
 
 def indent(depth, width):
@@ -388,13 +391,17 @@ def _fit_set(text, width):
     # " in {red, green, blue}" -> " in {red, and 2 more}"
     sign, _, inside = text[:-1].partition("{")
     labels = LABEL.findall(inside)
-    n_more = 0
-    if labels[-1].startswith("and "):
-        n_more = int(labels.pop().split()[1])
+    n_more, rest = 0, None
+    if labels and (left_out := LEFT_OUT.fullmatch(labels[-1])):
+        n_more, rest = int(left_out[1] or 0), None if left_out[1] else "and others"
+        del labels[-1]
     for n in range(len(labels) - 1, 0, -1):
-        shown = ", ".join([*labels[:n], f"and {len(labels) - n + n_more} more"])
+        last = rest or f"and {len(labels) - n + n_more} more"
+        shown = ", ".join([*labels[:n], last])
         if len(sign) + len(shown) + 2 <= width:
             return f"{sign}{{{shown}}}"
+    if rest is not None:
+        return f"{sign}{{others}}" if not labels else f"{sign}{{many categories}}"
     return f"{sign}{{{len(labels) + n_more} categories}}"
 
 
@@ -722,6 +729,7 @@ def _is_too_small(estimator, leaf):
 
 def _sentence(row, following, value, width):
     words = next((one.words for one in row.branches if one.node == following), None)
+    told = ""
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
     elif words not in (
@@ -729,8 +737,8 @@ def _sentence(row, following, value, width):
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
-        words += f" (value {value})"
-    return fit_words(row.name, words, width)
+        told = f" (value {value})"
+    return fit_words(row.name, words, width - len(told)) + told
 
 
 def _value(value, dates, feature):
