@@ -240,7 +240,7 @@ class ConfidenceTreeDisplay:
         >>> nodes = node_table(tree, class_names=names)
         >>> picture = ConfidenceTreeDisplay(nodes, class_names=names).to_svg()
         >>> picture[:5], picture.count('class="node"')
-        ('<svg ', 9)
+        ('<svg ', 7)
         """
         nodes = self._folded(fold_weak)
         return write_svg(

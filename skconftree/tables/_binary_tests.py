@@ -94,8 +94,8 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     >>> print(*tests.get_feature_names_out())
     [age > 30] [age > 50] [colour = blue] [colour = green] [colour = red]
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(tests.transform(X), y)
-    >>> print(export_text(tree).splitlines()[0])
-    |--- [age > 30] <= 0.5
+    >>> print(export_text(tree, show_evidence=False).splitlines()[0])
+    |--- [age > 30] <= 0
     """
 
     _parameter_constraints: dict = {

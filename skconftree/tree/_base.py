@@ -212,13 +212,14 @@ class ReadableTree:
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
         >>> print(tree.explain_text(X.iloc[0]))
-        class 0: 50 of 50 rows, probability 0.96
-          1. petal width (cm) <= 0.8 (here 0.2)
-             overwhelming: 3e-40 expected by chance, 119 candidate splits; near ...
-        There the tree stops: all rows of the leaf are of one class.
+        class 0 (0.96), 50 of 50 rows
+          1. petal width (cm) <= 0.8 (value 0.2), overwhelming evidence (3e-40 by ...)
+        Stops here: all rows of the leaf are of one class.
         <BLANKLINE>
-        expected by chance: how many candidate splits of the node would look this ...
-        overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
+        by chance: expected number of candidate splits of the node that would look ...
+        evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise
+        near ties, which separate the classes about as well:
+          petal width (cm) <= 0.8: petal length (cm)
         """
         rows = as_dense(self._rows(as_table(X)).X)
         return explain_text(self, rows, verbose=verbose, audit=audit)
@@ -301,13 +302,12 @@ class ReadableTree:
         ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
         5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
         4 splits: 2 overwhelming, 1 strong, 1 weak
-        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 expected by chance, ...
+        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 by chance, ...
         columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
         largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
         <BLANKLINE>
-        expected by chance: how many candidate splits of the node would look this ...
-        overwhelming: below 1e-6, strong: below 0.01, weak: below 1, none: 1 or more
-        weak splits are guesses: pruning keeps those that add nothing to the error limit
+        by chance: expected number of candidate splits of the node that would look ...
+        evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise
         """
         check_is_fitted(self)
         return summarize(self)

@@ -86,7 +86,7 @@ def test_rules_that_agree_print_one_level():
     for bound, delta in (("gtest", None), ("chi2", 0.5), (None, None)):
         model = ConfidenceTreeClassifier(bound, delta=delta, max_depth=1, pruning=None)
         found.add(export_text(model.fit(X, y)).splitlines()[3])
-    assert found == {"|--- x0 <= 0              strong    0.003"}
+    assert found == {"|--- x0 <= 0  strong    0.003"}
 
 
 def test_the_number_is_a_times_n_times_p():

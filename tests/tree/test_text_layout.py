@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text, node_table
 from skconftree.tree.reading._evidence import LEVELS, write_expected
 from skconftree.tree.reading._records import weak_subtrees, write_value
+from skconftree.tree.reading._text import fit_words
 
 LONG = "a feature with a name that is much too long to be printed in one line of a tree"
 CATEGORIES = [f"category number {i}" for i in range(14)]
@@ -95,6 +97,30 @@ def test_a_condition_is_cut_between_categories(nominal):
         *labels, last = inside.split(", ")
         assert set(labels) <= set(CATEGORIES)
         assert last in CATEGORIES or re.fullmatch(r"and \d+ more|\d+ categories", last)
+
+
+@pytest.mark.parametrize(
+    ("words", "width", "short"),
+    [
+        (' in {"a, b", "", "c"d", "e", "f"}', 29, ' in {"a, b", "", and 3 more}'),
+        (" in {red, green, blue, and 3 more}", 24, " in {red, and 5 more}"),
+        (' in {"and 3 more", "x", "y", "zzzzz"}', 31, ' in {"and 3 more", and 3 more}'),
+        (" in {red, green, and others}", 22, " in {red, and others}"),
+        (" in {1, 2.5, 3}", 10, " in {3 categories}"),
+        (" in {}", 5, " in {0 categories}"),
+    ],
+)
+def test_words_of_a_set_that_is_too_long(words, width, short):
+    name = "a {name}, of a feature"
+    assert fit_words(name, name + words, len(name) + width).endswith(short)
+
+
+def test_categories_that_look_like_words_of_a_set_are_quoted():
+    for strange in ("and 3 more", "others", "and others", "missing"):
+        X = np.array([[strange], ["b"], ["c"]] * 20, dtype=object)
+        y = (X[:, 0] == "c").astype(int)
+        tree = ConfidenceTreeClassifier(categorical_features=[0]).fit(X, y)
+        assert f'"{strange}"' in export_text(tree)
 
 
 def test_most_categories_are_named_by_those_that_are_not_in(nominal):
@@ -192,6 +218,17 @@ def test_a_class_from_the_nodes_above_is_explained():
 def test_a_width_that_is_no_width(cancer, max_width):
     with pytest.raises(ValueError, match="max_width must be an int of at least 80"):
         export_text(cancer, max_width=max_width)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+def test_sparse_tables_have_columns_of_whole_numbers(make):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 9, 400), rng.normal(size=400)])
+    y = (X[:, 0] > 4) ^ (X[:, 1] > 1.0)
+    tree = ConfidenceTreeClassifier().fit(make(X), y)
+    text = export_text(tree)
+    assert "x0 <= 4 " in text
+    assert text == export_text(ConfidenceTreeClassifier().fit(X, y))
 
 
 @pytest.mark.parametrize("as_float", [False, True])

@@ -17,9 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import GTestBound, TreeDefaults
 from skconftree.tree import (
-    PessimisticPruning,
     export_html,
     export_text,
     node_table,
@@ -132,9 +130,8 @@ def test_an_underflow_is_no_zero():
     for bound in BOUNDS:
         model = ConfidenceTreeClassifier(bound, max_depth=1).fit(X, y)
         text = export_text(model, verbose=True)
-        line = "overwhelming: 3e-1504 expected by chance, 4,999 candidate splits"
-        assert line in text
-        (told,) = [line for line in text.splitlines() if "evidence: " in line]
+        assert re.search(r"  overwhelming  3e-1504$", text, re.M)
+        (told,) = [line for line in text.splitlines() if "|    evidence: " in line]
         confidence = told.split("; ")[-1]
         if model.tree_.evidence["statistic"][0] == 0.0:
             assert confidence.endswith("< 1e-300")
@@ -150,66 +147,31 @@ def test_levels_follow_the_limits():
         below = [one.expected_by_chance < limit for limit in (1e-6, 0.01, 1.0)]
         assert one.level == LEVELS[3 - sum(below)]
         assert one.is_weak == (one.expected_by_chance >= 0.01)
-    text = export_text(model)
+    text = export_text(model, fold_weak=False)
     levels = [one.level for one in found]
     for level in LEVELS:
         assert levels.count(level) > 0
-        assert len(re.findall(f" {level}: .* by chance, ", text)) == levels.count(level)
-    parts = [f"{levels.count(level):,} {level}" for level in LEVELS[:3]]
-    parts.append(f"{levels.count('none'):,} with none")
-    assert f"{len(found)} splits: {', '.join(parts)}" in model.summary()
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"lookahead": 0, "pruning": PessimisticPruning(0.5)}, True),
-        ({"bound": None, "pruning": "c45"}, True),
-        ({"pruning": None}, False),
-        ({"max_depth": 1}, False),  # which has no weak split
-    ],
-)
-def test_weak_splits_are_called_guesses_where_an_error_limit_kept_them(settings, told):
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = ConfidenceTreeClassifier(**settings).fit(X, y)
-    remark = (
-        "weak splits are guesses: pruning keeps those that add nothing to the error "
-    )
-    weak = any(row.evidence.is_weak for row in node_table(model) if row.branches)
-    assert weak == ("max_depth" not in settings)
-    for text in (export_text(model), model.summary(), export_html(model)):
-        assert (remark in text) == told
-
-
-def test_what_grew_after_a_pruning_has_not_met_its_limit():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    bound = GTestBound()
-    bound.defaults = TreeDefaults(pruning="pessimistic", pruning_confidence=0.5)
-    model = ConfidenceTreeClassifier(bound).fit(X, y)
-    assert "are guesses" in model.summary()
-    assert "are guesses" not in model.partial_fit(X, y).summary()
+        assert len(re.findall(f"^\\|.*  {level}  ", text, re.M)) == levels.count(level)
+    parts = [f"{levels.count(level):,} {level}" for level in LEVELS]
+    counts = f"{len(found)} splits: {', '.join(parts)}"
+    assert counts in model.summary()
+    assert counts in text
 
 
 # --- text ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_text_says_how_sure_first_and_numbers_on_request(bound):
+def test_verbose_text_adds_lines_below_each_split(bound):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier(bound, max_depth=3).fit(X, y)
-    brief, full = export_text(model), export_text(model, verbose=True)
-    n_splits = model.get_n_leaves() - 1
-    line = r": \S+ expected by chance, [\d,]+ candidate splits?(; near tie with .*)?$"
-    assert len(re.findall(line, brief, re.M)) == n_splits
-    assert brief.split("\n\n")[1].startswith("expected by chance: ")
-    assert "evidence" not in brief
-    assert full.count("evidence: ") == n_splits
-    assert [line for line in full.splitlines() if line in brief.splitlines()] == (
-        brief.splitlines()
-    )
-    bare = export_text(model, show_evidence=False)
-    assert "by chance" not in bare
-    assert "by chance:" not in export_text(model, max_depth=0)
+    brief = export_text(model, fold_weak=False)
+    full = export_text(model, verbose=True, fold_weak=False)
+    assert full.count("|    evidence: ") == model.get_n_leaves() - 1
+    assert "|    " not in brief
+    added = re.compile(r"(\|   )*\|    ")
+    kept = [line for line in full.splitlines() if not added.match(line)]
+    assert kept == brief.splitlines()
 
 
 def test_lines_have_at_most_100_columns():
@@ -269,9 +231,9 @@ def test_a_row_is_explained_in_words(tree):
     for place, part in enumerate(parts):
         lines = part.splitlines()
         assert lines[0] == f"row {place}"
-        assert lines[1].startswith(f"class {labels[place]}: ")
-        assert lines[1].endswith(f", probability {write_probability(likely[place])}")
-        assert part.count(" by chance, ") == len(steps[place])
+        likeliest = write_probability(likely[place])
+        assert lines[1].startswith(f"class {labels[place]} ({likeliest}), ")
+        assert part.count(" by chance)") == len(steps[place])
 
 
 @pytest.mark.parametrize(
@@ -304,7 +266,7 @@ def test_a_category_that_a_node_does_not_know_is_told():
     model.fit([["a"], ["b"]] * 20, ["x", "y"] * 20)
     text = model.explain_text([["c"]])
     assert "x0 is unknown or missing" in text
-    assert "It stays there" in text
+    assert "Stops here: no row of that node had this category." in text
 
 
 def test_words_of_a_stream():
@@ -314,7 +276,8 @@ def test_words_of_a_stream():
     model.partial_fit(X[order], y[order], [0, 1, 2])
     assert model.get_n_leaves() > 1
     for text in (model.summary(), export_text(model), model.explain_text(X[:1])):
-        assert " expected by chance, " in text
+        assert "by chance: expected number of candidate splits" in text
+        assert "that partial_fit made are those of the moment of the split" in text
 
 
 # --- HTML ----------------------------------------------------------------------------
@@ -384,13 +347,13 @@ def test_names_cannot_break_out_of_a_page():
 def test_why_a_path_ends(parameters, reason):
     X, y = load_iris(return_X_y=True)
     text = ConfidenceTreeClassifier(**parameters).fit(X, y).explain_text(X[119])
-    assert re.search(f"There the tree stops: {reason}[a-z_]*[.]\n", text)
+    assert re.search(f"Stops here: {reason}[a-z_]*[.]\n", text)
 
 
 def test_why_a_growing_path_ends():
     X, y = load_iris(return_X_y=True)
     text = ConfidenceTreeClassifier().partial_fit(X, y, range(3)).explain_text(X[119])
-    assert "stops: no split has passed its bound and limits yet.\n" in text
+    assert "Stops here: no split has passed its bound and limits yet.\n" in text
 
 
 def test_notebooks_show_the_tree_below_the_diagram_of_scikit_learn():

@@ -162,8 +162,18 @@ def export_text(
     >>> iris = load_iris()
     >>> tree = ConfidenceTreeClassifier(bound=None, max_depth=1)
     >>> tree = tree.fit(iris.data, iris.target)
-    >>> print(export_text(tree, feature_names=iris.feature_names))
-    @@@
+    >>> print(export_text(tree, feature_names=iris.feature_names, max_width=80))
+    150 rows, 1 split: 1 overwhelming
+    <BLANKLINE>
+                                    evidence      by chance
+    |--- petal length (cm) <= 2.45  overwhelming  6e-40
+    |   |--- class 0 (1.00), 50 of 50 rows
+    |--- petal length (cm) > 2.45
+    |   |--- class 1 (0.50), 50 of 100 rows
+    <BLANKLINE>
+    by chance: expected number of candidate splits of the node that would look this
+      good or better if no feature were related to the class
+    evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise
     """
     check_tree(estimator)
     if not (isinstance(max_width, Integral) and max_width >= MIN_WIDTH):
@@ -678,7 +688,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
 def _path(estimator, table, steps, leaf, verbose, marks):
     end = table[leaf]
     dates = estimator._model.schema.dates
-    lines = [f"class {describe_class(end)}"]
+    lines = [f"class {describe_class(end, WIDTH - len('class '))}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
     for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
         row = table[step["node"]]
@@ -737,7 +747,7 @@ def _sentence(row, following, value, width):
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
-        told = f" (value {value})"
+        told = f" (value {shortened(value, width // 2)})"
     return fit_words(row.name, words, width - len(told)) + told
 
 
