@@ -100,7 +100,7 @@ def test_a_condition_is_cut_between_categories(nominal):
 
 
 @pytest.mark.parametrize(
-    ("words", "width", "short"),
+    ("condition", "width", "short"),
     [
         (' in {"a, b", "", "c"d", "e", "f"}', 29, ' in {"a, b", "", and 3 more}'),
         (" in {red, green, blue, and 3 more}", 24, " in {red, and 5 more}"),
@@ -110,12 +110,12 @@ def test_a_condition_is_cut_between_categories(nominal):
         (" in {}", 5, " in {0 categories}"),
     ],
 )
-def test_words_of_a_set_that_is_too_long(words, width, short):
+def test_a_set_of_categories_is_shortened(condition, width, short):
     name = "a {name}, of a feature"
-    assert fit_words(name, name + words, len(name) + width).endswith(short)
+    assert fit_words(name, name + condition, len(name) + width).endswith(short)
 
 
-def test_categories_that_look_like_words_of_a_set_are_quoted():
+def test_ambiguous_categories_are_quoted():
     for strange in ("and 3 more", "others", "and others", "missing"):
         X = np.array([[strange], ["b"], ["c"]] * 20, dtype=object)
         y = (X[:, 0] == "c").astype(int)

@@ -79,7 +79,7 @@ def test_evidence_is_the_p_value_times_the_candidates(tree):
 
 
 @pytest.mark.parametrize(
-    ("log10_expected", "words"),
+    ("log10_expected", "written"),
     [
         (math.log10(1234.0), "1,234"),
         (math.log10(11.7), "12"),
@@ -93,13 +93,13 @@ def test_evidence_is_the_p_value_times_the_candidates(tree):
     ],
 )
 def test_expected_numbers_are_written_with_one_digit_and_never_as_zero(
-    log10_expected, words
+    log10_expected, written
 ):
-    assert write_expected(log10_expected) == words
+    assert write_expected(log10_expected) == written
 
 
 @pytest.mark.parametrize(
-    ("probability", "words"),
+    ("probability", "written"),
     [
         (1.0, "1.00"),
         (0.776, "0.78"),
@@ -109,8 +109,8 @@ def test_expected_numbers_are_written_with_one_digit_and_never_as_zero(
         (1.0 - 1e-9, "> 0.9999"),
     ],
 )
-def test_no_probability_looks_certain_that_is_not(probability, words):
-    assert write_probability(probability) == words
+def test_no_probability_looks_certain_that_is_not(probability, written):
+    assert write_probability(probability) == written
 
 
 def test_gtest_is_judged_by_its_own_number():
