@@ -464,7 +464,8 @@ class OneByOne(Lockable):
         return with_version(copy.deepcopy(state))
 
     def __setstate__(self, state):
-        known = dict.fromkeys(KEPT, NO_DEFAULT)
+        later = {"_given_columns": None, "_waiting": [], "_warned": False}
+        known = dict.fromkeys(KEPT, NO_DEFAULT) | later
         vars(self).update(without_version(state, known, type(self).__name__))
         self._prepare()
 
