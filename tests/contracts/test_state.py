@@ -173,6 +173,18 @@ def test_weights_of_a_leaf_that_are_not_those_of_its_classes(name, place, number
         use(model, make(copy.deepcopy(tree), recipe, changed))
 
 
+@pytest.mark.parametrize("name", [name for name in MODELS if "histogram" in name])
+def test_the_last_bin_of_a_leaf_must_have_no_end(name):
+    """A value above all edges would be counted behind the bins."""
+    model = half_grown(name)
+    make, (tree, recipe, state) = model._model.grower.__reduce__()
+    at, leaves = bytes_of_leaves(state)
+    changed = leaves.replace(struct.pack("<f", np.inf), struct.pack("<f", -1e30))
+    assert changed != leaves
+    with pytest.raises(ValueError, match="damaged"):
+        make(copy.deepcopy(tree), recipe, (*state[:at], changed, *state[at + 1 :]))
+
+
 def test_a_leaf_that_sends_missing_values_on_is_damaged():
     """Rows without a value stay at a leaf because it sends them to its left: itself."""
     tree = half_grown("gtest-rows-majority").tree_

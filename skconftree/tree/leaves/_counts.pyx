@@ -300,7 +300,7 @@ cdef read_bins(
     cdef intp_t K = policy.n_classes
     cdef Bins* bins = &leaf.bins
     cdef Blocks* blocks = &leaf.remembered
-    cdef intp_t size, f, n_codes
+    cdef intp_t size, f, last, n_codes
     require(header.n_bins > 0 or not (
         header.has_histogram or header.has_fresh_histogram
     ))
@@ -318,7 +318,10 @@ cdef read_bins(
     require(bins.first[0] == 0)
     for f in range(d):
         require(bins.first[f] < bins.first[f + 1] <= header.n_bins)
-        require(bins.kind[f] <= NOMINAL and n_value_bins(bins, f) > 0)
+        last = bins.first[f] + n_value_bins(bins, f) - 1
+        require(bins.kind[f] <= NOMINAL and last >= bins.first[f])
+        # a value is looked up in the belief that the last bin has no end
+        require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
         n_codes = -1 if policy.n_codes == NULL else policy.n_codes[f]
         require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
         require(
