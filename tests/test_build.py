@@ -90,5 +90,5 @@ def test_products_and_sums_are_rounded_each(tmp_path):
         timeout=120,
     )
     units = json.loads((tmp_path / "compile_commands.json").read_text("utf-8"))
-    assert len(units) > 100
+    assert len(units) > 50
     assert all("-ffp-contract=off" in unit["command"].split() for unit in units)

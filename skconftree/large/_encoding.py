@@ -20,7 +20,7 @@ from ..tables._features import (
 )
 from ..tables._frames import Table, mixture
 from ..tables._growth_data import CodedColumn
-from ..tables._schema import Schema, whole_columns
+from ..tables._schema import Schema
 from ._coded_part import (
     FEW_FLOORS,
     MISSING_LEVEL,
@@ -126,7 +126,10 @@ class Values:
 
     def count(self, X, feature):
         """Add the values of rows."""
-        self.is_whole = self.is_whole and bool(whole_columns(X, [feature]))
+        column = X[:, feature]
+        self.is_whole = self.is_whole and np.array_equal(
+            column, np.floor(column), equal_nan=True
+        )
         if self.few is not None:
             values = few_values(X, feature)
             if values is not None:

@@ -234,23 +234,6 @@ class Schema(NamedTuple):
         return cls(d, names, features, dates, tuple(whole))
 
 
-def whole_columns(X, columns):
-    """Which of the `columns` hold whole numbers only, apart from missing values."""
-    if issparse(X):
-        cells = X.tocoo(copy=False)
-        has_fraction = np.floor(cells.data) < cells.data
-        return sorted(set(columns).difference(cells.col[has_fraction].tolist()))
-    whole = []
-    for j in sorted(set(columns)):
-        # most columns of other numbers show it by their first values
-        for part in (X[:64, j], X[64:, j]):
-            if not np.array_equal(part, np.floor(part), equal_nan=True):
-                break
-        else:
-            whole.append(j)
-    return whole
-
-
 def as_dense(X):
     """Rows as an array, in C order."""
     return X.toarray(order="C") if issparse(X) else X

@@ -104,10 +104,12 @@ cdef class LeafSource(Source):
 
     cdef void begin(self) noexcept nogil:
         self.node.facts.n_fresh = self.leaf.n_fresh
-        # What the parent has looked at is looked at again. The trees of a forest make up
-        # for an early split.
+        # Rows that the parent's attempts have examined are examined again, unless only
+        # those since the leaf's creation are evidence. The trees of a forest make up for
+        # an early split.
         self.node.facts.attempt = self.leaf.attempt + (
-            self.policy.hands_over and not self.policy.one_bayes
+            not self.policy.one_bayes
+            and (self.policy.hands_over or not self.policy.separate)
         )
         # features and cuts are drawn anew at every attempt, sets of categories are not
         self.node.visit_key = mix(
