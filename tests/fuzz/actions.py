@@ -451,8 +451,17 @@ def use(sequence, model):
 # -- the same by another way ---------------------------------------------------------
 
 
+def depends_on_form(sequence):
+    """Whether a tree that was fitted to a dense table is another one: it has bins."""
+    return bool(
+        sequence.fitted
+        and sequence.table.family == "sparse"
+        and sequence.model.max_bins is not None
+    )
+
+
 def learn_in_other_chunks(sequence):
-    if not sequence.parts or not sequence.comparable:
+    if not sequence.parts or not sequence.comparable or depends_on_form(sequence):
         return
     draw = sequence.draw
     n = sum(map(len, sequence.parts))
@@ -465,8 +474,8 @@ def learn_again(sequence):
     """The same calls give the same model."""
     if not sequence.fitted or sequence.parts or not sequence.comparable:
         return
-    if sequence.table.family == "sparse" and sequence.model.max_bins is not None:
-        return  # it bins dense tables only, and was fitted to either form
+    if depends_on_form(sequence):
+        return
     other = sequence.call("fit again", sequence.learn_again)
     same_growth(sequence, other, "fit again gives another tree")
 
