@@ -155,7 +155,7 @@ def test_pure_node_in_closed_form(n):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_against_slow_root_search(delta):
     rng = np.random.default_rng(int(1 / delta) % 1000)
-    for _ in range(examples(25, by_day=4)):
+    for _ in range(examples(25)):
         n = 10 ** rng.uniform(-0.5, 8)
         share = rng.choice([0.5, rng.random(), 0, 0.5 + 2 / np.sqrt(n + 9), 1e-3])
         n1 = n * min(share, 1)

@@ -61,7 +61,7 @@ def test_noise_is_left_alone(shares, memory):
 @pytest.mark.parametrize("memory", ["auto", "rows"])
 def test_noise_below_a_true_split_is_left_alone(memory):
     """What children took over is no evidence: they are judged by their own rows."""
-    n_streams = examples(100, by_day=30)
+    n_streams = examples(100, by_day=20)
     false_splits = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)

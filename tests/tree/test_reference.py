@@ -163,7 +163,7 @@ def assert_same(tree, node, i=0):
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
 @settings(
-    max_examples=examples(25, by_day=4),
+    max_examples=examples(25, by_day=3),
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(problem=problems())

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from reference.irises import X, Y, bought, learner, some
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.base import clone
@@ -213,7 +214,7 @@ def test_probabilities_have_the_columns_of_the_classes():
 
 
 @pytest.mark.parametrize("refit", [True, False])
-@settings(max_examples=15)
+@settings(max_examples=examples(50, by_day=5))
 @given(st.data())
 def test_undo_and_replay_give_the_same_bytes(refit, data):
     tree = ConfidenceTreeClassifier(bound="credible", grace_period=1)
