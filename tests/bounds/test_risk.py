@@ -81,7 +81,7 @@ def test_excess_risk_of_two_classes_is_the_published_formula(counts, delta):
     np.testing.assert_allclose(found, np.maximum(expected, 0.0), atol=1e-9)
 
 
-@settings(max_examples=examples(100, by_day=10))
+@settings(max_examples=examples(100, by_day=5))
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=6), st.floats(0.02, 0.5))
 def test_a_gap_larger_than_the_limit_has_probability_delta(counts, delta):
     counts = np.array(counts)
