@@ -324,8 +324,7 @@ def test_a_tree_that_this_thread_uses_is_named():
     forest.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "begin"), crossed(KINDS, ["fit", "partial_fit"]))
 def test_a_copy_is_another_forest(kind, begin):
     X, y = make_stream(4)
     forest = forest_of(**KINDS[kind])
