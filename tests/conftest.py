@@ -5,6 +5,7 @@ specification: A Collet and Pietquin (2015), B Serrurier and Prade (2015), C De 
 and Cesa-Bianchi (2017), D Rupprechter (2012), G rules of our own.
 """
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -35,6 +36,22 @@ settings.register_profile(
 settings.load_profile(os.environ.get("SKCONFTREE_HYPOTHESIS", "skconftree"))
 
 CORPUS = Path(__file__).parent / "corpus"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Do without the garbage collector: what is collected here stays to the end.
+
+    Looking through it again and again takes a quarter of the time of the collection,
+    and some seconds while tests run, unless it is frozen.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -120,14 +120,14 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@settings(max_examples=examples(60, by_day=5), suppress_health_check=SLOW)
+@settings(max_examples=examples(60, by_day=3), suppress_health_check=SLOW)
 @given(node=nodes(st.just(2)))
 def test_same_answer(case, criterion, node):
     compare_answers(case, criterion, node)
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@settings(max_examples=examples(25, by_day=3), suppress_health_check=SLOW)
+@settings(max_examples=examples(25, by_day=2), suppress_health_check=SLOW)
 @given(node=nodes(st.integers(3, 6)))
 def test_same_answer_about_many_outcomes(case, criterion, node):
     if case.startswith("chi2"):

@@ -155,7 +155,7 @@ def test_pure_node_in_closed_form(n):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_against_slow_root_search(delta):
     rng = np.random.default_rng(int(1 / delta) % 1000)
-    for _ in range(examples(25, by_day=4)):
+    for _ in range(examples(25)):
         n = 10 ** rng.uniform(-0.5, 8)
         share = rng.choice([0.5, rng.random(), 0, 0.5 + 2 / np.sqrt(n + 9), 1e-3])
         n1 = n * min(share, 1)
@@ -373,7 +373,7 @@ def test_no_gap_between_the_regions_of_the_close_floor(criterion, prior, delta):
     # Both tails matter at balance and one far from it; `t` goes through both.
     kernel = CredibleBound(delta, prior=prior).kernel(criterion, 2)
     n = np.r_[np.arange(1, 40), np.geomspace(40, 1e9, 60).round()]
-    n, t = map(np.ravel, np.meshgrid(n, np.linspace(0, 16, 129)))
+    n, t = map(np.ravel, np.meshgrid(n, np.linspace(0, 16, 65)))
     rare = np.floor((n - t * np.sqrt(n)) / 2)
     counts = np.c_[n - rare, rare][rare >= 0]
     counts = np.r_[counts, counts[counts[:, 1] > 1] - [0.3, 0.4]]
@@ -390,12 +390,12 @@ def test_no_gap_between_the_regions_of_the_close_floor(criterion, prior, delta):
 def test_floors_leave_few_tests_for_the_exact_limit(criterion, delta):
     # A node of noise, where posterior means alone pass one test in five.
     rng = np.random.default_rng(0)
-    left = np.eye(2)[rng.permutation(20_000) % 2].cumsum(axis=0)[:-1]
-    total = np.array([10_000.0, 10_000.0])
+    left = np.eye(2)[rng.permutation(10_000) % 2].cumsum(axis=0)[:-1]
+    total = np.array([5_000.0, 5_000.0])
     kernel = CredibleBound(delta).kernel(criterion, 2)
     floor = kernel.score.evaluate(left, total)
     cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
-    limit = 20_000 * credible_interval(total, delta, criterion=criterion)[0]
+    limit = 10_000 * credible_interval(total, delta, criterion=criterion)[0]
     assert np.all(floor <= cost)
     # Those above the limit, and those above the best floor before them.
     open_ones = (floor <= limit) & (

@@ -42,7 +42,7 @@ def test_levels_go_from_strict_to_lax(name, n_classes):
     # from noise in few rows to signal in many
     tables = [
         np.array([rng.multinomial(size, shares), rng.multinomial(size, shares[::-1])])
-        for size in np.unique(np.geomspace(4, 3000, 75).astype(int))
+        for size in np.unique(np.geomspace(4, 3000, 45).astype(int))
         for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 7)]
     ]
     splits = []

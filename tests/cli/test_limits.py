@@ -91,7 +91,7 @@ def test_many_long_rows_are_not_in_hand_at_once(table, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "categories"])
 def test_a_text_that_rows_share_is_in_memory_once(tmp_path, kind):
-    n, text = 8192, 20_000 * "b"
+    n, text = 4096, 20_000 * "b"
     missing = np.arange(n) % 2 == 1
     codes = pa.array(np.zeros(n, np.int8), mask=missing)
     column = pa.DictionaryArray.from_arrays(codes, [text])

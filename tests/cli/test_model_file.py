@@ -335,7 +335,7 @@ def test_a_damaged_file_is_refused_or_sound(table, folder, capsys, part):
     settings = ["--bound", "credible", "--set", "drift=ddm", "--nominal", "b"]
     assert stream(table, original, *settings, "--delay", "9") == 0
     whole, members_before = original.read_bytes(), members_of(original)
-    n_files = int(os.environ.get("SKCONFTREE_DAMAGED_FILES", "120"))
+    n_files = int(os.environ.get("SKCONFTREE_DAMAGED_FILES", "60"))
     first = int(os.environ.get("SKCONFTREE_FIRST_FILE", "0"))
     outcomes = Counter()
     seeds = range(first + part, first + n_files, PARTS)

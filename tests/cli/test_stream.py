@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference.effort import crossed
 from reference.registries import MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
@@ -228,8 +229,7 @@ def test_a_stream_may_grow(tmp_path, rows, left_alone):
     assert model.read_bytes() == left_alone
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", ["evalue", "credible"])
+@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, ["evalue", "credible"]))
 def test_every_memory_goes_on(tmp_path, rows, memory, bound):
     table, once, twice = (tmp_path / name for name in ("table.csv", "once", "twice"))
     argv = ["stream", str(table), "--target", "kind", "--bound", bound]

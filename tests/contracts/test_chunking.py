@@ -26,7 +26,7 @@ from reference.streams import (
 from skconftree import ConfidenceTreeClassifier
 
 few = settings(
-    max_examples=examples(1000, by_day=60),
+    max_examples=examples(1000, by_day=30),
     suppress_health_check=[HealthCheck.too_slow],
 )
 

@@ -89,7 +89,7 @@ def test_chunks_and_copies(drift, options):
     whole = copy.deepcopy(model).partial_fit(X, y, CLASSES)
     assert whole.n_drifts_ > 0
     expected = pickle.dumps(whole)
-    for size in (111, 500):
+    for size in (190, 500):
         pieces = copy.deepcopy(model)
         for i in range(0, len(y), size):
             pieces.partial_fit(X[i : i + size], y[i : i + size], CLASSES)

@@ -130,7 +130,7 @@ def test_first_looks_at_one_tree_come_at_once(criterion):
     model = MODELS["tree"](0).set_params(criterion=criterion)
     model.partial_fit(*STREAM.part(0, 2000))
     names = ("counts", "value", "impurity", "children_left", "evidence", "threshold")
-    for begin in range(2000, 2100):
+    for begin in range(2000, 2050):
         # another row: nothing that was shown before is of use
         model.partial_fit(*STREAM.part(begin, begin + 1))
         tree = model.tree_
@@ -167,7 +167,7 @@ def test_one_learns_and_four_read(name):
         lambda: pickle.dumps(model),
     ]
     with at_once(learn, *readers) as threads:
-        end.wait(0.5)
+        end.wait(0.25)
     n_rows = 100 + len(threads[0].results)
     assert model.n_rows_seen_ == min(n_rows, 5900)
     alone = MODELS[name](0).partial_fit(*STREAM.part(0, model.n_rows_seen_))

@@ -171,8 +171,8 @@ def test_weight_one_is_none(problem):
 @pytest.mark.parametrize(("bound", "memory"), crossed([None, *BOUNDS], MEMORIES))
 def test_a_row_is_atomic(memory, bound):
     """Its weight enters at once, followed by at most one attempt."""
-    stream = make_stream(9, 60, kinds=["continuous", "ties"], signal=0.3)
-    stream.weight = np.random.default_rng(0).integers(1, 40, 60).astype(float)
+    stream = make_stream(9, 40, kinds=["continuous", "ties"], signal=0.3)
+    stream.weight = np.random.default_rng(0).integers(1, 40, 40).astype(float)
     model = ConfidenceTreeClassifier(bound=bound, grace_period=1, leaf_memory=memory)
     after = {}
     for row in range(len(stream)):

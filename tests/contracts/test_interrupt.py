@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 import pytest
 from fuzz.alarms import Interrupter, count_places
+from reference.effort import crossed
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of
 from reference.threads import interrupted_after, needs_signals
@@ -28,8 +29,9 @@ pytestmark = needs_signals
 N_ROWS = 200_000
 
 
-@pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize(
+    ("memory", "method"), crossed(MEMORIES, ["partial_fit", "partial_fit_predict"])
+)
 def test_interrupt_stops_at_a_boundary(memory, method):
     stream = make_stream(0, N_ROWS, kinds=["continuous"] * 3, signal=0.0)
     model = ConfidenceTreeClassifier(

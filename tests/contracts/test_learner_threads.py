@@ -109,7 +109,7 @@ def test_a_sampler_is_read_while_it_buys_labels(sampler):
         return NAMES[places]
 
     def work():
-        for _ in range(5):
+        for _ in range(3):
             sampler.fit(X, ask)
             sampler.fit(X, Y)
 

@@ -84,7 +84,7 @@ def test_chunks_and_copies(options, missing):
     whole = make(options).partial_fit(X, y, CLASSES)
     assert whole.n_drifts_ > 0
     expected = pickle.dumps(whole)
-    for size in (97, 500):
+    for size in (190, 500):
         assert pickle.dumps(pieces_of(make(options), X, y, size)) == expected
 
 

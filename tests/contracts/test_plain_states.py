@@ -171,7 +171,9 @@ LEARNERS = {
     "pool": lambda: pool_learner(ConfidenceTreeClassifier()),
     "pool, forest": lambda: pool_learner(ConfidenceForestClassifier(3)),
     "stream": stream_learner,
-    "sampling": lambda: LearningToSampleClassifier(random_state=0).fit(X, Y),
+    "sampling": lambda: LearningToSampleClassifier(
+        30, n_rounds=2, trees_per_round=3, random_state=0
+    ).fit(X, Y),
     "evaluator": evaluator,
     "one by one": one_by_one,
 }

@@ -84,16 +84,17 @@ def test_strategy_of_a_stream(name):
     check_strategy(STREAM_STRATEGIES[name]())
 
 
-@pytest.mark.parametrize(
-    "strategy", [SplitSampling(n_accounts=1), SplitConfTreeSampling(n_accounts=1)]
-)
+ONE_ACCOUNT = [SplitSampling(n_accounts=1), SplitConfTreeSampling(n_accounts=1)]
+
+
+@pytest.mark.parametrize("strategy", cases(ONE_ACCOUNT, ONE_ACCOUNT[:1]))
 def test_strategy_of_a_stream_with_one_account(strategy):
     check_strategy(strategy)
 
 
 @pytest.mark.parametrize(
     "rule",
-    [LabelBudget(20), RiskBelow(0.1), RiskBelow(0.3, method="audit"), StableModel()],
+    [LabelBudget(20), RiskBelow(0.1), RiskBelow(0.4, method="audit"), StableModel()],
 )
 def test_stopping_rule(rule):
     check_stopping_rule(rule)

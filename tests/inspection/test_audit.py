@@ -259,7 +259,7 @@ def noise_tree(rng, n_rows):
 
 def test_noise_is_rarely_confirmed():
     wrong = np.zeros(3)
-    n_trees = examples(200, by_day=60)
+    n_trees = examples(200, by_day=40)
     for seed in range(n_trees):
         tree, X, y = noise_tree(np.random.default_rng(seed), 350)
         for place, correction in enumerate(("holm", "top-down", None)):

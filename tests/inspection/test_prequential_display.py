@@ -92,10 +92,10 @@ def test_a_model_that_knows_where_is_believed():
 def test_other_figures(metric):
     scoring = metric if metric in ("roc_auc", "f1_macro") else None
     display = PrequentialDisplay.from_estimator(
-        ConfidenceTreeClassifier(), X, Y, metric=metric, delay=20
+        ConfidenceTreeClassifier(), X[:1500], Y[:1500], metric=metric, delay=20
     )
     records = iter_prequential(
-        ConfidenceTreeClassifier(), X, Y, delay=20, scoring=scoring
+        ConfidenceTreeClassifier(), X[:1500], Y[:1500], delay=20, scoring=scoring
     )
     want = [
         one.window_scores[metric] if scoring else getattr(one, f"window_{metric}")

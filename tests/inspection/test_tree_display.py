@@ -43,6 +43,7 @@ def texts(display):
 )
 def test_every_node_and_its_evidence_are_drawn(bound, words):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, 20:26]
     tree = ConfidenceTreeClassifier(bound, max_depth=3, random_state=0).fit(X, y)
     display = ConfidenceTreeDisplay.from_estimator(
         tree, class_names=["bad", "good"], max_depth=None, fold_weak=False
@@ -255,6 +256,7 @@ def asked_at(display, x, y, kind="motion_notify_event"):
 )
 def test_a_box_that_is_asked_answers(compact, kind):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, 20:26]
     tree = ConfidenceTreeClassifier(max_depth=2).fit(X, y)
     display = ConfidenceTreeDisplay.from_estimator(tree, compact=compact)
     gc.collect()  # the picture outlives what has drawn it

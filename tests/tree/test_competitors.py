@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from reference.effort import examples
+from reference.effort import crossed, examples
 from sklearn.datasets import load_iris
 from tree.test_runner_up import all_sides, mixed, score_of, z_of
 
@@ -48,8 +48,9 @@ def scored(X, there):
     return found
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini"])
-@pytest.mark.parametrize("bound", [GAIN, *OTHERS], ids=lambda one: one["bound"])
+@pytest.mark.parametrize(
+    ("bound", "criterion"), crossed([GAIN, *OTHERS], ["entropy", "gini"]), ids=str
+)
 @settings(max_examples=examples(15))
 @given(
     seed=st.integers(0, 10**6),

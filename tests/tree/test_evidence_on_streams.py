@@ -44,7 +44,7 @@ def learn_until_split(bound, X, y, n_classes, memory, chunk=None):
 def test_noise_is_left_alone(shares, memory):
     """At most delta of the streams of noise ever split, up to chance."""
     many = memory == "auto" and len(shares) == 2
-    n_streams, n_rows = examples(300 if many else 60, by_day=30), 1000
+    n_streams, n_rows = examples(300 if many else 60, by_day=20), 1000
     shares = np.array(shares) / np.sum(shares)
     false_splits = 0
     for seed in range(n_streams):
@@ -61,7 +61,7 @@ def test_noise_is_left_alone(shares, memory):
 @pytest.mark.parametrize("memory", ["auto", "rows"])
 def test_noise_below_a_true_split_is_left_alone(memory):
     """What children took over is no evidence: they are judged by their own rows."""
-    n_streams = examples(100, by_day=30)
+    n_streams = examples(100, by_day=20)
     false_splits = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)

@@ -135,7 +135,7 @@ def several(n, seed=0, n_classes=3):
     crossed([None, "whole", "any"], [False, True], range(4)),
 )
 def test_same_larger_tree(weights, multiway, seed):
-    X, y = several(120, seed)
+    X, y = several(90, seed)
     rng = np.random.default_rng(seed)
     weight = {
         None: None,

@@ -112,7 +112,7 @@ def noise(rng, n):
 def test_false_cuts_of_any_mixture_of_columns(bound):
     """Each column alone, with its share of delta, and all of them together."""
     rng = np.random.default_rng(5)
-    d, n_nodes, n = len(COLUMNS), examples(150, by_day=25), 250
+    d, n_nodes, n = len(COLUMNS), examples(150), 250
     share = GTestBound(bound.delta / d)
     alone, together = np.zeros(d), 0
     for _ in range(n_nodes):

@@ -18,7 +18,7 @@ from reference.beside import (
     in_order_of_appearance,
 )
 from reference.cases import CASES, PAIRS
-from reference.effort import cases, examples
+from reference.effort import cases, crossed, examples
 from reference.streams import KINDS, make_stream, streams
 
 from skconftree import ConfidenceTreeClassifier
@@ -97,9 +97,12 @@ def test_same_tree_with_categories(case, data):
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("multiway", [False, True])
 @pytest.mark.parametrize(
-    "case", ["none", "credible-perks", "credible-volume", "possibilistic", "gtest"]
+    ("case", "multiway"),
+    crossed(
+        ["none", "credible-perks", "credible-volume", "possibilistic", "gtest"],
+        [False, True],
+    ),
 )
 def test_trees_with_categories_grow(case, multiway):
     """With rows without label, and with fewer leaves than a test has branches."""

@@ -163,7 +163,7 @@ def assert_same(tree, node, i=0):
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
 @settings(
-    max_examples=examples(25, by_day=4),
+    max_examples=examples(25, by_day=3),
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(problem=problems())
@@ -254,7 +254,7 @@ def test_more_values_than_one_byte_can_code(scale):
     levels = np.column_stack([rng.integers(0, m, 400) for m in (3, 200, 300, 100_000)])
     X = (levels * scale).astype(np.float32)
     y = rng.integers(0, 2, 400) ^ (levels[:, 2] > 140)
-    for growth in ({"max_depth": 3}, {"max_depth": 5, "min_samples_leaf": 9}):
+    for growth in ({"max_depth": 2}, {"max_depth": 3, "min_samples_leaf": 9}):
         tree = ConfidenceTreeClassifier(bound=None, criterion="gini", **growth).fit(
             X, y
         )

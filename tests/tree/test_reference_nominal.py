@@ -53,8 +53,10 @@ def test_tables_of_many_classes_and_outcomes(case, problem):
     assert_grown_alike(case, "entropy", problem)
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini"])
-@pytest.mark.parametrize("case", ["gtest", "chi2-attributes", "chi2-tests"])
+@pytest.mark.parametrize(
+    ("case", "criterion"),
+    crossed(["gtest", "chi2-attributes", "chi2-tests"], ["entropy", "gini"]),
+)
 @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**16),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.effort import examples
+from reference.effort import crossed, examples
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -284,9 +284,12 @@ def test_an_index_takes_five_bytes_a_row():
 # -- forests ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
-@pytest.mark.parametrize("drift", [None, "ddm", "local"])
-@pytest.mark.parametrize("prediction", ["majority", "auto"])
+@pytest.mark.parametrize(
+    ("prediction", "drift", "kind"),
+    crossed(
+        ["majority", "auto"], [None, "ddm", "local"], ["plain", "missing", "nominal"]
+    ),
+)
 def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, prediction):
     rng = np.random.default_rng(2)
     pool = rows_of(rng, 80, kind)

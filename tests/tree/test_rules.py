@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.effort import examples
 from reference.woods import FRAME, SETTINGS, Y
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -184,7 +185,7 @@ def tree_of_names(column, categories, labels):
     return tree.fit(X, np.array([*labels] * 2, dtype=object)), [column]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(80, by_day=8), deadline=None)
 @given(
     column=HOSTILE,
     categories=st.lists(HOSTILE, min_size=2, max_size=2, unique=True),

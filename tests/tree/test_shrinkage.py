@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from reference.effort import crossed
 from reference.shapes import node_table_of
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -181,8 +182,9 @@ def ancestors(parent, node):
     return found
 
 
-@pytest.mark.parametrize("prediction", ["majority", "nba"])
-@pytest.mark.parametrize("weight", [1.0, 2.5])
+@pytest.mark.parametrize(
+    ("prediction", "weight"), crossed(["majority", "nba"], [1.0, 2.5])
+)
 def test_a_row_hardly_changes_the_probabilities_of_other_leaves(prediction, weight):
     X, y = noisy()
     model = ConfidenceTreeClassifier(bound=None, max_depth=5, shrinkage=10.0)

@@ -97,8 +97,9 @@ def test_boosted_stumps_are_those_of_scikit_learn(loader):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X))
 
 
-@pytest.mark.parametrize("kind", ["auto", "frequency", "relative"])
-@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(
+    ("loader", "kind"), crossed(LOADERS, ["auto", "frequency", "relative"])
+)
 def test_bagged_trees_are_those_of_scikit_learn(loader, kind):
     """Bagging draws rows or counts them: either way these are frequencies."""
     X, y = load(loader)

@@ -180,8 +180,9 @@ def test_the_published_factor():
     assert_allclose(strategy._stale(context), scores * share)
 
 
-@pytest.mark.parametrize("settings", FAMILY)
-@pytest.mark.parametrize("make", [learner_of, forest_learner])
+@pytest.mark.parametrize(
+    ("settings", "make"), crossed(FAMILY, [learner_of, forest_learner])
+)
 def test_the_family_learns(settings, make):
     y = Y if make is learner_of else KIND
     one = make(EC2Sampling(**settings))
@@ -311,8 +312,9 @@ def test_hypotheses_that_are_all_dead(settings, on_exhausted):
 # -- what it depends on -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", FAMILY)
-@pytest.mark.parametrize("make", [learner_of, forest_learner])
+@pytest.mark.parametrize(
+    ("settings", "make"), crossed(FAMILY, [learner_of, forest_learner])
+)
 def test_queries_are_a_function_of_the_answers(settings, make):
     """Asked twice, after undo, out of a pickle, and however often before."""
     y = Y if make is learner_of else KIND

@@ -59,7 +59,7 @@ def test_the_leaves_are_those_of_a_search(strategy, refit, monkeypatch):
     learner = grower(strategy, refit)
     taught(learner, 0)
     n_leaves = set()
-    for _ in range(40):
+    for _ in range(25):
         rows, scores = learner.query(3, return_scores=True)
         other = without_index(pickle.loads(pickle.dumps(learner)), monkeypatch)
         expected, expected_scores = other.query(3, return_scores=True)
@@ -105,7 +105,7 @@ def test_the_excess_risk_decides_where_splits_stay(refit):
         for gap in ("auto", not refit, refit)
     )
     differs = False
-    for _ in range(60):
+    for _ in range(35):
         rows, scores = auto.query(2, return_scores=True)
         again, same = told.query(2, return_scores=True)
         np.testing.assert_array_equal(rows, again)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import crossed, examples
 from reference.irises import X, Y, bought, learner, some
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.base import clone
@@ -213,7 +214,7 @@ def test_probabilities_have_the_columns_of_the_classes():
 
 
 @pytest.mark.parametrize("refit", [True, False])
-@settings(max_examples=15)
+@settings(max_examples=examples(50, by_day=5))
 @given(st.data())
 def test_undo_and_replay_give_the_same_bytes(refit, data):
     tree = ConfidenceTreeClassifier(bound="credible", grace_period=1)
@@ -336,14 +337,16 @@ def test_refitting_equals_fit_by_hand():
     np.testing.assert_array_equal(hand.predict(X), one.predict(X))
 
 
-@pytest.mark.parametrize("form", [np.asarray, csr_matrix, pd.DataFrame])
 @pytest.mark.parametrize(
-    "model",
-    [
-        ConfidenceTreeClassifier(CredibleBound(delta=0.4)),
-        ConfidenceTreeClassifier(CredibleBound(delta=0.4), leaf_memory="rows"),
-        ConfidenceForestClassifier(9, bound=CredibleBound(delta=0.4)),
-    ],
+    ("model", "form"),
+    crossed(
+        [
+            ConfidenceTreeClassifier(CredibleBound(delta=0.4)),
+            ConfidenceTreeClassifier(CredibleBound(delta=0.4), leaf_memory="rows"),
+            ConfidenceForestClassifier(9, bound=CredibleBound(delta=0.4)),
+        ],
+        [np.asarray, csr_matrix, pd.DataFrame],
+    ),
 )
 def test_a_refitted_model_weighs_its_tests_by_the_rest_of_the_pool(model, form):
     rng = np.random.default_rng(0)
@@ -413,8 +416,8 @@ def test_frames_sparse_tables_and_missing_values():
     for pool in (frame, csr_matrix(X), coo_matrix(X)):
         for strategy in ("margin", "leaf_risk", "auto", "k_center"):
             one = learner(tree, strategy=strategy).fit(pool)
-            one.run(ArrayOracle(Y), budget=9)
-            assert one.n_labeled_ == 9
+            one.run(ArrayOracle(Y), budget=6)
+            assert one.n_labeled_ == 6
     one = learner(tree).fit(frame).run(ArrayOracle(Y), budget=9)
     assert one.feature_names_in_.tolist() == [*"abcd", "word"]
 

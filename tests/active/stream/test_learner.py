@@ -45,7 +45,7 @@ def tree():
 
 def learner(estimator=None, **parameters):
     if estimator is None and parameters.get("strategy") in SCORES:
-        estimator = OASISClassifier(n_particles=20, buffer_size=20)
+        estimator = OASISClassifier(n_particles=10, buffer_size=10)
     given = {"classes": [0, 1], "random_state": 3, **parameters}
     if given.get("strategy") in ONE_ACCOUNT:
         given["strategy"] = ONE_ACCOUNT[given["strategy"]](n_accounts=1)
@@ -54,9 +54,9 @@ def learner(estimator=None, **parameters):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_published_count_is_above_it_by_one_label_at_most(name):
-    run = learner(strategy=name, strict_budget=False).run(X[:800], Y[:800])
+    run = learner(strategy=name, strict_budget=False).run(X[:400], Y[:400])
     before = run.asked.cumsum() - run.asked
-    rows = np.arange(1, 801)
+    rows = np.arange(1, 401)
     assert (before[run.asked] < 0.1 * rows[run.asked]).all()
     assert (run.asked.cumsum() <= 0.1 * rows + 1).all()
 
@@ -76,12 +76,12 @@ def test_the_windowed_share_forgets():
 @settings(max_examples=examples(5))
 @given(st.data())
 def test_decisions_between_two_labels_do_not_depend_on_chunks(name, data):
-    whole = learner(strategy=name).fit(X[:300], Y[:300])
-    parts = learner(strategy=name).fit(X[:300], Y[:300])
-    rows = X[300:700]
-    cuts = sorted(data.draw(st.lists(st.integers(0, 400), max_size=6)))
+    whole = learner(strategy=name).fit(X[:150], Y[:150])
+    parts = learner(strategy=name).fit(X[:150], Y[:150])
+    rows = X[150:350]
+    cuts = sorted(data.draw(st.lists(st.integers(0, 200), max_size=6)))
     found = []
-    for begin, end in zip([0, *cuts], [*cuts, 400], strict=True):
+    for begin, end in zip([0, *cuts], [*cuts, 200], strict=True):
         parts._pending = parts._pending[:0]  # as if it had been answered
         found.append(parts.query(rows[begin:end]))
         if data.draw(st.booleans()):
@@ -95,9 +95,9 @@ def test_decisions_between_two_labels_do_not_depend_on_chunks(name, data):
 @pytest.mark.parametrize("name", KINDS)
 def test_run_is_query_and_teach_row_by_row(name):
     once, steps = learner(strategy=name), learner(strategy=name)
-    run = once.run(X[:250], Y[:250])
+    run = once.run(X[:150], Y[:150])
     predicted, asked = [], []
-    for i in range(250):
+    for i in range(150):
         row, label = X[i : i + 1], Y[i : i + 1]
         asked.append(bool(steps.query(row)[0]))
         fitted = hasattr(steps, "estimator_")
@@ -109,7 +109,7 @@ def test_run_is_query_and_teach_row_by_row(name):
     assert pickle.dumps(once) == pickle.dumps(steps)
     known = np.array([said is not None for said in predicted])
     assert run.n_unpredicted == (~known).sum()
-    right = np.array(predicted) == Y[:250]
+    right = np.array(predicted) == Y[:150]
     assert run.accuracy == pytest.approx(right[known].mean())
 
 
@@ -301,13 +301,12 @@ def test_accounts_keep_to_the_budget_of_the_whole(name, share, nu, strict):
 
 @pytest.mark.parametrize("name", cases(SPLITS, SPLITS[:1]))
 def test_a_drift_replaces_the_model(name):
-    y = np.r_[Y, 1 - Y, 1 - Y]
-    x = np.r_[X, X, X]
+    y, x = np.r_[Y[:900], 1 - Y[:900], 1 - Y[:900]], np.r_[X[:900], X[:900], X[:900]]
     blind = learner(strategy=name, budget=0.5).run(x, y)
     one = learner(strategy=name, budget=0.5, drift="ddm")
     run = one.run(x, y)
     assert one.n_drifts_ >= 1
-    late = slice(2 * len(Y), None)
+    late = slice(1800, None)
     assert (run.predictions[late] == y[late]).mean() > 0.8
     assert run.accuracy > blind.accuracy
 
@@ -340,7 +339,7 @@ def test_labels_are_held_back_until_there_are_two_classes():
 @pytest.mark.parametrize("estimator", [GaussianNB(), SGDClassifier(loss="log_loss")])
 def test_other_classifiers(estimator):
     one = learner(estimator, strategy="variable_uncertainty", budget=0.2)
-    run = one.fit(X[:50], Y[:50]).run(X[:800], Y[:800])
+    run = one.fit(X[:50], Y[:50]).run(X[:400], Y[:400])
     assert run.accuracy > 0.7
     assert 0.0 < run.f1 < 1.0
     assert one.asked_share_ <= 0.2

@@ -42,7 +42,7 @@ LEARNERS = {
     "forest": (ConfidenceForestClassifier(2, bound=None), "split", None),
     "forest, drift": (ConfidenceForestClassifier(2, bound=None), "split", "ddm"),
     "ncm": (NCMTreeClassifier(), "random", None),
-    "oasis": (OASISClassifier(n_particles=20, buffer_size=5), "random", None),
+    "oasis": (OASISClassifier(n_particles=10, buffer_size=5), "random", None),
     "bayes": (GaussianNB(), "variable_uncertainty", None),
     "bayes, drift": (GaussianNB(), "split", "ddm"),
     "row by row": (RowByRow(), "random", None),

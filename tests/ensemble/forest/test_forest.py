@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from scipy import sparse
 from skconftree.ensemble._bootstrap import draw_counts, tree_seed
 from skconftree.tables._encoded_table import RowCodes
@@ -68,7 +69,7 @@ DRAWN = [kind for kind in KINDS if "bootstrap" not in KINDS[kind]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(20, by_day=2), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_the_order_of_the_rows_does_not_matter(kind, seed):
     X, y = make_table(seed)
@@ -78,7 +79,7 @@ def test_the_order_of_the_rows_does_not_matter(kind, seed):
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(20, by_day=2), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_weight_is_a_number_of_repeats(kind, seed):
     X, y = make_table(seed)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference.cases import PAIRS, settings_of
+from reference.effort import examples
 from reference.forest import Sampling, grow_forest
 from reference.tables import assert_same
 from scipy import sparse
@@ -99,7 +100,7 @@ def grow_both(problem, bound, expected, criterion, count_repeats, n_trees=3):
 
 
 @pytest.mark.parametrize(("case", "criterion"), CASES)
-@settings(max_examples=4)
+@settings(max_examples=examples(20, by_day=2))
 @given(problem=problems(), count_repeats=st.booleans())
 def test_same_forest(case, criterion, problem, count_repeats):
     bound, expected = settings_of(case, criterion, problem["K"])

@@ -130,7 +130,7 @@ def test_what_every_call_reads_is_checked_by_every_call(name, values):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(30, by_day=3), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_rows_of_weight_zero_are_absent(batch, seed):
     """With or without them, trees and categories are the same to the last bit."""
@@ -324,8 +324,7 @@ def test_a_tree_that_this_thread_uses_is_named():
     forest.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "begin"), crossed(KINDS, ["fit", "partial_fit"]))
 def test_a_copy_is_another_forest(kind, begin):
     X, y = make_stream(4)
     forest = forest_of(**KINDS[kind])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ncm
-from reference.effort import crossed
+from reference.effort import crossed, examples
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -111,7 +111,7 @@ def in_order(X, y):
 
 
 @pytest.mark.parametrize("update", ["hi-rf", "rlp", "rrn", "persistent"])
-@settings(max_examples=3)
+@settings(max_examples=examples(10, by_day=2))
 @given(seed=st.integers(0, 10**6))
 def test_updates_are_those_of_the_reference(update, seed):
     """Three updates, the first of which brings classes between those that are known."""
@@ -158,7 +158,7 @@ def test_the_number_of_jobs_does_not_matter(update):
     X, y = make_table(0, 300)
     forest = grown(forest_of(update=update), X, y)
     rows = np.repeat(X, 40, axis=0)
-    for n_jobs in (2, 3, -1):
+    for n_jobs in (3, -1):
         other = grown(forest_of(update=update, n_jobs=n_jobs), X, y)
         assert np.array_equal(other.predict_proba(rows), forest.predict_proba(rows))
         assert np.array_equal(other.apply(X), forest.apply(X))
@@ -191,7 +191,7 @@ def test_a_forest_begins_with_a_smaller_one():
         assert pickle.dumps(one.tree_) == pickle.dumps(two.tree_)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(30, by_day=3))
 @given(seed=st.integers(0, 10**6), update=st.sampled_from(UPDATES))
 def test_any_division_into_calls_is_taken(seed, update):
     """Batches of one row, of one class, of new classes only."""

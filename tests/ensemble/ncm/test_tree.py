@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ncm
+from reference.effort import examples
 from sklearn.base import clone
 
 from skconftree import NCMTreeClassifier
@@ -129,7 +130,7 @@ GROWTHS = {
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-@settings(max_examples=8)
+@settings(max_examples=examples(30, by_day=3))
 @given(seed=st.integers(0, 10**6), grid=st.sampled_from([None, 2, 1]))
 def test_nodes_are_those_of_the_reference(growth, seed, grid):
     X, y = make_table(seed, grid=grid)
@@ -187,7 +188,7 @@ def test_other_bounds_grow_smaller_trees(bound):
 # -- properties ------------------------------------------------------------------------
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(30, by_day=3))
 @given(seed=st.integers(0, 10**6))
 def test_the_order_of_the_rows_does_not_matter(seed):
     X, y = make_table(seed)
@@ -200,7 +201,7 @@ def test_the_order_of_the_rows_does_not_matter(seed):
     assert pickle.dumps(tree) == pickle.dumps(other)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(30, by_day=3))
 @given(seed=st.integers(0, 10**6))
 def test_leaves_and_paths(seed):
     X, y = make_table(seed)
