@@ -471,7 +471,8 @@ def test_trees_as_hypotheses():
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_nodes_without_a_bound_are_no_larger_than_those_of_scikit_learn(n_classes):
+def test_nodes_without_a_bound_are_about_as_large_as_those_of_scikit_learn(n_classes):
+    # 12 bytes of a node are the evidence of its split, which scikit-learn does not have
     X, y = make_classification(
         600, 8, n_informative=6, n_classes=n_classes, random_state=0
     )
@@ -483,7 +484,7 @@ def test_nodes_without_a_bound_are_no_larger_than_those_of_scikit_learn(n_classe
         sum(tree.tree_.node_count for tree in one.estimators_)
         for one in (forest, other)
     )
-    assert forest.n_bytes_ / n_ours < 0.97 * theirs / n_theirs
+    assert forest.n_bytes_ / n_ours < 1.06 * theirs / n_theirs
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])

@@ -88,7 +88,8 @@ def grow_both(problem, bound, expected, criterion, count_repeats, n_trees=3):
         max_features=problem["max_features"],
         weight=problem["weight"],
         n_draws=problem["n_draws"],
-        count_repeats=count_repeats,
+        # without a bound, repeats are rows like others also in the evidence
+        count_repeats=count_repeats or bound is None,
         n_classes=problem["K"],
         criterion=criterion,
         bound=expected,
