@@ -28,29 +28,25 @@ MANY = 1e8
 
 def beta_lower(a, b, delta):
     """Points below which Beta(a, b) variables are with probability `delta`."""
-    a, b, delta = np.broadcast_arrays(a, b, delta)
-    x = np.asarray(betaincinv(a, b, delta))
-    many = (a > MANY) & (b > MANY)
-    if many.any():
-        x[many] = _normal_point(ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)  # now and then, for delta below 1e-100
-    if lost.any():
-        a, b, delta = a[lost], b[lost], delta[lost]
-        x[lost] = _bisected(lambda x: betainc(a, b, x) < delta, len(a))
-    return x
+    return _beta_point(a, b, delta, betaincinv, betainc, 1.0)
 
 
 def beta_upper(a, b, delta):
     """Points that Beta(a, b) exceeds with probability `delta`, accurate near 1."""
+    return _beta_point(a, b, delta, betainccinv, betaincc, -1.0)
+
+
+def _beta_point(a, b, delta, inverse, tail, sign):
+    # The point whose lower (sign 1) or upper (-1) tail has the probability `delta`.
     a, b, delta = np.broadcast_arrays(a, b, delta)
-    x = np.asarray(betainccinv(a, b, delta))
+    x = np.asarray(inverse(a, b, delta))
     many = (a > MANY) & (b > MANY)
     if many.any():
-        x[many] = _normal_point(-ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)
+        x[many] = _normal_point(sign * ndtri(delta[many]), a[many], b[many])
+    lost = np.isnan(x)  # now and then, for delta below 1e-100
     if lost.any():
         a, b, delta = a[lost], b[lost], delta[lost]
-        x[lost] = _bisected(lambda x: betaincc(a, b, x) > delta, len(a))
+        x[lost] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
     return x
 
 
