@@ -16,7 +16,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text, node_table
 from skconftree.tree.reading._evidence import LEVELS, write_expected
 from skconftree.tree.reading._records import weak_subtrees, write_value
-from skconftree.tree.reading._text import fit_words
+from skconftree.tree.reading._text import fit_condition
 
 LONG = "a feature with a name that is much too long to be printed in one line of a tree"
 CATEGORIES = [f"category number {i}" for i in range(14)]
@@ -112,7 +112,7 @@ def test_a_condition_is_cut_between_categories(nominal):
 )
 def test_a_set_of_categories_is_shortened(condition, width, short):
     name = "a {name}, of a feature"
-    assert fit_words(name, name + condition, len(name) + width).endswith(short)
+    assert fit_condition(name, name + condition, len(name) + width).endswith(short)
 
 
 def test_ambiguous_categories_are_quoted():

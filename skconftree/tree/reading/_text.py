@@ -251,7 +251,9 @@ class _Line(NamedTuple):
 
     def text(self, width):
         width -= len(self.bars) + 5
-        return f"{self.bars}|--- {fit_words(self.name, self.name + self.rest, width)}"
+        return (
+            f"{self.bars}|--- {fit_condition(self.name, self.name + self.rest, width)}"
+        )
 
 
 def is_distilled(splits):
@@ -333,7 +335,7 @@ def footer(shown, width, unfold=""):
         text.append("near ties, which separate the classes about as well:")
         n_named = MAX_NEAR_TIES - (len(tied) > MAX_NEAR_TIES)
         for row in tied[:n_named]:
-            test = fit_words(row.name, row.test, width // 2)
+            test = fit_condition(row.name, row.test, width // 2)
             names = _fit_names(row.near_ties, width - len(test) - 4)
             text.append(f"  {test}: {names}")
         if len(tied) > n_named:
@@ -386,11 +388,11 @@ def shortened(text, width, least=8):
     return f"{text[: width - 3 - half]}...{text[len(text) - half :]}"
 
 
-def fit_words(name, words, width):
+def fit_condition(name, condition, width):
     """Shorten a condition: categories of a set first, then the name, then the rest."""
-    if len(words) <= width:
-        return words
-    rest = words[len(name) :]
+    if len(condition) <= width:
+        return condition
+    rest = condition[len(name) :]
     if rest.endswith("}"):
         rest = _fit_set(rest, max(width - len(name), width // 2))
     name = shortened(name, max(width - len(rest), width // 3))
@@ -444,7 +446,7 @@ def _describe_competitors(row, width):
         if one.z == one.z:
             said += f", z = {one.z:.2g}"
         room = width - len("runner-up: ") - len(said)
-        lines.append(f"runner-up: {fit_words(one.name, one.test, room)}{said}")
+        lines.append(f"runner-up: {fit_condition(one.name, one.test, room)}{said}")
     return lines
 
 
@@ -616,7 +618,7 @@ def _weakest(splits):
     lead = "the weakest, "
     return (
         lead
-        + fit_words(weakest.name, weakest.test, WIDTH - len(lead) - len(said))
+        + fit_condition(weakest.name, weakest.test, WIDTH - len(lead) - len(said))
         + said
     )
 
@@ -748,7 +750,7 @@ def _sentence(row, following, value, width):
         f"{row.name} is {value}",
     ):
         told = f" (value {shortened(value, width // 2)})"
-    return fit_words(row.name, words, width - len(told)) + told
+    return fit_condition(row.name, words, width - len(told)) + told
 
 
 def _value(value, dates, feature):
