@@ -169,7 +169,10 @@ def least_pvalue(table):
             exact = float(fisher_pvalue(extreme))
             p = exact if exact == exact else p
         return min(p, 1.0)
-    cells = min(_most_of_each(branches, classes), _most_of_each(classes, branches))
+    cells = min(
+        gammaln(filled + 1.0).sum()
+        for filled in (_filled(branches, classes), _filled(classes, branches))
+    )
     return float(min(np.exp(scale - cells), 1.0))
 
 
@@ -195,11 +198,10 @@ def _extreme_of_two(branches, classes):
     return np.stack([first, classes - first]), most
 
 
-def _most_of_each(rows, columns):
+def _filled(rows, columns):
     # Of each row alone: the largest columns are filled first, which majorizes all else.
     before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
-    filled = np.minimum(before, rows[:, np.newaxis])
-    return gammaln(np.diff(filled, axis=1) + 1.0).sum()
+    return np.diff(np.minimum(before, rows[:, np.newaxis]), axis=1)
 
 
 MOST = 2.0**53  # up to which counts are exact
@@ -277,17 +279,6 @@ def _tests(tree):
     # Two trees of the same nodes that ask other questions differ in these.
     names = ("feature", "threshold", "centroids")
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
-
-
-def own_counts(estimator):
-    """Rows of each class that a tree itself holds in its nodes; None if unknown."""
-    final = _final(estimator)
-    tree = final.tree_
-    if hasattr(tree, "counts"):
-        return tree.counts
-    if final.class_weight is not None:
-        return None
-    return np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
 
 
 def kept_counts(estimator):
@@ -396,8 +387,15 @@ def _refuse_unknown_categories(final, shape, path, X):
 
 def warn_of_training_rows(estimator, counts):
     """Warn if the rows are as many, of each class in each node, as the tree's own."""
-    own = own_counts(estimator)
-    if len(counts) > 1 and own is not None and np.array_equal(own, counts):
+    final = _final(estimator)
+    tree = final.tree_
+    if hasattr(tree, "counts"):
+        own = tree.counts
+    elif final.class_weight is None:
+        own = np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
+    else:  # not known
+        return
+    if len(counts) > 1 and np.array_equal(own, counts):
         warn(
             "In every node X_new has as many rows of each class as the tree itself: "
             "these seem to be its training rows. They chose the splits, so they "
@@ -741,11 +739,10 @@ def _verdict(p, level, least, alpha):
 
 
 def _most_evidence(table):
-    # No table of these margins has a larger log E: each branch alone, its rows filling
-    # the largest classes first, has the largest likelihood that it can have.
+    # No table of these margins has a larger log E: each branch alone has the largest
+    # likelihood that it can have.
     classes = np.sort(table.sum(axis=0))[::-1]
-    before = np.concatenate([[0.0], np.cumsum(classes)])
-    filled = np.diff(np.minimum(before, table.sum(axis=1)[:, np.newaxis]), axis=1)
+    filled = _filled(table.sum(axis=1), classes)
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
     return float(likelihood.sum() - _log_largest(classes))
 

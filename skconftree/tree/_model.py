@@ -117,10 +117,10 @@ class TreeModel(Lockable):
     the one before. Learning rows changes a model in place, in its grower, whose tree is
     then the tree; nothing else has to be kept in step with it.
 
-    The tree was grown from `n_rows`. It `waits` if naive Bayes has to prove itself on a
-    row before leaves predict by it; `honest_counts` are of rows that had no say in the
-    tree; the model takes the lock of its `owner`. One that has not learnt labels, but
-    what a classifier says of rows, has a `fidelity`: how often they agree.
+    The tree was grown from `n_rows_before` rows. It `waits` if naive Bayes has to prove
+    itself on a row before leaves predict by it; `honest_counts` are of rows that had no
+    say in the tree; the model takes the lock of its `owner`. One that has not learnt
+    labels, but what a classifier says of rows, has a `fidelity`: how often they agree.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class TreeModel(Lockable):
         classes,
         resolved,
         tree,
-        n_rows,
+        n_rows_before,
         *,
         grower=None,
         waits=False,
@@ -141,7 +141,7 @@ class TreeModel(Lockable):
         self._tree = tree
         self.grower = grower
         self.waits = waits
-        self.n_rows_before = n_rows
+        self.n_rows_before = n_rows_before
         self.honest_counts = honest_counts
         self._fidelity = fidelity
         if owner is not None:
@@ -417,18 +417,7 @@ class TreeModel(Lockable):
         owner = cls.__new__(cls) if owner is None else owner
         parts = read_parts(state, owner, shared)
         check_parts(parts, owner)
-        return cls(
-            parts["schema"],
-            parts["classes"],
-            parts["resolved"],
-            parts["tree"],
-            parts["n_rows_before"],
-            grower=parts["grower"],
-            waits=parts["waits"],
-            honest_counts=parts["honest_counts"],
-            fidelity=parts["fidelity"],
-            owner=owner if shared is None else None,
-        )
+        return cls(**parts, owner=owner if shared is None else None)
 
 
 class TreePrediction:
