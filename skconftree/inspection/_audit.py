@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import check_row_weights
 from ..bounds import chi2_pvalue, fisher_pvalue, log_evalue
 from ..tree import ConfidenceTreeClassifier, node_table
 from ..utils import is_missing, reads_argument, warn
@@ -303,7 +302,7 @@ def count_rows(estimator, shape, X, y, sample_weight):
     """Count new rows of each class in each node."""
     check_consistent_length(X, y)
     codes = _codes(y, shape.classes)
-    weight = _frequencies(sample_weight, X, len(codes))
+    weight = _frequencies(sample_weight, len(codes))
     final, rows = estimator, X
     while isinstance(final, Pipeline):
         if len(final) > 1:
@@ -342,15 +341,23 @@ def _some(values):
     return f"{', '.join(map(repr, values[:SHOWN]))}{more}"
 
 
-def _frequencies(sample_weight, X, n_rows):
+def _frequencies(sample_weight, n_rows):
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = check_row_weights(sample_weight, X)
-    fractions = weight[weight != np.floor(weight)]
-    if len(fractions):
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("sample_weight must be an array of numbers.") from error
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},), one weight a row. Got shape "
+            f"{weight.shape}."
+        )
+    fine = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
+    if not fine.all():
         raise ValueError(
             "sample_weight of an audit must be frequencies, whole numbers of at least "
-            f"0: a row of weight 2 is two rows. Got {fractions[0]:g}."
+            f"0: a row of weight 2 is two rows. Got {weight[~fine][0]:g}."
         )
     if not 0.0 < weight.sum() <= MOST:
         raise ValueError(
