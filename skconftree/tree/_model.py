@@ -24,17 +24,10 @@ from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
 
-PARTS = {
-    "schema": NO_DEFAULT,
-    "classes": NO_DEFAULT,
-    "resolved": NO_DEFAULT,
-    "tree": NO_DEFAULT,
-    "grower": NO_DEFAULT,
-    "waits": False,
-    "n_rows_before": NO_DEFAULT,
-    "honest_counts": None,
-    "fidelity": None,
-}
+# Parts of a state, and the defaults of those that came later.
+PARTS = dict.fromkeys(
+    ("schema", "classes", "resolved", "tree", "grower", "n_rows_before"), NO_DEFAULT
+) | {"waits": False, "honest_counts": None, "fidelity": None}
 
 
 def read_parts(state, owner, shared=None):

@@ -385,10 +385,7 @@ class Resolved(NamedTuple):
 
 def read_resolved(parts):
     """Make `Resolved` from a state; StateError if it has unknown parts."""
-    defaults = {
-        **dict.fromkeys(Resolved._fields, NO_DEFAULT),
-        **Resolved._field_defaults,
-    }
+    defaults = dict.fromkeys(Resolved._fields, NO_DEFAULT) | Resolved._field_defaults
     return Resolved(**completed(parts, defaults, "The state of a tree"))
 
 
