@@ -238,9 +238,12 @@ class TreeModel(Lockable):
 
     def proba(self, rows):
         """Class probabilities of each row."""
-        if self.predicts_by_bayes:
-            return self._bayes(rows)
-        return self.tree.value_of(self.leaves(rows))
+        tree = self._tree
+        if self.grower is not None:
+            if self.predicts_by_bayes:
+                return self._bayes(rows)
+            tree = self.grower.tree
+        return tree.value_of(find_leaves(tree, rows.X, rows.finite))
 
     def _bayes(self, rows):
         grower, finite = self.grower, rows.finite
@@ -248,9 +251,12 @@ class TreeModel(Lockable):
 
     def best(self, rows):
         """Most probable class of each row, the first among equals."""
-        if self.predicts_by_bayes:
-            return self._bayes(rows).argmax(axis=1)
-        return self.tree.best_of(self.leaves(rows))
+        tree = self._tree
+        if self.grower is not None:
+            if self.predicts_by_bayes:
+                return self._bayes(rows).argmax(axis=1)
+            tree = self.grower.tree
+        return tree.best_of(find_leaves(tree, rows.X, rows.finite))
 
     def leaf_counts(self, fresh=False):
         """Weight of the rows of each class in each leaf."""
