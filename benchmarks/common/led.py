@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skconftree.datasets._concepts import concept_of_rows
+from skconftree.datasets._generators import concept_of_rows
 
 # Segments of each digit: top, upper left, upper right, middle, lower left,
 # lower right, bottom.

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skconftree.datasets._concepts import concept_of_rows, flip_labels
+from skconftree.datasets._generators import concept_of_rows, flip_labels
 
 
 def make_random_rbf(

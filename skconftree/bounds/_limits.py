@@ -28,29 +28,25 @@ MANY = 1e8
 
 def beta_lower(a, b, delta):
     """Points below which Beta(a, b) variables are with probability `delta`."""
-    a, b, delta = np.broadcast_arrays(a, b, delta)
-    x = np.asarray(betaincinv(a, b, delta))
-    many = (a > MANY) & (b > MANY)
-    if many.any():
-        x[many] = _normal_point(ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)  # now and then, for delta below 1e-100
-    if lost.any():
-        a, b, delta = a[lost], b[lost], delta[lost]
-        x[lost] = _bisected(lambda x: betainc(a, b, x) < delta, len(a))
-    return x
+    return _beta_point(a, b, delta, betaincinv, betainc, 1.0)
 
 
 def beta_upper(a, b, delta):
     """Points that Beta(a, b) exceeds with probability `delta`, accurate near 1."""
+    return _beta_point(a, b, delta, betainccinv, betaincc, -1.0)
+
+
+def _beta_point(a, b, delta, inverse, tail, sign):
+    # The point whose lower (sign 1) or upper (-1) tail has the probability `delta`.
     a, b, delta = np.broadcast_arrays(a, b, delta)
-    x = np.asarray(betainccinv(a, b, delta))
+    x = np.asarray(inverse(a, b, delta))
     many = (a > MANY) & (b > MANY)
     if many.any():
-        x[many] = _normal_point(-ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)
+        x[many] = _normal_point(sign * ndtri(delta[many]), a[many], b[many])
+    lost = np.isnan(x)  # now and then, for delta below 1e-100
     if lost.any():
         a, b, delta = a[lost], b[lost], delta[lost]
-        x[lost] = _bisected(lambda x: betaincc(a, b, x) > delta, len(a))
+        x[lost] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
     return x
 
 
@@ -277,21 +273,24 @@ def risk_upper(
     >>> risk_upper([[0, 0], [1, 1], [5, 5], [0, 20]], delta=0.1).round(3)
     array([0.9  , 0.804, 0.682, 0.104])
     """
-    posterior, chosen, delta, weight = _leaves(counts, delta, weight, predicted, prior)
-    a = np.take_along_axis(posterior, chosen, -1)[..., 0]
+    counts, delta, weight, predicted, shape = _leaves(
+        counts, delta, weight, predicted, prior
+    )
+    a, others = _split(counts, prior, predicted)
     # the upper quantile of the complement: one minus a small number would lose digits
-    return (weight * beta_upper(_rest(posterior, chosen), a, delta))[()]
+    risk = weight * beta_upper(others.sum(axis=1), a, delta)
+    return risk.reshape(shape)[()]
 
 
 def risk_of_leaves(counts, delta, weight, prior):
     """`risk_upper` of leaves of fewer than 1e8 rows, unchecked, for frequent calls."""
-    a, others = _split(counts, prior)
+    a, others = _split(counts, prior, counts.argmax(axis=1))
     return weight * betainccinv(others.sum(axis=1), a, delta)
 
 
 def excess_risk_of_leaves(counts, delta, weight, prior):
     """`excess_risk_upper` of leaves, as `risk_of_leaves` has their risk."""
-    b, others = _split(counts, prior)
+    b, others = _split(counts, prior, counts.argmax(axis=1))
     rest = others.sum(axis=1)
     if counts.shape[1] == 2:
         gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
@@ -301,11 +300,11 @@ def excess_risk_of_leaves(counts, delta, weight, prior):
     return weight * np.maximum(gap, 0.0)
 
 
-def _split(counts, prior):
-    # Posterior of the most frequent class, and of the others, in whose place it is 0.
+def _split(counts, prior, predicted):
+    # Posterior of the class predicted, and of the others, in whose place it is 0. Their
+    # sum is no difference: counts may be far larger than what is left.
     posterior = counts + (1.0 if prior == "uniform" else 1.0 / counts.shape[1])
     lines = np.arange(len(counts))
-    predicted = counts.argmax(axis=1)
     most = posterior[lines, predicted]
     posterior[lines, predicted] = 0.0
     return most, posterior
@@ -369,21 +368,21 @@ def excess_risk_upper(
     >>> excess_risk_upper([6, 5, 1], delta=0.1).round(3)
     np.float64(0.238)
     """
-    posterior, chosen, delta, weight = _leaves(counts, delta, weight, predicted, prior)
-    b = np.take_along_axis(posterior, chosen, -1)[..., 0]
-    rest = _rest(posterior, chosen)
-    if posterior.shape[-1] == 2:
+    counts, delta, weight, predicted, shape = _leaves(
+        counts, delta, weight, predicted, prior
+    )
+    b, others = _split(counts, prior, predicted)
+    rest = others.sum(axis=1)
+    if counts.shape[1] == 2:
         gap = 1.0 - 2.0 * beta_lower(b, rest, delta)
     else:
-        others = posterior.copy()
-        np.put_along_axis(others, chosen, -1.0, -1)
-        a = others.max(-1)
+        a = others.max(axis=1)
         gap = _gap_quantile(a, b, rest - a, delta)
-    return (weight * np.clip(gap, 0.0, 1.0))[()]
+    return (weight * np.clip(gap, 0.0, 1.0)).reshape(shape)[()]
 
 
 def _leaves(counts, delta, weight, predicted, prior):
-    # Posterior, class predicted (as an index of one), tail and weight of each leaf.
+    # Counts, tail, weight and predicted class of each leaf, and the shape of leaves.
     check_choice("prior", prior, PRIORS)
     counts = check_counts(counts)
     n_classes = counts.shape[-1]
@@ -403,17 +402,11 @@ def _leaves(counts, delta, weight, predicted, prior):
     shape = np.broadcast_shapes(
         counts.shape[:-1], delta.shape, weight.shape, predicted.shape
     )
-    posterior = counts + (1.0 if prior == "uniform" else 1.0 / n_classes)
-    posterior = np.broadcast_to(posterior, (*shape, n_classes))
-    chosen = np.broadcast_to(predicted, shape)[..., None]
-    return posterior, chosen, np.broadcast_to(delta, shape), weight
-
-
-def _rest(posterior, chosen):
-    # A sum, not a difference: counts may be far larger than what is left.
-    others = posterior.copy()
-    np.put_along_axis(others, chosen, 0.0, -1)
-    return others.sum(-1)
+    counts = np.broadcast_to(counts, (*shape, n_classes)).reshape(-1, n_classes)
+    of_leaves = (
+        np.broadcast_to(one, shape).ravel() for one in (delta, weight, predicted)
+    )
+    return counts, *of_leaves, shape
 
 
 def _gap_quantile(a, b, r, delta):

@@ -39,37 +39,26 @@ BOUNDS: dict[str, type[BaseBound]] = {
 
 def resolve_bound(bound, delta=None):
     """Private, checked copy of a bound or None; `delta` overrides its own if given."""
-    if bound is None:
-        if delta is not None:
-            _warn_of_delta(delta, "without a bound")
-        return None
-    if isinstance(bound, str):
-        if bound not in BOUNDS:
-            raise InvalidParameterError(
-                f"The 'bound' parameter must be None, a bound object or one of "
-                f"{sorted(BOUNDS)}. Got {bound!r} instead."
-            )
+    if isinstance(bound, str) and bound in BOUNDS:
         bound = BOUNDS[bound]()
     elif isinstance(bound, BaseBound):
         bound = clone(bound)
-    else:
+    elif bound is not None:
         raise InvalidParameterError(
             f"The 'bound' parameter must be None, a bound object or one of "
             f"{sorted(BOUNDS)}. Got {bound!r} instead."
         )
-    if delta is not None:
-        bound.set_params(**{bound.delta_parameter: delta})
-    bound.check_parameters()
-    if delta is not None and not bound.uses_delta:
-        _warn_of_delta(delta, f"with {bound!r}")
+    if bound is not None:
+        if delta is not None:
+            bound.set_params(**{bound.delta_parameter: delta})
+        bound.check_parameters()
+    if delta is not None and (bound is None or not bound.uses_delta):
+        where = "without a bound" if bound is None else f"with {bound!r}"
+        warn(
+            f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid "
+            "gives what goes together."
+        )
     return bound
-
-
-def _warn_of_delta(delta, where):
-    warn(
-        f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid gives "
-        "what goes together."
-    )
 
 
 def param_grid(

@@ -5,10 +5,14 @@ compute in) and class indices `y`. Streams that can drift share `concept`, `drif
 and `drift_width`. Real tables come from :func:`sklearn.datasets.fetch_openml`.
 """
 
-from ._diced import make_diced
-from ._grid import grid_concept_proba, grid_concept_risk, make_grid_concept
-from ._random_tree import make_random_tree_stream
-from ._sea import make_sea
+from ._generators import (
+    grid_concept_proba,
+    grid_concept_risk,
+    make_diced,
+    make_grid_concept,
+    make_random_tree_stream,
+    make_sea,
+)
 
 __all__ = [
     "grid_concept_proba",

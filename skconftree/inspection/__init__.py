@@ -3,9 +3,8 @@
 The pictures need matplotlib.
 """
 
-from ._active_curves import ActiveCurveDisplay
 from ._audit import SplitAudit, audit_splits
-from ._prequential import PrequentialDisplay
+from ._curves import ActiveCurveDisplay, PrequentialDisplay
 from ._tree import ConfidenceTreeDisplay
 
 __all__ = [

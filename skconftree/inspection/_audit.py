@@ -19,17 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..bounds import chi2_pvalue, fisher_pvalue, log_evalue
 from ..tree import ConfidenceTreeClassifier, node_table
-from ..utils import (
-    NO_DEFAULT,
-    VERSION,
-    completed,
-    is_missing,
-    reads_argument,
-    refuse_damage,
-    warn,
-    with_version,
-    written_by,
-)
+from ..utils import is_missing, reads_argument, warn
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 
 
@@ -116,10 +106,10 @@ ROUNDING = 1e-7
 
 
 class Tested(NamedTuple):
-    """P-value of a table, and by which test."""
+    """P-value of a table, and by which test; None if there was nothing to test."""
 
     p: float
-    method: str
+    method: str | None
 
 
 def margins(table):
@@ -130,10 +120,12 @@ def margins(table):
 
 def pvalue_of(table, level, rng):
     """Test independence: exactly if cheap, by chi-squared, or by random tables."""
+    branches, classes = margins(table)
+    if len(branches) < 2 or len(classes) < 2:
+        return Tested(1.0, None)
     p = float(fisher_pvalue(table))
     if p == p:
         return Tested(p, EXACT)
-    branches, classes = margins(table)
     expected = np.outer(branches, classes) / branches.sum()
     if expected.min() >= 1.0 and (expected >= LARGE).mean() >= LARGE_SHARE:
         return Tested(float(chi2_pvalue(table)), CHI2)
@@ -176,7 +168,10 @@ def least_pvalue(table):
             exact = float(fisher_pvalue(extreme))
             p = exact if exact == exact else p
         return min(p, 1.0)
-    cells = min(_most_of_each(branches, classes), _most_of_each(classes, branches))
+    cells = min(
+        gammaln(filled + 1.0).sum()
+        for filled in (_filled(branches, classes), _filled(classes, branches))
+    )
     return float(min(np.exp(scale - cells), 1.0))
 
 
@@ -202,11 +197,10 @@ def _extreme_of_two(branches, classes):
     return np.stack([first, classes - first]), most
 
 
-def _most_of_each(rows, columns):
+def _filled(rows, columns):
     # Of each row alone: the largest columns are filled first, which majorizes all else.
     before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
-    filled = np.minimum(before, rows[:, np.newaxis])
-    return gammaln(np.diff(filled, axis=1) + 1.0).sum()
+    return np.diff(np.minimum(before, rows[:, np.newaxis]), axis=1)
 
 
 MOST = 2.0**53  # up to which counts are exact
@@ -219,12 +213,9 @@ class TreeShape:
     def __init__(self, estimator):
         final = _final(estimator)
         tree = final.tree_
-        is_distilled = hasattr(final, "fidelity_")
-        self._lay_out(_children(tree), final.classes_, is_distilled, _tests(tree))
-
-    def _lay_out(self, children, classes, is_distilled, tests):
-        self.children = children
-        self.classes, self.is_distilled, self.tests = classes, is_distilled, tests
+        self.children, self.tests = _children(tree), _tests(tree)
+        self.classes = final.classes_
+        self.is_distilled = hasattr(final, "fidelity_")
         self.parent = np.full(len(self.children), -1)
         self.depth = np.zeros(len(self.children), np.intp)
         self.order = []  # parents before children, from the left
@@ -237,28 +228,6 @@ class TreeShape:
             self.depth[below] = self.depth[node] + 1
             waiting += below[::-1]
         self.splits = [node for node in self.order if self.children[node]]
-
-    def state(self):
-        """What the shape is made from, as plain values."""
-        return {
-            "children": self.children,
-            "classes": self.classes,
-            "is_distilled": self.is_distilled,
-            "tests": self.tests,
-        }
-
-    @classmethod
-    def of_state(cls, state):
-        """Make a shape from a state; None unless each node has one parent before it."""
-        children = state["children"]
-        below = [(node, one) for node, some in enumerate(children) for one in some]
-        if sorted(one for _, one in below) != list(range(1, len(children))) or any(
-            node >= one for node, one in below
-        ):
-            return None
-        made = cls.__new__(cls)
-        made._lay_out(**state)
-        return made
 
     def is_of(self, estimator):
         """Whether an estimator, or the last step of a pipeline, is this very tree."""
@@ -309,17 +278,6 @@ def _tests(tree):
     # Two trees of the same nodes that ask other questions differ in these.
     names = ("feature", "threshold", "centroids")
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
-
-
-def own_counts(estimator):
-    """Rows of each class that a tree itself holds in its nodes; None if unknown."""
-    final = _final(estimator)
-    tree = final.tree_
-    if hasattr(tree, "counts"):
-        return tree.counts
-    if final.class_weight is not None:
-        return None
-    return np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
 
 
 def kept_counts(estimator):
@@ -436,8 +394,15 @@ def _refuse_unknown_categories(final, shape, path, X):
 
 def warn_of_training_rows(estimator, counts):
     """Warn if the rows are as many, of each class in each node, as the tree's own."""
-    own = own_counts(estimator)
-    if len(counts) > 1 and own is not None and np.array_equal(own, counts):
+    final = _final(estimator)
+    tree = final.tree_
+    if hasattr(tree, "counts"):
+        own = tree.counts
+    elif final.class_weight is None:
+        own = np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
+    else:  # not known
+        return
+    if len(counts) > 1 and np.array_equal(own, counts):
         warn(
             "In every node X_new has as many rows of each class as the tree itself: "
             "these seem to be its training rows. They chose the splits, so they "
@@ -563,18 +528,6 @@ class SplitAudit:
         self._shape = TreeShape(tree)
         self._words = _words(tree, self._shape)
         self._judge(counts)
-
-    def __getstate__(self):
-        return with_version(vars(self) | {"_shape": self._shape.state()})
-
-    def __setstate__(self, state):
-        with written_by(state.get(VERSION)):
-            known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
-            state = completed(state, known, "The state of an audit")
-            shape = TreeShape.of_state(state["_shape"])
-            refuse_damage(self, {"_shape": shape is not None})
-            state = {name: state[name] for name in PARTS} | {"_shape": shape}
-        vars(self).update(state)
 
     def update(
         self,
@@ -727,15 +680,15 @@ class SplitAudit:
                 test=words,
                 counts=tuple(tuple(map(int, row)) for row in table.tolist()),
                 n_rows=int(table.sum()),
-                verdict=_verdict(*result[:3], self.alpha),
-                p_value=result[0],
-                level=result[1],
-                least_p=result[2],
-                log_e=result[3],
-                method=result[4],
+                verdict=_verdict(p, level, least, self.alpha),
+                p_value=p,
+                level=level,
+                least_p=least,
+                log_e=log_e,
+                method=method,
             )
-            for node, words, table, result in zip(
-                shape.splits, self._words, tables, found, strict=True
+            for node, words, table, p, level, least, log_e, method in zip(
+                shape.splits, self._words, tables, *found, strict=True
             )
         ]
         words = Counter(one.verdict for one in self.splits_)
@@ -751,24 +704,12 @@ class SplitAudit:
             is_tested = least <= self.alpha
         # what the smallest p-value has to reach, at worst
         level = self.alpha / max(1 if self.correction is None else is_tested.sum(), 1)
-        results = [
-            pvalue_of(table, level, rng) if is_possible(table) else None
-            for table in tables
-        ]
-        p = np.array([1.0 if one is None else one.p for one in results])
+        results = [pvalue_of(table, level, rng) for table in tables]
+        p = np.array([one.p for one in results])
         levels = self._levels(p, is_tested)
-        methods = [None if one is None else one.method for one in results]
-        nothing = [math.nan] * len(tables)
-        return list(
-            zip(
-                p.tolist(),
-                levels.tolist(),
-                least.tolist(),
-                nothing,
-                methods,
-                strict=True,
-            )
-        )
+        methods = [one.method for one in results]
+        no_evidence = [math.nan] * len(tables)
+        return p.tolist(), levels.tolist(), least.tolist(), no_evidence, methods
 
     def _by_evidence(self, tables):
         # All splits count, whatever their rows: which could reach the level changes
@@ -778,7 +719,7 @@ class SplitAudit:
         levels = self._levels(np.array(p), np.ones(len(p), bool))
         least = [math.exp(-max(_most_evidence(table), 0.0)) for table in tables]
         methods = [E_VALUE if table.any() else None for table in tables]
-        return list(zip(p, levels.tolist(), least, log_e, methods, strict=True))
+        return p, levels.tolist(), least, log_e, methods
 
     def _levels(self, p, is_tested):
         if self.correction is None:
@@ -797,11 +738,6 @@ class SplitAudit:
         )
 
 
-def is_possible(table):
-    """Whether two branches and two classes have rows, so that they can differ."""
-    return all(len(one) > 1 for one in margins(table))
-
-
 def _verdict(p, level, least, alpha):
     # Level 0: the split above is not confirmed, so that this one was not reached.
     if p <= level and level > 0.0:
@@ -810,11 +746,10 @@ def _verdict(p, level, least, alpha):
 
 
 def _most_evidence(table):
-    # No table of these margins has a larger log E: each branch alone, its rows filling
-    # the largest classes first, has the largest likelihood that it can have.
+    # No table of these margins has a larger log E: each branch alone has the largest
+    # likelihood that it can have.
     classes = np.sort(table.sum(axis=0))[::-1]
-    before = np.concatenate([[0.0], np.cumsum(classes)])
-    filled = np.diff(np.minimum(before, table.sum(axis=1)[:, np.newaxis]), axis=1)
+    filled = _filled(table.sum(axis=1), classes)
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
     return float(likelihood.sum() - _log_largest(classes))
 
@@ -869,12 +804,6 @@ def _rows(n):
 
 def _write_e(log_e):
     return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
-
-
-PARTS = (
-    *("tree", "alpha", "correction", "anytime", "random_state", "_shape", "_words"),
-    *("counts_", "n_rows_", "splits_", "share_confirmed_"),
-)
 
 
 @reads_argument

@@ -11,8 +11,8 @@ from skconftree.tree import fold_weak_subtrees, node_table
 from ..utils import reads_argument
 from ..utils._types import Estimator
 from ._tree_layout import readable_depth
-from ._tree_plot import draw_tree
-from ._tree_svg import write_svg
+from ._tree_plot import PlotPicture
+from ._tree_svg import SvgPicture
 
 if TYPE_CHECKING:
     from ._audit import SplitAudit
@@ -186,17 +186,9 @@ class ConfidenceTreeDisplay:
         ConfidenceTreeDisplay
             The display itself.
         """
-        nodes = self._folded(fold_weak)
-        self.ax_ = draw_tree(
-            nodes,
-            self.class_names,
-            ax,
-            marks=self.marks,
-            notes=self.notes,
-            max_depth=_depth(nodes, max_depth, compact),
-            compact=compact,
-            verbose=verbose,
-        )
+        shown = self._shown(fold_weak)
+        picture = PlotPicture(*shown, compact, verbose)
+        self.ax_ = picture.draw(ax, _depth(shown[0], max_depth, compact))
         self.figure_ = self.ax_.figure
         return self
 
@@ -242,22 +234,18 @@ class ConfidenceTreeDisplay:
         >>> picture[:5], picture.count('class="node"')
         ('<svg ', 7)
         """
-        nodes = self._folded(fold_weak)
-        return write_svg(
-            nodes,
-            self.class_names,
-            marks=self.marks,
-            notes=self.notes,
-            max_depth=_depth(nodes, max_depth, compact),
-            compact=compact,
-        )
+        shown = self._shown(fold_weak)
+        depth = _depth(shown[0], max_depth, compact)
+        return SvgPicture(*shown, compact).text(depth)
 
-    def _folded(self, fold_weak):
-        if not fold_weak:
-            return self.nodes
-        marks = (self.marks or {}).items()
-        confirmed = [node for node, (verdict, _) in marks if verdict == CONFIRMED]
-        return fold_weak_subtrees(self.nodes, keep=confirmed)
+    def _shown(self, fold_weak):
+        # What both kinds of pictures show.
+        nodes = self.nodes
+        if fold_weak:
+            marks = (self.marks or {}).items()
+            confirmed = [node for node, (verdict, _) in marks if verdict == CONFIRMED]
+            nodes = fold_weak_subtrees(nodes, keep=confirmed)
+        return nodes, self.class_names, self.marks, self.notes
 
 
 def _depth(nodes, max_depth, compact):

@@ -4,6 +4,86 @@ import re
 
 import numpy as np
 
+from skconftree.tree import class_colors
+
+MAX_CLASSES = 12  # in the legend
+
+
+class Picture:
+    """What a picture of a tree shows, whatever draws it; `at` has the shown nodes.
+
+    A subclass has `_broken(text, n, is_head)`, which breaks a text into at most n lines
+    of a box.
+    """
+
+    def __init__(self, nodes, class_names, marks, notes, compact):
+        self.nodes, self.root = nodes, nodes[0]
+        self.table = {row.node: row for row in nodes}
+        self.names = class_names
+        self.colors = class_colors(len(class_names))
+        self.marks, self.notes = marks or {}, notes
+        self.compact = compact
+        self.at = {}
+
+    def is_end(self, row):
+        """Whether no branch of a node is shown."""
+        return not any(branch.node in self.at for branch in row.branches)
+
+    def share(self, node):
+        """Share of the rows that a node has."""
+        total = max(self.root.weight, 1e-300)
+        return min(max(self.table[node].weight / total, 0.0), 1.0)
+
+    def head(self, row):
+        """The first lines of a box, in bold."""
+        if not row.branches:
+            return self._broken(str(row.label), 2, True)
+        return [
+            *self._broken(row.name, 2, True),
+            *self._broken(_question(row), 2, True),
+        ]
+
+    def lines(self, row):
+        """What stands below the strip of a box."""
+        if not row.branches:
+            return row.outcome.split(", ")
+        evidence = row.evidence
+        tie = self._broken(row.tie, 2, False) if row.tie else []
+        rows = f"{row.rows}, split further" if self.is_end(row) else row.rows
+        number = (
+            "no evidence"
+            if "distilled" in evidence.level
+            else f"{evidence.number} by chance"
+        )
+        return [evidence.level, *tie, number, rows]
+
+    def leaf_look(self, row):
+        """Place of the most probable class of a node, and how opaque its color is."""
+        best = row.value.index(max(row.value))
+        return best, 0.12 + 0.33 * min(max(row.value[best], 0.0), 1.0)
+
+    def legend(self):
+        """Places of the classes of the legend, how many are left out, and its lines."""
+        counts, places = self.root.counts, range(len(self.names))
+        most = sorted(places, key=lambda one: -counts[one])[:MAX_CLASSES]
+        has_evidence = self.root.branches and not self.compact
+        lines = [*self.root.evidence.legend, *self.notes] if has_evidence else []
+        return sorted(most), len(places) - len(most), lines
+
+    def answer(self, node):
+        """What a node says when asked: how one gets there, and what is there."""
+        path, row = [], self.table[node]
+        one = row
+        while one.parent >= 0:
+            parent = self.table[one.parent]
+            path.append(next(b.words for b in parent.branches if b.node == one.node))
+            one = parent
+        where = " and ".join(reversed(path)) or "all rows"
+        if not row.branches:
+            return f"{where}: class {row.label}, {row.outcome}"
+        sure = "; ".join(filter(None, [row.sure, row.lookahead]))
+        return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
+
 
 def arrange(nodes, max_depth=None):
     """Place nodes of `node_table`: x in widths of a box, y in levels, downwards."""
@@ -70,8 +150,8 @@ NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 DOTS = "..."
 
 
-def asked(row):
-    """What a node asks of its column, without the name."""
+def _question(row):
+    # What a node asks of its column, without the name.
     return row.test[len(row.name) + 1 :] if row.n_children == 2 else "which category?"
 
 
@@ -80,42 +160,6 @@ def branch_words(row):
     if row.n_children == 2:
         return ["yes", "no"]
     return [one.words[len(row.name) + 1 :] for one in row.branches]
-
-
-def box_head(row, broken):
-    """The first lines of a box, in bold: `broken` breaks a text into so many lines."""
-    if not row.branches:
-        return broken(str(row.label), 2)
-    return [*broken(row.name, 2), *broken(asked(row), 2)]
-
-
-def box_lines(row, broken, *, is_end):
-    """What stands below the strip of a box."""
-    if not row.branches:
-        return row.outcome.split(", ")
-    evidence = row.evidence
-    tie = broken(row.tie, 2) if row.tie else []
-    rows = f"{row.rows}, split further" if is_end else row.rows
-    number = (
-        "no evidence"
-        if "distilled" in evidence.level
-        else f"{evidence.number} by chance"
-    )
-    return [evidence.level, *tie, number, rows]
-
-
-def node_answer(table, row):
-    """What a node says when asked: how one gets there, and what is there."""
-    path, one = [], row
-    while one.parent >= 0:
-        parent = table[one.parent]
-        path.append(next(b.words for b in parent.branches if b.node == one.node))
-        one = parent
-    where = " and ".join(reversed(path)) or "all rows"
-    if not row.branches:
-        return f"{where}: class {row.label}, {row.outcome}"
-    sure = "; ".join(filter(None, [row.sure, row.lookahead]))
-    return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
 
 
 def in_one_line(text):

@@ -1,21 +1,18 @@
 """The picture of a tree by matplotlib, in the measures of the one as SVG."""
 
 import math
+from functools import cache, partial
 from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
 
-from skconftree.tree import class_colors
-
 from ._tree_layout import (
+    Picture,
     arrange,
-    box_head,
-    box_lines,
     branch_words,
     cut,
     in_one_line,
-    node_answer,
     width_of,
     wrapped,
 )
@@ -32,7 +29,6 @@ COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.22, 0.5
 MOST_INCHES, LEGEND_INCHES = 26.0, 0.75
 USUAL_INCHES = 9.7  # of a picture as wide as six boxes
 WITHIN = 0.985  # of a figure is left by its edges
-MOST_CLASSES = 12  # in the legend
 HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # sizes of letters
 SMALLEST_FONT = 2.0
 FEWEST_POINTS = 45.0  # for a test in a compact picture
@@ -75,27 +71,17 @@ def _mixed(color, background, share):
     return tuple(share * one + (1.0 - share) * other for one, other in pair)
 
 
-def draw_tree(nodes, class_names, ax, *, marks, notes, max_depth, compact, verbose):
-    """Draw a tree on axes, or a figure of its own; give the axes."""
-    plot = _Plot(nodes, class_names, marks or {}, notes, compact, verbose)
-    plot.draw(ax, max_depth)
-    _let_answer(plot)
-    return plot.ax
+class PlotPicture(Picture):
+    """The picture of a tree on axes of matplotlib."""
 
-
-class _Plot:
     def __init__(self, nodes, class_names, marks, notes, compact, verbose):
-        self.root = nodes[0]
-        self.nodes = nodes
-        self.table = {row.node: row for row in nodes}
-        self.names = class_names
-        self.colors = class_colors(len(class_names))
-        self.marks, self.notes = marks, notes
-        self.compact, self.verbose = compact, verbose
-        self.heads, self.below = {}, {}  # of nodes: texts are measured once
+        super().__init__(nodes, class_names, marks, notes, compact)
+        self.verbose = verbose
+        # texts of a node are measured once
+        self.head, self.lines = cache(self.head), cache(self.lines)
 
     def draw(self, ax, max_depth):
-        """Draw the tree down to a level; None: all of it."""
+        """Draw the tree down to a level, None: all; on a figure of its own, or axes."""
         import matplotlib.pyplot as plt
 
         self.at = arrange(self.nodes, max_depth)
@@ -127,6 +113,8 @@ class _Plot:
         ax.set_xlim(-0.5, width - 0.5)
         ax.set_ylim(TOP - height * (1.0 + below), TOP)
         ax.set_axis_off()
+        _let_answer(self)
+        return ax
 
     def _size_of_units(self, ax, width, height):
         """Settle what a unit is in points; give the inches of a figure of our own."""
@@ -177,65 +165,44 @@ class _Plot:
         ]
         return said, max(limits, default=1.0)
 
-    def _is_end(self, row):
-        return not any(branch.node in self.at for branch in row.branches)
-
-    def _head(self, row):
-        if row.node not in self.heads:
-            self.heads[row.node] = self._make_head(row)
-        return self.heads[row.node]
-
-    def _lines(self, row):
-        if row.node not in self.below:
-            self.below[row.node] = self._make_lines(row)
-        return self.below[row.node]
-
-    def _make_head(self, row):
-        most = 1 if self.said else 2  # where numbers take the room
-        return box_head(
-            row, lambda text, n: self._broken(text, HEAD, "bold", min(n, most))
-        )
-
-    def _make_lines(self, row):
-        most = 1 if self.said else 2
-        found = box_lines(
-            row,
-            lambda text, n: self._broken(text, TEXT, "normal", min(n, most)),
-            is_end=self._is_end(row),
-        )
+    def lines(self, row):
+        found = super().lines(row)
         told = self.said[row.node].text if row.node in self.said else ""
-        if self._broken(told, TEXT, "normal", 1) == [told]:
-            return [told, *found] if told else found
-        return [*told.split(", "), *found]
+        if not told:
+            return found
+        fits = self._broken(told, 1, False) == [told]
+        return [*([told] if fits else told.split(", ")), *found]
 
     def _height(self, row):
-        n_lines = len(self._head(row)) + len(self._lines(row))
+        n_lines = len(self.head(row)) + len(self.lines(row))
         more = SCALE if self._has_scale(row) else 0.0
         return LINE * n_lines + STRIP + 4.5 * PAD + more
 
     def _has_scale(self, row):
         return row.node in self.said and self.said[row.node].limit > 0
 
-    def _broken(self, text, size, weight, n_lines):
+    def _broken(self, text, n_lines, is_head):
         most = (BOX_WIDTH - MARGIN) * self.unit[0]
-        size = self._size(size)
-        return wrapped(text, size, most, n_lines, lambda *one: _points(*one, weight))
+        n_lines = 1 if self.said else n_lines  # where numbers take the room
+        width = partial(_points, weight="bold" if is_head else "normal")
+        return wrapped(
+            text, self._size(HEAD if is_head else TEXT), most, n_lines, width
+        )
 
     def _size(self, size):
         return max(size * self.zoom, SMALLEST_FONT)
 
     def _draw_edges(self, row, x, y):
-        if self._is_end(row):
+        if self.is_end(row):
             return
         top = BOX_TOP
         bottom = 0.0 if self.compact else BOX_TOP - self._height(row)
         if self.compact:
             top, bottom = SMALL_HEIGHT / 2, -SMALL_HEIGHT / 2
-        total = max(self.root.weight, 1e-300)
         words = branch_words(row)
         for branch, word in zip(row.branches, words, strict=True):
             to_x, to_y = self.at[branch.node]
-            share = min(max(self.table[branch.node].weight / total, 0.0), 1.0)
+            share = self.share(branch.node)
             width = THINNEST_EDGE + (WIDEST_EDGE - THINNEST_EDGE) * share
             self.ax.plot(
                 [x, to_x],
@@ -261,7 +228,7 @@ class _Plot:
     def _draw_box(self, row, x, y):
         from matplotlib.patches import FancyBboxPatch
 
-        head, lines, height = self._head(row), self._lines(row), self._height(row)
+        head, lines, height = self.head(row), self.lines(row), self._height(row)
         self.ax.add_patch(
             FancyBboxPatch(
                 (x - BOX_WIDTH / 2, y + BOX_TOP - height),
@@ -283,7 +250,7 @@ class _Plot:
             down -= SCALE
         for place, line in enumerate(lines, 1):
             last = place == len(lines) and row.branches
-            fitting = self._broken(line, TEXT, "normal", 1)[0]
+            fitting = self._broken(line, 1, False)[0]
             ink = self.muted if last else self.ink
             self._write(x, down - LINE / 2, fitting, ink, TEXT)
             down -= LINE
@@ -300,11 +267,10 @@ class _Plot:
 
     def _look(self, row):
         """Of a leaf."""
-        place = row.value.index(max(row.value))
-        sure = 0.12 + 0.33 * max(min(row.value[place], 1.0), 0.0)
+        best, opacity = self.leaf_look(row)
         return {
-            "facecolor": _mixed(self.colors[place], self.ground, sure),
-            "edgecolor": self.colors[place],
+            "facecolor": _mixed(self.colors[best], self.ground, opacity),
+            "edgecolor": self.colors[best],
             "linewidth": 1.0,
         }
 
@@ -321,14 +287,14 @@ class _Plot:
     def _draw_small(self, row, x, y):
         from matplotlib.patches import Rectangle
 
-        place, is_end = row.value.index(max(row.value)), self._is_end(row)
+        best, is_end = self.leaf_look(row)[0], self.is_end(row)
         self.ax.add_patch(
             Rectangle(
                 (x - SMALL_WIDTH / 2, y - SMALL_HEIGHT / 2),
                 SMALL_WIDTH,
                 SMALL_HEIGHT,
-                facecolor=self.colors[place] if is_end else self.ground,
-                edgecolor=self.colors[place],
+                facecolor=self.colors[best] if is_end else self.ground,
+                edgecolor=self.colors[best],
                 lw=1.0,
             )
         )
@@ -389,24 +355,19 @@ class _Plot:
         """Draw it below the tree; return the room it needs of axes that were given."""
         from matplotlib.patches import Patch
 
-        weight, order = self.root.counts, range(len(self.names))
-        shown = sorted(sorted(order, key=lambda one: -weight[one])[:MOST_CLASSES])
+        shown, n_more, text = self.legend()
         handles = [
             Patch(color=self.colors[one], label=cut(self.names[one], 1.0, 14.0))
             for one in shown
         ]
-        if len(shown) < len(order):
-            left = len(order) - len(shown)
-            handles.append(Patch(alpha=0.0, label=f"and {left} classes more"))
+        if n_more:
+            handles.append(Patch(alpha=0.0, label=f"and {n_more} classes more"))
         box = self.ax.get_window_extent()
         columns = int(box.width / self.figure.dpi // (1.3 * self.enlarged))
         columns = max(min(columns, len(handles)), 1)
-        lines = []
-        if not self.compact and self.root.branches:
-            text = [*self.root.evidence.legend, *self.notes]
-            # letters are about half as wide as they are high
-            letters = int(POINTS * box.width / self.figure.dpi / (0.5 * TEXT))
-            lines = [part for line in text for part in wrap(line, max(letters, 40))]
+        # letters are about half as wide as they are high
+        letters = int(POINTS * box.width / self.figure.dpi / (0.5 * TEXT))
+        lines = [part for line in text for part in wrap(line, max(letters, 40))]
         self.ax.legend(
             handles=handles,
             loc="lower left" if inside else "upper left",
@@ -463,7 +424,7 @@ def _let_answer(plot):
         text.set_visible(node is not None)
         if node is not None:
             most = POINTS * 0.96 * figure.get_size_inches()[0]
-            told = node_answer(plot.table, plot.table[node])
+            told = plot.answer(node)
             lines = wrapped(told, size, most, 20, _points)
             text.set_text("\n".join(lines))
         canvas.draw_idle()

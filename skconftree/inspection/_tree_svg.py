@@ -1,15 +1,11 @@
 """The picture of a tree as plain SVG: no library draws it, and its nodes answer."""
 
-from skconftree.tree import class_colors
-
 from ..utils import escape
 from ._tree_layout import (
+    Picture,
     arrange,
-    box_head,
-    box_lines,
     branch_words,
     cut,
-    node_answer,
     width_in,
     width_of,
     wrapped,
@@ -23,7 +19,6 @@ LEAST = 328  # width of a picture, for what stands below the tree: a phone has i
 ANSWER = 312  # of what a node answers
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
 BOLD = 1.12  # how much wider bold letters are
-MOST_CLASSES = 12
 MOST_LINES = 6  # of what a node answers
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
@@ -55,25 +50,16 @@ def _style():
     )
 
 
-def write_svg(nodes, class_names, *, marks=None, notes=(), max_depth, compact):
-    """Write the picture of `nodes` down to a level; None: all of it."""
-    return _Picture(nodes, class_names, marks or {}, notes, compact).text(max_depth)
+class SvgPicture(Picture):
+    """The picture of a tree as SVG."""
 
-
-class _Picture:
     def __init__(self, nodes, class_names, marks, notes, compact):
-        self.nodes = nodes
-        self.table = {row.node: row for row in nodes}
-        self.names = class_names
-        self.colors = class_colors(len(class_names))
-        self.marks = marks
-        self.notes = notes
-        self.compact = compact
+        super().__init__(nodes, class_names, marks, notes, compact)
         self.step, self.level = (SMALL_STEP, SMALL_LEVEL) if compact else (STEP, LEVEL)
         self.parts = []
 
     def text(self, max_depth):
-        """The whole file."""
+        """Write the whole file, of the tree down to a level; None: all of it."""
         places = arrange(self.nodes, max_depth)
         drawn = self.step * width_of(places)
         self.width = max(drawn + 2 * MARGIN, LEAST)
@@ -82,25 +68,20 @@ class _Picture:
             node: (left + x * self.step, MARGIN - y * self.level)
             for node, (x, y) in places.items()
         }
-        bottom = max(
-            self.at[row.node][1] + self._height(row)
-            for row in self.nodes
-            if row.node in self.at
-        )
-        for row in self.nodes:
-            if row.node in self.at:
-                self._edges(row)
+        shown = [row for row in self.nodes if row.node in self.at]
+        bottom = max(self.at[row.node][1] + self._height(row) for row in shown)
+        for row in shown:
+            self._edges(row)
         below = self._legend(bottom + 2 * LINE)
-        answers = {node: node_answer(self.table, self.table[node]) for node in self.at}
+        answers = {node: self.answer(node) for node in self.at}
         said = {
             node: wrapped(one, TEXT, ANSWER - 14, MOST_LINES)
             for node, one in answers.items()
         }
         most = max(map(len, said.values()))
         self.height = max(below, bottom + 2 * LINE + (LINE + 1) * most) + MARGIN
-        for row in self.nodes:
-            if row.node in self.at:
-                self._node(row, answers[row.node], said[row.node], bottom + LINE)
+        for row in shown:
+            self._node(row, answers[row.node], said[row.node], bottom + LINE)
         leaves = sum(not row.branches for row in self.nodes)
         told = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
         size = f"{_number(self.width)} {_number(self.height)}"
@@ -119,39 +100,27 @@ class _Picture:
             ]
         )
 
-    def _is_end(self, row):
-        return not any(branch.node in self.at for branch in row.branches)
-
     def _height(self, row):
         if self.compact:
             return SMALL_BOX
-        lines = len(self._head(row)) + len(self._lines(row))
-        return LINE * lines + STRIP + 16
+        return LINE * (len(self.head(row)) + len(self.lines(row))) + STRIP + 16
 
-    def _head(self, row):
-        return box_head(row, lambda text, n: wrapped(text, HEAD * BOLD, BOX - 8, n))
-
-    def _lines(self, row):
-        """What stands below the strip of a box."""
-        return box_lines(
-            row,
-            lambda text, n: wrapped(text, TEXT, BOX - 8, n),
-            is_end=self._is_end(row),
-        )
+    def _broken(self, text, n_lines, is_head):
+        return wrapped(text, HEAD * BOLD if is_head else TEXT, BOX - 8, n_lines)
 
     def _edges(self, row):
-        if self._is_end(row):
+        if self.is_end(row):
             return
         x, y = self.at[row.node]
         y += self._height(row)
         words = branch_words(row)
-        total = max(self.nodes[0].weight, 1e-300)
         for place, (branch, word) in enumerate(zip(row.branches, words, strict=True)):
             if branch.node not in self.at:
                 continue
             to_x, to_y = self.at[branch.node]
-            share = min(max(self.table[branch.node].weight / total, 0.0), 1.0)
-            wide = (1.0 + 7.0 * share) * (0.4 if self.compact else 1.0)
+            wide = (1.0 + 7.0 * self.share(branch.node)) * (
+                0.4 if self.compact else 1.0
+            )
             self._add(
                 f'<line class="edge" stroke="#c5ced6" stroke-width="{_number(wide)}" '
                 f'x1="{_number(x)}" y1="{_number(y)}" x2="{_number(to_x)}" '
@@ -166,10 +135,7 @@ class _Picture:
             )
 
     def _legend(self, y):
-        shown = range(len(self.names))
-        if len(self.names) > MOST_CLASSES:
-            weight = self.nodes[0].counts
-            shown = sorted(sorted(shown, key=lambda one: -weight[one])[:MOST_CLASSES])
+        shown, n_more, lines = self.legend()
         x = MARGIN + 4
         for place in shown:
             name = cut(self.names[place], SMALL, 150)
@@ -182,13 +148,8 @@ class _Picture:
             )
             self._say(x + 15, y, name, SMALL, anchor="start")
             x += wide + 8
-        if len(shown) < len(self.names):
-            left = len(self.names) - len(shown)
-            self._say(x, y, f"and {left} classes more", SMALL, anchor="start")
-        lines = []
-        root = self.nodes[0]
-        if root.branches and not self.compact:
-            lines = [*root.evidence.legend, *self.notes]
+        if n_more:
+            self._say(x, y, f"and {n_more} classes more", SMALL, anchor="start")
         for line in lines:
             for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
                 y += LINE + 1
@@ -197,26 +158,24 @@ class _Picture:
 
     def _node(self, row, answer, said, below):
         x, y = self.at[row.node]
-        best = max(range(len(row.value)), key=row.value.__getitem__)
+        best, opacity = self.leaf_look(row)
+        color = self.colors[best]
         self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
         if self.compact:
-            color = self.colors[best]
-            look = f'fill="{color}"'
-            if row.branches and not self._is_end(row):
+            look = f'class="box" fill="{color}"'
+            if not self.is_end(row):
                 look = 'class="box paper" fill="#ffffff"'
-            else:
-                look = f'class="box" {look}'
             self._add(
                 f'<rect {look} stroke="{color}" stroke-width="1.5" '
                 f'x="{_number(x - SMALL_BOX / 2)}" y="{_number(y)}" '
                 f'width="{SMALL_BOX}" height="{SMALL_BOX}" rx="2"/>'
             )
         else:
-            self._large_box(row, x, y, best)
+            self._large_box(row, x, y, color, opacity)
         self._said(said, x, below)
         self._add("</g>")
 
-    def _large_box(self, row, x, y, best):
+    def _large_box(self, row, x, y, color, opacity):
         height, left = self._height(row), x - BOX / 2
         where = (
             f'x="{_number(left)}" y="{_number(y)}" width="{BOX}" '
@@ -232,22 +191,21 @@ class _Picture:
                 f'stroke-width="{width}"{dashes} {where}/>'
             )
         else:
-            sure = 0.12 + 0.33 * min(max(row.value[best], 0.0), 1.0)
-            color = self.colors[best]
             self._add(
-                f'<rect class="box" fill="{color}" fill-opacity="{sure:.2f}" '
+                f'<rect class="box" fill="{color}" fill-opacity="{opacity:.2f}" '
                 f'stroke="{color}" {where}/>'
             )
         down = y + 5
-        for line in self._head(row):
+        for line in self.head(row):
             down += LINE
             self._say(x, down - 1, line, HEAD, bold=True)
         self._strip(row, left + 7, down + 4)
         down += STRIP + 6
-        for place, line in enumerate(self._lines(row)):
+        lines = self.lines(row)
+        for place, line in enumerate(lines, 1):
             down += LINE
             line = cut(line, TEXT, BOX - 8)
-            last = place == len(self._lines(row)) - 1
+            last = place == len(lines)
             self._say(x, down, line, TEXT, soft=last and bool(row.branches))
         if row.node in self.marks:
             self._say(x, y - 2, self.marks[row.node][0], SMALL, bold=True)

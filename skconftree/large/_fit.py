@@ -26,7 +26,7 @@ from ..tables._labels import (
 from ..tables._records import names_of
 from ..tables._schema import Schema
 from ..tree._classes import ConfidenceTreeClassifier
-from ..tree.pruning._c45 import C45Pruning
+from ..tree.pruning._classes import C45Pruning
 from ..utils._lock import learns
 from ._coded_part import CodedPart
 from ._dask import DaskArrays, DaskParts

@@ -4,11 +4,14 @@ from ._classes import ConfidenceTreeClassifier
 from ._distill import distill
 from ._row_index import RowIndex
 from .pruning._base import BasePruning
-from .pruning._c45 import C45Pruning
-from .pruning._cost_complexity import CostComplexityPruning
-from .pruning._pessimistic import PessimisticPruning
-from .pruning._possibilistic import PossibilisticPruning
-from .pruning._unsupported import Chi2Pruning, EC2Pruning
+from .pruning._classes import (
+    C45Pruning,
+    Chi2Pruning,
+    CostComplexityPruning,
+    EC2Pruning,
+    PessimisticPruning,
+    PossibilisticPruning,
+)
 from .reading._html import class_colors, export_html
 from .reading._records import fold_weak_subtrees, node_table
 from .reading._rules import export_rules

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from ..bounds import TreeDefaults
+from ..drift import LocalRepair
 from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying
@@ -38,7 +39,7 @@ from ._parameters import (
 )
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
-from .stream._state import make_recipe
+from .stream._state import Recipe, box_of_tables
 
 
 class TableRequest(NamedTuple):
@@ -362,7 +363,7 @@ def grow_on(
         bound, criterion = model.resolved.bound, model.resolved.criterion
         model.check_class_weight(call.class_weight)
     schema = call.rows.schema
-    recipe = _recipe_of(
+    recipe = make_recipe(
         estimator,
         bound,
         criterion,
@@ -385,7 +386,7 @@ def remembers(estimator):
 
 def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
     """Let the leaves of a fitted tree remember its rows."""
-    recipe = _recipe_of(
+    recipe = make_recipe(
         estimator,
         settings.bound,
         settings.criterion,
@@ -406,7 +407,7 @@ def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
     )
 
 
-def _recipe_of(
+def make_recipe(
     estimator,
     bound,
     criterion,
@@ -418,18 +419,25 @@ def _recipe_of(
     in_forest=False,
     rate=1.0,
 ):
-    # Settings whose shares are of weights to come.
-    settings = resolve_settings(
+    """Make the recipe of a tree that grows row by row, perhaps after `fit` to `X`."""
+    settings = resolve_settings(  # whose shares are of weights to come
         estimator, bound, criterion, schema, in_forest=in_forest, rate=rate
     )
-    return make_recipe(
+    weighs_pool = settings.uses_pool and X_pool is not None
+    if isinstance(settings.drift, LocalRepair) and (settings.by_volume or weighs_pool):
+        raise ValueError(
+            "drift='local' does not go with a bound that weighs the branches of a test "
+            "by X_pool or by their volume. Give no X_pool, or drift=None."
+        )
+    nominal = schema.is_categorical
+    return Recipe(
         settings,
         draw_seed(estimator.random_state, settings, schema.n_features),
         class_weight,
-        schema.is_categorical,
-        X_pool,
-        X,
-        in_forest=in_forest,
+        () if nominal is None else tuple(np.flatnonzero(nominal).tolist()),
+        X_pool if settings.uses_pool else None,
+        box_of_tables(X, X_pool) if settings.by_volume else None,
+        in_forest,
     )
 
 

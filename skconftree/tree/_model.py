@@ -24,17 +24,10 @@ from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
 
-PARTS = {
-    "schema": NO_DEFAULT,
-    "classes": NO_DEFAULT,
-    "resolved": NO_DEFAULT,
-    "tree": NO_DEFAULT,
-    "grower": NO_DEFAULT,
-    "waits": False,
-    "n_rows_before": NO_DEFAULT,
-    "honest_counts": None,
-    "fidelity": None,
-}
+# Parts of a state, and the defaults of those that came later.
+PARTS = dict.fromkeys(
+    ("schema", "classes", "resolved", "tree", "grower", "n_rows_before"), NO_DEFAULT
+) | {"waits": False, "honest_counts": None, "fidelity": None}
 
 
 def read_parts(state, owner, shared=None):
@@ -117,10 +110,10 @@ class TreeModel(Lockable):
     the one before. Learning rows changes a model in place, in its grower, whose tree is
     then the tree; nothing else has to be kept in step with it.
 
-    The tree was grown from `n_rows`. It `waits` if naive Bayes has to prove itself on a
-    row before leaves predict by it; `honest_counts` are of rows that had no say in the
-    tree; the model takes the lock of its `owner`. One that has not learnt labels, but
-    what a classifier says of rows, has a `fidelity`: how often they agree.
+    The tree was grown from `n_rows_before` rows. It `waits` if naive Bayes has to prove
+    itself on a row before leaves predict by it; `honest_counts` are of rows that had no
+    say in the tree; the model takes the lock of its `owner`. One that has not learnt
+    labels, but what a classifier says of rows, has a `fidelity`: how often they agree.
     """
 
     def __init__(
@@ -129,7 +122,7 @@ class TreeModel(Lockable):
         classes,
         resolved,
         tree,
-        n_rows,
+        n_rows_before,
         *,
         grower=None,
         waits=False,
@@ -141,7 +134,7 @@ class TreeModel(Lockable):
         self._tree = tree
         self.grower = grower
         self.waits = waits
-        self.n_rows_before = n_rows
+        self.n_rows_before = n_rows_before
         self.honest_counts = honest_counts
         self._fidelity = fidelity
         if owner is not None:
@@ -423,18 +416,7 @@ class TreeModel(Lockable):
         owner = cls.__new__(cls) if owner is None else owner
         parts = read_parts(state, owner, shared)
         check_parts(parts, owner)
-        return cls(
-            parts["schema"],
-            parts["classes"],
-            parts["resolved"],
-            parts["tree"],
-            parts["n_rows_before"],
-            grower=parts["grower"],
-            waits=parts["waits"],
-            honest_counts=parts["honest_counts"],
-            fidelity=parts["fidelity"],
-            owner=owner if shared is None else None,
-        )
+        return cls(**parts, owner=owner if shared is None else None)
 
 
 class TreePrediction:

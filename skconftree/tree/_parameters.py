@@ -60,23 +60,23 @@ COUNTERPARTS = {
 class Growth(NamedTuple):
     """What is to grow, as far as the meaning of a parameter depends on it.
 
-    `nominal`: a feature is; `total` is the weight of all rows, None if they are still
-    to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
-    with the bound; `in_forest`: others are grown beside it, to be asked together;
-    `leaf_memory` is as given; `is_limited`: the tree's memory is; `rate` is how often a
-    tree of a forest learns a row, in the mean.
+    `total` is the weight of all rows, None if they are still to come; `relative`: these
+    are relative weights; `in_forest`: others are grown beside it, to be asked together;
+    `rate` is how often a tree of a forest learns a row, in the mean.
     """
 
+    estimator: object
     bound: object
-    n_features: int
-    nominal: bool
+    schema: object
     total: float | None
     relative: bool
-    defaults: object
-    in_forest: bool = False
-    leaf_memory: str = "auto"
-    is_limited: bool = False
-    rate: float = 1.0
+    in_forest: bool
+    rate: float
+
+    @property
+    def is_limited(self):
+        """Whether the memory of the tree is."""
+        return self.estimator.max_bytes is not None
 
     @property
     def hands_over(self):
@@ -84,7 +84,7 @@ class Growth(NamedTuple):
         return (
             self.bound is not None
             and self.bound.counts_handed_rows
-            and self.leaf_memory in ("auto", "rows")
+            and self.estimator.leaf_memory in ("auto", "rows")
         )
 
 
@@ -131,14 +131,14 @@ def _least_weight(harmless):
 
 def _is_multiway(splits, growth):
     if splits == "auto":
-        splits = growth.defaults.nominal_splits
-    return growth.nominal and splits == "multiway"
+        splits = tree_defaults(growth.bound).nominal_splits
+    return growth.schema.features is not None and splits == "multiway"
 
 
 def _row_limit(memory, growth):
     if memory == "auto":
         low, high = AUTO_ROWS
-        limit = min(max(AUTO_VALUES // growth.n_features, low), high)
+        limit = min(max(AUTO_VALUES // growth.schema.n_features, low), high)
     else:
         limit = ROW_LIMIT[memory]
     if limit is not None and growth.bound is not None and growth.bound.fixed_cuts:
@@ -153,14 +153,14 @@ def _kept_rows(memory, growth):
         return 0
     if growth.in_forest or growth.is_limited:
         return 0
-    return AUTO_KEPT_VALUES // growth.n_features
+    return AUTO_KEPT_VALUES // growth.schema.n_features
 
 
 def _max_features(given, growth):
     if given == "auto":
         # what a leaf has not drawn it will never remember
         given = "sqrt" if growth.in_forest and growth.total is not None else None
-    return resolve_max_features(given, growth.n_features)
+    return resolve_max_features(given, growth.schema.n_features)
 
 
 def _row_weight(given, growth):
@@ -353,19 +353,7 @@ def resolve_settings(
     rate=1.0,
 ):
     """Resolve checked growth parameters; those of streams only without a `total`."""
-    nominal, defaults = schema.features is not None, tree_defaults(bound)
-    growth = Growth(
-        bound,
-        schema.n_features,
-        nominal,
-        total,
-        relative,
-        defaults,
-        in_forest,
-        estimator.leaf_memory,
-        estimator.max_bytes is not None,
-        rate,
-    )
+    growth = Growth(estimator, bound, schema, total, relative, in_forest, rate)
     settings = {"criterion": criterion, "bound": bound}
     resolvers = BATCH_RESOLVERS
     if total is None:
@@ -397,10 +385,7 @@ class Resolved(NamedTuple):
 
 def read_resolved(parts):
     """Make `Resolved` from a state; StateError if it has unknown parts."""
-    defaults = {
-        **dict.fromkeys(Resolved._fields, NO_DEFAULT),
-        **Resolved._field_defaults,
-    }
+    defaults = dict.fromkeys(Resolved._fields, NO_DEFAULT) | Resolved._field_defaults
     return Resolved(**completed(parts, defaults, "The state of a tree"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skconftree.datasets import make_sea
-from skconftree.datasets._concepts import concept_of_rows, flip_labels
+from skconftree.datasets._generators import concept_of_rows, flip_labels
 
 
 def rows(n, concept, drift_at=None, width=0, seed=0, last=9):

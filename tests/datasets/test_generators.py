@@ -122,7 +122,7 @@ def test_random_tree_rates():
 
 def test_random_tree_boxes():
     for seed in range(20):
-        low, high, is_left = datasets._random_tree.random_boxes(
+        low, high, is_left = datasets._generators.random_boxes(
             30, 3, np.random.RandomState(seed)
         )
         volume = np.prod(high - low, axis=1)

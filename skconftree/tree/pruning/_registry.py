@@ -3,11 +3,14 @@
 from sklearn.base import clone
 
 from ._base import BasePruning
-from ._c45 import C45Pruning
-from ._cost_complexity import CostComplexityPruning
-from ._pessimistic import PessimisticPruning
-from ._possibilistic import PossibilisticPruning
-from ._unsupported import Chi2Pruning, EC2Pruning
+from ._classes import (
+    C45Pruning,
+    Chi2Pruning,
+    CostComplexityPruning,
+    EC2Pruning,
+    PessimisticPruning,
+    PossibilisticPruning,
+)
 
 PRUNINGS: dict[str, type[BasePruning]] = {
     "pessimistic": PessimisticPruning,

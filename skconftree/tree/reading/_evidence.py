@@ -191,21 +191,15 @@ class EvidenceReader:
         has_runner_up = math.isfinite(known)
         name = self.names[runner_up] if runner_up >= 0 else NO_SPLIT
         has_statistic = not math.isnan(stored["statistic"])
+        fields = stored | {
+            "runner_up_score": score if math.isfinite(score) else math.nan,
+            "runner_up_feature": runner_up if has_runner_up else None,
+        }
         return SplitEvidence(
+            **fields,
             level=self._level(log10_expected),
-            log10_expected_by_chance=log10_expected,
-            n_candidates=stored["n_candidates"],
-            multiplicity=stored["multiplicity"],
-            statistic=stored["statistic"],
             statistic_name=self.statistic_name if has_statistic else None,
-            score=stored["score"],
-            runner_up_score=score if math.isfinite(score) else math.nan,
-            runner_up_feature=runner_up if has_runner_up else None,
             runner_up_name=name if has_runner_up else None,
-            runner_up_z=stored["runner_up_z"],
-            parent_limit=stored["parent_limit"],
-            child_limit=stored["child_limit"],
-            radius=stored["radius"],
             cost=cost,
             tried_cost=tried_cost,
             tried=None if math.isnan(cost) else self.names[tried],

@@ -44,31 +44,8 @@ class Recipe(NamedTuple):
         return canonical(self._asdict() | {"settings": self.settings.values()})
 
 
-def make_recipe(
-    settings, seed, class_weight, is_categorical, X_pool, X=None, *, in_forest=False
-):
-    """Make the recipe of a tree that grows row by row, perhaps after `fit`."""
-    if isinstance(settings.drift, LocalRepair) and (
-        settings.by_volume or (settings.uses_pool and X_pool is not None)
-    ):
-        raise ValueError(
-            "drift='local' does not go with a bound that weighs the branches of a test "
-            "by X_pool or by their volume. Give no X_pool, or drift=None."
-        )
-    nominal = () if is_categorical is None else np.flatnonzero(is_categorical).tolist()
-    return Recipe(
-        settings,
-        seed,
-        class_weight,
-        tuple(nominal),
-        X_pool if settings.uses_pool else None,
-        _box([X, X_pool]) if settings.by_volume else None,
-        in_forest,
-    )
-
-
-def _box(tables):
-    # Limits of the features over tables, or None in their place.
+def box_of_tables(*tables):
+    """Limits of the features over tables, or None in their place."""
     limits = [column_limits(table) for table in tables if table is not None]
     if not limits:
         raise ValueError(
