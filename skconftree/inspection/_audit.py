@@ -19,7 +19,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..bounds import chi2_pvalue, fisher_pvalue, log_evalue
 from ..tree import ConfidenceTreeClassifier, node_table
-from ..utils import is_missing, reads_argument, warn
+from ..utils import (
+    NO_DEFAULT,
+    VERSION,
+    completed,
+    is_missing,
+    reads_argument,
+    refuse_damage,
+    warn,
+    with_version,
+    written_by,
+)
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 
 
@@ -213,9 +223,12 @@ class TreeShape:
     def __init__(self, estimator):
         final = _final(estimator)
         tree = final.tree_
-        self.children, self.tests = _children(tree), _tests(tree)
-        self.classes = final.classes_
-        self.is_distilled = hasattr(final, "fidelity_")
+        is_distilled = hasattr(final, "fidelity_")
+        self._lay_out(_children(tree), final.classes_, is_distilled, _tests(tree))
+
+    def _lay_out(self, children, classes, is_distilled, tests):
+        self.children = children
+        self.classes, self.is_distilled, self.tests = classes, is_distilled, tests
         self.parent = np.full(len(self.children), -1)
         self.depth = np.zeros(len(self.children), np.intp)
         self.order = []  # parents before children, from the left
@@ -228,6 +241,28 @@ class TreeShape:
             self.depth[below] = self.depth[node] + 1
             waiting += below[::-1]
         self.splits = [node for node in self.order if self.children[node]]
+
+    def state(self):
+        """What the shape is made from, as plain values."""
+        return {
+            "children": self.children,
+            "classes": self.classes,
+            "is_distilled": self.is_distilled,
+            "tests": self.tests,
+        }
+
+    @classmethod
+    def of_state(cls, state):
+        """Make a shape from a state; None unless each node has one parent before it."""
+        children = state["children"]
+        below = [(node, one) for node, some in enumerate(children) for one in some]
+        if sorted(one for _, one in below) != list(range(1, len(children))) or any(
+            node >= one for node, one in below
+        ):
+            return None
+        made = cls.__new__(cls)
+        made._lay_out(**state)
+        return made
 
     def is_of(self, estimator):
         """Whether an estimator, or the last step of a pipeline, is this very tree."""
@@ -529,6 +564,18 @@ class SplitAudit:
         self._words = _words(tree, self._shape)
         self._judge(counts)
 
+    def __getstate__(self):
+        return with_version(vars(self) | {"_shape": self._shape.state()})
+
+    def __setstate__(self, state):
+        with written_by(state.get(VERSION)):
+            known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
+            state = completed(state, known, "The state of an audit")
+            shape = TreeShape.of_state(state["_shape"])
+            refuse_damage(self, {"_shape": shape is not None})
+            state = {name: state[name] for name in PARTS} | {"_shape": shape}
+        vars(self).update(state)
+
     def update(
         self,
         X_new: TableLike,
@@ -804,6 +851,12 @@ def _rows(n):
 
 def _write_e(log_e):
     return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
+
+
+PARTS = (
+    *("tree", "alpha", "correction", "anytime", "random_state", "_shape", "_words"),
+    *("counts_", "n_rows_", "splits_", "share_confirmed_"),
+)
 
 
 @reads_argument

@@ -33,7 +33,8 @@ from skconftree import (
     NCMTreeClassifier,
 )
 from skconftree.bounds import log_evalue
-from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
+from skconftree.inspection._audit import PARTS
 from skconftree.tree import export_html, export_text
 
 
@@ -303,6 +304,34 @@ def test_updates_in_pieces_are_one_audit(halves, correction):
         assert pieces.update(X_new[start:end], y_new[start:end]) is pieces
     assert pieces.splits_ == at_once.splits_
     assert "confirmed" in verdicts(pieces).values()
+
+
+def damaged_audits(state):
+    """States of an audit whose nodes are not those of a tree."""
+    shape = state["_shape"]
+    children = shape["children"]
+    leaf = children.index([])
+    for other in (
+        children[:-1],
+        [[0, 1], *children[1:]],
+        [[len(children), 1], *children[1:]],
+        [*children[:leaf], [1, 2], *children[leaf + 1 :]],
+    ):
+        yield {"_shape": shape | {"children": other}}
+    yield {"from_the_future": 1}
+
+
+def test_a_damaged_state_is_refused(halves):
+    X, X_new, y, y_new = halves
+    tree = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+    state = audit_splits(tree, X_new, y_new).__getstate__()
+    for damage in damaged_audits(state):
+        with pytest.raises(ValueError, match="is damaged|no setting"):
+            SplitAudit.__new__(SplitAudit).__setstate__(state | damage)
+    for name in PARTS:
+        less = {one: state[one] for one in state if one != name}
+        with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
+            SplitAudit.__new__(SplitAudit).__setstate__(less)
 
 
 def test_pickles(halves):
