@@ -29,7 +29,7 @@ for row in node_table(tree):
     if row.test:
         print(
             f"{row.test:32} {row.weight:4.0f} rows, "
-            f"{row.evidence.candidates}, {row.evidence.expected}"
+            f"{row.evidence.candidates}, {row.evidence.short}"
         )
 
 # %%
