@@ -7,7 +7,7 @@ from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.utils._lock cimport ModelLock
-from skconftree.utils._memory cimport Arena
+from skconftree.utils._memory cimport Arena, Blocks
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint8_t,
 )
@@ -69,6 +69,7 @@ cdef class Grower:
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
+    cdef Blocks blocks                  # owns these, by memory that was kept back:
     cdef float64_t* share               # [child_room, n_classes] of new children,
     cdef Leaf** children                # [child_room] while they are made
     cdef intp_t child_room

@@ -34,7 +34,7 @@ from skconftree.tree.stream._state import (
 from skconftree.utils._codec import damaged
 from skconftree.utils._lock cimport Lockable
 from skconftree.utils._memory cimport (
-    SPARE_BYTES, give_way, let_go_of_much, set_aside,
+    SPARE_BYTES, give_all_back, give_way, let_go_of_much, resize_array, set_aside,
 )
 from skconftree.utils._typedefs cimport int16_t
 
@@ -303,6 +303,9 @@ cdef class Grower:
         self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
             self.class_weight = self.source.node.class_weight
+
+    def __dealloc__(self):
+        give_all_back(&self.blocks)
 
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
@@ -936,10 +939,12 @@ cdef int _reserve(Grower self, const Parting* parting) except -1 nogil:
                 give_way()
     self.leaves.reserve(self.tree.node_count + r)
     if r > self.child_room:
-        self.share = <float64_t*> self.arena.resize(
-            self.share, r * self.policy.n_classes, sizeof(float64_t)
+        self.share = <float64_t*> resize_array(
+            &self.blocks, self.share, r * self.policy.n_classes, sizeof(float64_t)
         )
-        self.children = <Leaf**> self.arena.resize(self.children, r, sizeof(Leaf*))
+        self.children = <Leaf**> resize_array(
+            &self.blocks, self.children, r, sizeof(Leaf*)
+        )
         self.child_room = r
     return 0
 
