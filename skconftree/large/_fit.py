@@ -109,7 +109,7 @@ class PartedTable(NamedTuple):
 
     def whole_columns(self, columns):
         """Which of the columns hold whole numbers only, once they are encoded."""
-        return sorted(set(columns).difference(self.fractional))
+        return sorted(columns.difference(self.fractional))
 
     def encode(self, settings, n_bins=0, team=None):
         """Encode the table in passes over its parts, in parallel if there is a team."""

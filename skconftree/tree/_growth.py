@@ -1,6 +1,7 @@
 """From the arguments of `fit` and `partial_fit` to a model."""
 
 from functools import wraps
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from ._parameters import (
     resolve_statement,
     tree_defaults,
 )
+from .nodes._state import LEAF
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._state import Recipe, box_of_tables
@@ -109,16 +111,17 @@ class TrainingTable(NamedTuple):
         if issparse(self.X):
             cells = self.X.tocoo(copy=False)
             has_fraction = np.floor(cells.data) < cells.data
-            return sorted(set(columns).difference(cells.col[has_fraction].tolist()))
-        whole = []
-        for j in sorted(set(columns)):
-            # most columns of other numbers show it by their first values
-            for part in (self.X[:64, j], self.X[64:, j]):
-                if not np.array_equal(part, np.floor(part), equal_nan=True):
-                    break
-            else:
-                whole.append(j)
-        return whole
+            return sorted(columns.difference(cells.col[has_fraction].tolist()))
+        columns = sorted(columns)
+        begin, size = 0, 64  # most columns of other numbers show it by their first ones
+        while columns and begin < len(self.X):
+            part = self.X[begin : begin + size]
+            if len(columns) < self.X.shape[1]:
+                part = part[:, columns]
+            has_fraction = (np.floor(part) < part).any(axis=0)
+            columns = list(compress(columns, ~has_fraction))
+            begin, size = begin + size, 4096
+        return columns
 
     def encode(self, settings, n_bins=0, team=None):
         """Encode the table, in bins unless there are 0; a team shares the columns."""
@@ -299,9 +302,14 @@ class TreeGrowth(NamedTuple):
         grower = None
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
-        used = tree.feature[tree.feature >= 0].tolist()
+        # thresholds of whole numbers lie at them or half way between
+        doubled = 2.0 * tree.threshold
+        is_whole = np.floor(doubled) == doubled
+        used = set(tree.feature[is_whole].tolist())
+        used -= {LEAF, *tree.feature[~is_whole].tolist()}
+        whole = tuple(table.whole_columns(used)) if used else ()
         model = TreeModel(
-            schema._replace(whole=tuple(table.whole_columns(used))),
+            schema._replace(whole=whole),
             table.classes,
             plan.resolved._replace(taken_back=taken_back),
             tree,
