@@ -21,7 +21,7 @@ from .._labels import CHUNK
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
 LEAST_GAIN = 1e-12  # what rounding can make of no gain
 TINY = 1e-300  # so that nothing is divided by 0
-BLOCK = 8192  # rows that trees are applied to at once
+BLOCK = 1 << 16  # rows times trees that are applied at once
 
 
 class BoostedTrees:
@@ -69,18 +69,20 @@ class BoostedTrees:
         left = np.where(is_leaf, np.arange(len(is_leaf)), self.left)
         threshold = np.where(is_leaf, np.inf, self.thresholds)
         feature = np.where(is_leaf, 0, self.features).astype(np.intp)
-        for part in gen_batches(len(X), BLOCK):
+        roots, targets = self.roots[first:, np.newaxis], self.targets[first:]
+        for part in gen_batches(len(X), max(1, BLOCK // max(1, len(roots)))):
             values, rows = X[part].T.ravel(), np.arange(len(X[part]))
             begin = feature * len(rows)  # of each feature's values
-            for root, target in zip(
-                self.roots[first:], self.targets[first:], strict=True
-            ):
-                node, child = None, np.full(len(rows), root, dtype=np.intp)
-                while not np.array_equal(node, child):
-                    node = child
-                    value = values.take(begin.take(node) + rows)
-                    child = left.take(node) + (value > threshold.take(node))
-                out[part, target] += self.values.take(node)
+            node = roots.astype(np.intp)
+            for _ in range(self.max_depth):
+                value = values.take(begin.take(node) + rows)
+                child = left.take(node) + (value > threshold.take(node))
+                if np.array_equal(child, node):
+                    break
+                node = child
+            # one tree after the other: a sum depends on the order
+            for target, one in zip(targets, self.values.take(node), strict=True):
+                out[part, target] += one
         return out
 
     def boost(self, X, codes, n_classes, n_steps):
@@ -89,7 +91,7 @@ class BoostedTrees:
             return
         scores = self.scores(X, n_classes)
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
-        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+        order = np.argsort(columns, axis=1, kind="stable")
         truth = np.eye(n_classes)[codes]
         targets = [1] if n_classes == 2 else range(n_classes)
         for _ in range(n_steps):
@@ -129,7 +131,9 @@ class BoostedTrees:
                 continue
             feature, threshold = test
             goes_left[rows] = columns[feature, rows] <= threshold
-            side = goes_left[order]  # each feature's order stays one in the children
+            if depth + 1 == self.max_depth:
+                order = order[:1]  # leaves need the rows only, in any order
+            side = goes_left.take(order)  # each feature's order stays in the children
             nodes[node] = (feature, threshold, len(nodes), 0.0)
             for child in (order[side], order[~side]):
                 child = child.reshape(len(order), -1)
@@ -142,12 +146,15 @@ class BoostedTrees:
         if order.shape[1] < 2:
             return None
         penalty = self.l2_regularization
-        values = np.take_along_axis(columns, order, axis=1)
-        g, h = gradient[order].cumsum(axis=1), curvature[order].cumsum(axis=1)
+        begin = np.arange(len(columns))[:, np.newaxis] * columns.shape[1]
+        values = columns.take(begin + order)
+        g = gradient.take(order).cumsum(axis=1)
+        h = curvature.take(order).cumsum(axis=1)
         G, H = g[0, -1], h[0, -1]
         g, h = g[:, :-1], h[:, :-1]
         score = g * g / (h + penalty)
-        score += (G - g) * (G - g) / (np.maximum(H - h, 0.0) + penalty + TINY)
+        g = G - g
+        score += g * g / (np.maximum(H - h, 0.0) + penalty + TINY)
         score[values[:, :-1] >= values[:, 1:]] = -np.inf
         feature, place = np.unravel_index(score.argmax(), score.shape)
         gain = (score[feature, place] - G * G / (H + penalty)) / 2.0
