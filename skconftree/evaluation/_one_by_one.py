@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,7 @@ from ..tables._records import Records
 from ..utils import (
     NO_DEFAULT,
     is_missing,
+    refuse_damage,
     with_version,
     without_version,
 )
@@ -468,6 +470,23 @@ class OneByOne(Lockable):
         known = dict.fromkeys(KEPT, NO_DEFAULT) | later
         vars(self).update(without_version(state, known, type(self).__name__))
         self._prepare()
+        sound = isinstance(self._waiting, list) and all(
+            _is_waiting(one, self._labels) for one in self._waiting
+        )
+        refuse_damage(self, {"n_waiting_": sound})
+
+
+def _is_waiting(row, labels):
+    # Pairs of column and value, the label and the weight, which is checked later.
+    if not (isinstance(row, tuple) and len(row) == 3 and isinstance(row[0], list)):
+        return False
+    pairs, label, weight = row
+    return (
+        all(isinstance(one, tuple) and len(one) == 2 for one in pairs)
+        and isinstance(label, Hashable)
+        and label in labels
+        and isinstance(weight, Real)
+    )
 
 
 KEPT = (

@@ -15,6 +15,8 @@ from .._compat import Interval, StrOptions, check_feature_names_in, validate_par
 from ..utils import (
     VERSION,
     default_parameters,
+    is_array,
+    refuse_damage,
     with_version,
     without_version,
     written_by,
@@ -133,19 +135,24 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             X, type(self).__name__, self.categorical_features
         )
         schema = schema.settled(rows)
-        known = schema.categories or [None] * schema.n_features
         found = [
-            self._cuts(column) if one is None else self._codes(column, one)
-            for column, one in zip(rows.T, known, strict=True)
+            self._cuts(column) if known is None else self._codes(column, known)
+            for column, known in zip(rows.T, _categories(schema), strict=True)
         ]
         asked, missing = zip(*found, strict=True)
+        self._take_tests(schema, list(asked), np.array(missing))
+        return self
+
+    def _take_tests(self, schema, asked, missing):
+        # Attributes that follow from the tests: thresholds or codes of each column, and
+        # which columns have a test for missing values.
+        known = _categories(schema)
         vars(self).pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names
-        self._schema, self._asked = schema, list(asked)
+        self._schema, self._asked, self.missing_ = schema, asked, missing
         self.n_features_in_ = schema.n_features
-        self.missing_ = np.array(missing)
-        self.n_tests_ = np.array(list(map(len, asked)), np.intp) + self.missing_
+        self.n_tests_ = np.array(list(map(len, asked)), np.intp) + missing
         self.thresholds_ = [
             one if categories is None else None
             for one, categories in zip(asked, known, strict=True)
@@ -154,21 +161,26 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             None if categories is None else [categories[code] for code in one]
             for one, categories in zip(asked, known, strict=True)
         ]
-        return self
 
     def __getstate__(self):
         state = dict(super().__getstate__())
         if hasattr(self, "_schema"):
+            state = {name: state[name] for name in state if name not in DERIVED}
             state["_schema"] = self._schema.state()
         return with_version(state)
 
     def __setstate__(self, state):
         kind, found = type(self), state.get(VERSION)
         state = without_version(state, default_parameters(kind), kind.__name__)
-        if "_schema" in state:
-            with written_by(found):
-                state["_schema"] = Schema.of_state(state["_schema"], self)
+        tests = {name: state.pop(name) for name in TESTS if name in state}
         super().__setstate__(state)
+        if tests:
+            with written_by(found):
+                refuse_damage(self, {name: name in tests for name in TESTS})
+                schema = Schema.of_state(tests["_schema"], self)
+                asked, missing = tests["_asked"], tests["missing_"]
+                refuse_damage(self, _sound_parts(schema, asked, missing))
+            self._take_tests(schema, asked, missing)
 
     def _cuts(self, column):
         # Thresholds of numbers, and whether some are missing while others are not.
@@ -263,6 +275,37 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+TESTS = ("_schema", "_asked", "missing_")  # the other attributes follow from them
+DERIVED = (
+    *("n_features_in_", "feature_names_in_", "n_tests_"),
+    *("thresholds_", "categories_"),
+)
+
+
+def _categories(schema):
+    return schema.categories or [None] * schema.n_features
+
+
+def _sound_parts(schema, asked, missing):
+    # Codes are indices of categories; `transform` fills as many columns as there are
+    # tests.
+    known = _categories(schema)
+    return {
+        "_asked": isinstance(asked, list)
+        and len(asked) == len(known)
+        and all(map(_are_tests, asked, known)),
+        "missing_": is_array(missing, np.bool_, (len(known),)),
+    }
+
+
+def _are_tests(values, categories):
+    if categories is None:
+        return is_array(values, np.float64, (None,))
+    return is_array(values, np.intp, (None,)) and bool(
+        ((values >= 0) & (values < len(categories))).all()
+    )
 
 
 def _midpoints(values):

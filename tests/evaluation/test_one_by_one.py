@@ -492,3 +492,25 @@ def test_a_stray_word_among_numerals_gets_a_warning_unless_it_is_declared():
         kinds = {"day": "category", "late": "number"}
         one = taught(tree(), NUMERALS, y, columns=kinds)
     assert one.model.n_rows_seen_ == len(y)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ({"a": 1}, 0, 1.0),
+        ([("a", 1)], 7, 1.0),
+        ([("a", 1)], [0], 1.0),
+        ([("a", 1)], 0, "heavy"),
+        ([("a",)], 0, 1.0),
+        ([("a", 1)], 0),
+        None,
+    ],
+    ids=repr,
+)
+def test_a_row_that_waits_and_cannot_be_learned_is_refused(row):
+    one = OneByOne(tree(), classes=[0, 1])
+    one.learn_one({"a": None}, 0)
+    state = one.__getstate__()
+    OneByOne.__new__(OneByOne).__setstate__(state)
+    with pytest.raises(ValueError, match="'n_waiting_' does not fit"):
+        OneByOne.__new__(OneByOne).__setstate__(state | {"_waiting": [row]})

@@ -190,3 +190,38 @@ def test_bad_tables():
         tests.transform(mixed().assign(age=np.inf))
     with pytest.raises(ValueError, match="input_features"):
         tests.get_feature_names_out(["age"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_asked", {0: [1.75]}),
+        ("_asked", {1: np.array([-1])}),
+        ("_asked", {1: np.array([4])}),
+        ("_asked", {1: np.array([0.0])}),
+        ("_asked", np.zeros(4)),
+        ("missing_", np.array([True] * 5)),
+        ("missing_", np.zeros(4)),
+        ("_schema", None),
+    ],
+    ids=repr,
+)
+def test_a_damaged_state_is_refused(name, value):
+    state = BinaryTests().fit(mixed()).__getstate__()
+    BinaryTests().__setstate__(state)
+    if isinstance(value, dict):
+        value = [value.get(j, one) for j, one in enumerate(state["_asked"])]
+    with pytest.raises(ValueError, match="damaged"):
+        BinaryTests().__setstate__(state | {name: value})
+    del state[name]
+    with pytest.raises(ValueError, match=f"'{name}' does not fit"):
+        BinaryTests().__setstate__(state)
+
+
+def test_what_follows_from_the_tests_is_made_again():
+    tests = BinaryTests().fit(mixed())
+    state = tests.__getstate__() | {"n_tests_": np.array([9] * 4)}
+    other = BinaryTests()
+    other.__setstate__(state)
+    assert_array_equal(other.n_tests_, tests.n_tests_)
+    assert pickle.dumps(other) == pickle.dumps(tests)
