@@ -179,3 +179,11 @@ def test_bins_are_those_of_sorted_rows(n, max_bins):
     expected = RowCodes(EncodedTable(X, max_bins=max_bins, weight=np.ones(n)))
     for f in range(X.shape[1]):
         np.testing.assert_array_equal(found.codes(f), expected.codes(f))
+    # thresholds lie between the bins: rows reach the nodes that were grown from them
+    y = rng.integers(0, 2, n)
+    tree = ConfidenceTreeClassifier(None, max_bins=max_bins, max_leaf_nodes=30)
+    nodes = tree.fit(X, y).tree_
+    reached = np.bincount(tree.apply(X), minlength=nodes.node_count)
+    leaf = nodes.feature < 0
+    np.testing.assert_array_equal(reached[leaf], nodes.n_node_samples[leaf])
+    assert leaf.sum() == 30
