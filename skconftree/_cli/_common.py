@@ -277,10 +277,11 @@ MOST_LEAVES = 200  # of a tree that is printed whole
 TOP = 5
 
 
-def tree_lines(tree, names, *, verbose=False, unfold="--verbose", audit=None):
+def tree_lines(tree, names, *, verbose=False, unfold="--verbose", whole="", audit=None):
     """Write a tree, weak splits folded unless verbose; of a large one the top.
 
-    `unfold` is what a user of the command line writes to see folded splits.
+    `unfold` is what a user of the command line writes to see folded splits, `whole` names
+    the options that write all of a large tree.
     """
     n_leaves = tree.get_n_leaves()
     if n_leaves == 1:
@@ -295,17 +296,10 @@ def tree_lines(tree, names, *, verbose=False, unfold="--verbose", audit=None):
     ).replace("fold_weak=False", unfold)
     if n_leaves <= MOST_LEAVES:
         return text
-    return (
-        f"{text}\n\n{n_leaves:,} leaves; these are the upper {TOP} levels, --json and "
-        "--report have all"
-    )
+    return f"{text}\n\n{n_leaves:,} leaves; these are the upper {TOP} levels{whole}"
 
 
 def count_levels(nodes):
     """How many splits have each level of evidence, in words."""
     counts = Counter(row.evidence.level for row in nodes if row.branches)
-    return ", ".join(
-        f"{counts[level]:,} {'with none' if level == 'none' else level}"
-        for level in LEVELS
-        if counts[level]
-    )
+    return ", ".join(f"{counts[level]:,} {level}" for level in LEVELS if counts[level])

@@ -262,7 +262,8 @@ def saved_text(path):
 
 def tree_text(tree, names, options):
     """The tree, or its upper levels."""
-    text = tree_lines(tree, names, verbose=options.verbose)
+    whole = "" if options.in_parts else "; --json and --report have all"
+    text = tree_lines(tree, names, verbose=options.verbose, whole=whole)
     if options.verbose:
         return f"{with_feature_names(tree, names['feature_names'])}\n\n{text}"
     return text

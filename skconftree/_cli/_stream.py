@@ -561,7 +561,12 @@ def _run_stream(options, progress, scratch=None):
         _write_json(run, record, course)
     if options.json != STANDARD:
         if record.n_rows:
-            text = tree_lines(run.shown(), _names(run), verbose=run.options.verbose)
+            text = tree_lines(
+                run.shown(),
+                _names(run),
+                verbose=run.options.verbose,
+                whole="; --report has all",
+            )
             say(f"Tree at the end:\n\n{text}\n")
         say(_summary(run, record))
     if stop.signal is None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skconftree._cli import main
+from skconftree._cli import _common, main
 from skconftree._cli._model_file import load
 from skconftree.inspection import audit_splits
 
@@ -88,6 +88,16 @@ def test_verbose_adds_a_line_per_split(model, tmp_path, capsys):
     out = run(capsys, model, path, "--verbose").out
     tree, _ = load(model)
     assert out.count("\nnode ") == tree.tree_.node_count - tree.get_n_leaves()
+
+
+def test_of_a_large_tree_the_top_is_printed(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(_common, "MOST_LEAVES", 1)
+    monkeypatch.setattr(_common, "TOP", 0)
+    path = write(tmp_path / "new.csv", made_rows(100, 2))
+    out = run(capsys, model, path).out
+    assert "these are the upper 0 levels" in out
+    assert "--report" not in out  # which audit does not have
+    assert "near ties" not in out
 
 
 def test_a_smaller_alpha_confirms_less(model, tmp_path, capsys):

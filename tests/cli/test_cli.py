@@ -94,7 +94,7 @@ def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     assert main(["fit", str(path), "--target", "kind", "--folds", "2"]) == 0
     printed = capsys.readouterr().out
     assert "compared with CART but not with pruned CART" in printed
-    assert "4 leaves; these are the upper 1 levels" in printed
+    assert "4 leaves; these are the upper 1 levels; --json and --report" in printed
     assert "truncated branch" in printed
 
 
