@@ -129,7 +129,7 @@ class ConfidenceTreeDisplay:
             the winner (races), with a tick for the limit that it had to stay below.
             All scales of one picture are the same.
         audit : SplitAudit or None, default=None
-            What :func:`skconftree.inspection.audit_splits` said of this tree: each
+            Result of :func:`skconftree.inspection.audit_splits` for this tree: each
             split has its verdict on the upper edge of its box.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure that fits the tree.
@@ -225,7 +225,7 @@ class ConfidenceTreeDisplay:
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
         >>> from skconftree.inspection import ConfidenceTreeDisplay
-        >>> from skconftree.tree import fold_weak_subtrees, node_table
+        >>> from skconftree.tree import node_table
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> names = ["setosa", "versicolor", "virginica"]
         >>> tree = ConfidenceTreeClassifier().fit(X, y)

@@ -50,12 +50,7 @@ class Picture:
         evidence = row.evidence
         tie = self._broken(row.tie, 2, False) if row.tie else []
         rows = f"{row.rows}, split further" if self.is_end(row) else row.rows
-        number = (
-            "no evidence"
-            if "distilled" in evidence.level
-            else f"{evidence.number} by chance"
-        )
-        return [evidence.level, *tie, number, rows]
+        return [evidence.level, *tie, evidence.by_chance, rows]
 
     def leaf_look(self, row):
         """Place of the most probable class of a node, and how opaque its color is."""

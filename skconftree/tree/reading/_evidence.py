@@ -89,9 +89,10 @@ AT_SPLIT = (
 )
 DISTILLED = "distilled"
 DISTILLED_LEGEND = (
-    "distilled: the tree says what another classifier predicts for rows that may be",
-    "synthetic; only rows with labels would say whether a split is real",
-    "decided: real rows prefer the split to any of another column; tie: maybe",
+    "distilled: the tree was trained on predictions of another classifier, for rows "
+    "that may be synthetic; only rows with labels can show whether a split is real",
+    "real rows: decided if they prefer the split to those of all other features, a "
+    "near tie if the difference is below 1.96 standard errors",
 )
 TINY = 1e-300  # smaller floats lose digits, then vanish
 MOST_WRITTEN = 1e15  # of a number of candidate splits
@@ -139,12 +140,19 @@ class SplitEvidence(NamedTuple):
         return write_expected(self.log10_expected_by_chance)
 
     @property
+    def by_chance(self):
+        """The expected number, in words."""
+        if self.level == DISTILLED:
+            return "no evidence"
+        return f"{self.number} by chance"
+
+    @property
     def short(self):
         """Level and expected number, in words."""
         if self.level == DISTILLED:
-            return "no evidence"
+            return self.by_chance
         level = "no" if self.level == "none" else self.level
-        return f"{level} evidence ({self.number} by chance)"
+        return f"{level} evidence ({self.by_chance})"
 
     @property
     def candidates(self):
@@ -214,9 +222,8 @@ class EvidenceReader:
 
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it
-CONFIRMED = "confirmed so far"
 CONFIRMED = (
-    f"{CONFIRMED}: rows that came after the split bear it out by themselves "
+    "confirmed so far: rows that came after the split bear it out by themselves "
     "(e-value 20 or more)"
 )
 PRIOR = 0.5  # rows of each class, before the first

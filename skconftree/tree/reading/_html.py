@@ -219,15 +219,13 @@ def _nodes(table, names, is_open, marks, folded):
         one = row.evidence
         ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
         told = [one.candidates, ties, row.lookahead]
-        number = "no evidence"
         if one.level != DISTILLED:
-            told.append(describe_evidence(row.evidence))
-            number = f"{one.number} by chance"
+            told.append(describe_evidence(one))
         told = escape("; ".join(filter(None, told)))
         lines.append(
             f"<li><details{' open' * is_shown}><summary>{said}{asked}"
             f'<span class="sure {one.level}">{one.level}</span>'
-            f'<span class="quiet">{number}</span>{_mark(marks, node)}'
+            f'<span class="quiet">{one.by_chance}</span>{_mark(marks, node)}'
             f'<span class="num">{told}</span></summary><ul>'
         )
         waiting.append((None, None))
@@ -290,16 +288,16 @@ def export_html(
     estimator : ConfidenceTreeClassifier
         Fitted tree.
     feature_names : sequence of str or None, default=None
-        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+        One name per feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
     class_names : sequence of str or None, default=None
-        One name a class. None: the class labels.
+        One name per class. None: the class labels.
     title : str, default="Confidence tree"
         Of the page.
     fold_weak : bool, default=True
         Whether a subtree that has no strong or overwhelming split is closed, and shows
         the class, the probability and the rows of its top node until it is opened.
     audit : SplitAudit or None, default=None
-        What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
+        Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
         mark the splits.
 
     Returns

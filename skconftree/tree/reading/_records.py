@@ -319,9 +319,9 @@ def node_table(
     estimator : ConfidenceTreeClassifier
         Fitted tree.
     feature_names : sequence of str or None, default=None
-        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+        One name per feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
     class_names : sequence of str or None, default=None
-        One name a class. None: the class labels.
+        One name per class. None: the class labels.
     decimals : int, default=4
         Significant digits of the thresholds in words.
     competitors : int, default=0
@@ -379,7 +379,8 @@ def node_table(
           of the bound ``"evalue"``) of the rows since the split. From log(20) on the
           row is ``confirmed``: if classes do not depend on the test, the probability of
           that is at most 1 in 20, at all times together. NaN or None where a field does
-          not apply. In words: ``long`` and the lines of a ``legend``;
+          not apply. In words: ``short``, ``candidates`` and the lines of a
+          ``legend``;
         - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
         - ``near_ties``: names of the features whose splits gain about as much: the
           difference is below 1.96 standard errors;
@@ -697,17 +698,17 @@ def _written(categories):
     }
 
 
-def _set(group, written, rest=None, most=MOST_NAMES):
-    """A set of categories in words; the `most` first ones of a long one are named."""
+def _set(group, written, rest=None):
+    """Write a set of categories: the first ones, and how many more there are."""
     if len(group) == 1 and rest is None:
         return f"= {written[group[0]]}"
     others = [one for one in written if one not in group]
     sign = "in"
     if rest is None and len(group) > MOST_NAMES >= len(others) > 0:
         group, sign = others, "not in"
-    labels = [written[one] for one in group[:most]]
+    labels = [written[one] for one in group[:MOST_NAMES]]
     if rest is not None:
         labels.append(f"and {rest}" if labels else rest)
-    elif len(group) > most:
-        labels.append(f"and {len(group) - most} more")
+    elif len(group) > MOST_NAMES:
+        labels.append(f"and {len(group) - MOST_NAMES} more")
     return f"{sign} {{{', '.join(labels)}}}"

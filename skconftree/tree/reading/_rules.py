@@ -51,7 +51,7 @@ def export_rules(
           are, case included. Text from the data that another system could read as
           SQL is refused.
     feature_names : sequence of str or None, default=None
-        One name a feature. None: the names seen by ``fit``; without any, places in
+        One name per feature. None: the names seen by ``fit``; without any, places in
         Python, and ``x0``, ``x1``, ... in SQL.
     name : str, default="predict"
         Name of the function in Python.
