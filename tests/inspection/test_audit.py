@@ -463,7 +463,7 @@ def test_an_audit_of_another_tree_marks_nothing(audited, halves):
     ):
         with pytest.raises(ValueError, match="audit is one of another tree"):
             show(other, audit=audit)
-    with pytest.raises(TypeError, match="audit must be what .*audit_splits gives"):
+    with pytest.raises(TypeError, match="audit must be a result of .*audit_splits"):
         export_text(tree, audit="audit")
 
 

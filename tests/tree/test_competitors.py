@@ -181,10 +181,10 @@ def test_explain_and_text_name_them():
     ]
     assert "competitors" not in model.explain(X[:1])[0][0]
     first = node_table(model, competitors=1)[0].competitors[0]
-    line = f"runner-up: {first.test} gains {first.gain:.3g} instead of"
+    line = f"competitor: {first.test} gains {first.gain:.3g} instead of"
     assert line in export_text(model, verbose=True)
     assert line in model.explain_text(X[:1], verbose=True)
-    assert "runner-up:" not in export_text(model)
+    assert "competitor:" not in export_text(model)
 
 
 def test_many_ties_are_named_where_there_is_room():

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import export_text, node_table
+from skconftree.inspection import audit_splits
+from skconftree.tree import distill, export_text, node_table
 from skconftree.tree.reading._evidence import LEVELS, write_expected
 from skconftree.tree.reading._records import weak_subtrees, write_value
 from skconftree.tree.reading._text import fit_condition
@@ -87,6 +88,49 @@ def test_columns_start_at_the_same_place(tree, max_width, request):
     assert len(found) == len(rows)
     by_line = sorted((line[start:number].strip(), line[number:]) for line in found)
     assert by_line == sorted((row.evidence.level, row.evidence.number) for row in rows)
+
+
+@pytest.mark.parametrize("max_width", [80, 100])
+@pytest.mark.parametrize("n_classes", [3, 40])
+def test_no_number_is_cut(n_classes, max_width):
+    """Of lines that are too long: conditions are shortened, and grounds left out."""
+    values = np.arange(40.0 * n_classes).reshape(-1, 1)
+    noise = np.random.default_rng(0).normal(size=(len(values), 2))
+    X, y = np.hstack([values, noise]), np.arange(len(values)) // 40
+    tree = ConfidenceTreeClassifier("gtest", lookahead=0).fit(X[::2], y[::2])
+    audit = audit_splits(tree, X[1:-9:2], y[1:-9:2])
+    names = [f"{place} {LONG}" for place in range(3)]
+    text = export_text(
+        tree, feature_names=names, max_width=max_width, verbose=True, audit=audit
+    )
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= max_width
+    rows = [row for row in node_table(tree, competitors=3) if row.branches]
+    for row in rows:
+        for one in row.competitors:
+            gains = f"gains {one.gain:.3g} instead of {row.gain:.3g}, z = {one.z:.2g}"
+            assert gains in re.sub(r"\n[| ]+", " ", text)
+    at = next(line.index("audit") for line in lines if "by chance  audit" in line)
+    verdicts = [line[at:] for line in lines if re.match(r"\|.*  [\d.]+e-\d+  ", line)]
+    assert len(verdicts) == len(rows)
+    for verdict in verdicts:
+        assert re.fullmatch(r"confirmed( \(p = [\d.e-]+\))?", verdict)
+
+
+def test_what_real_rows_prefer_fits_its_column():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = distill(ConfidenceTreeClassifier().fit(X, y), X, random_state=0)
+    names = [f"{place} {LONG}" for place in range(X.shape[1])]
+    lines = export_text(tree, feature_names=names, max_width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    n_splits = sum(bool(row.branches) for row in node_table(tree))
+    ends = [re.search(r"  (near tie w.*of a tree|decided)$", line) for line in lines]
+    assert sum(map(bool, ends)) == n_splits
+
+
+def test_near_ties_are_those_of_the_printed_splits(cancer):
+    assert "near ties" in export_text(cancer, max_depth=1)
+    assert "near ties" not in export_text(cancer, max_depth=0)
 
 
 def test_a_condition_is_cut_between_categories(nominal):

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ class Marks(NamedTuple):
         ]
 
     def lines(self, node):
-        """Say it of one node, in one line or none."""
+        """Report the verdict about one node, in one line or none."""
         if node not in self.of:
             return []
         verdict, grounds = self.of[node]
@@ -54,7 +54,7 @@ def read_marks(estimator, audit):
         return Marks({}, [])
     if not (hasattr(audit, "marks") and hasattr(audit, "legend")):
         raise TypeError(
-            "audit must be what skconftree.inspection.audit_splits gives, or None. Got "
+            "audit must be a result of skconftree.inspection.audit_splits or None. Got "
             f"{audit!r} instead."
         )
     return Marks(audit.marks(estimator), audit.legend)
@@ -63,6 +63,8 @@ def read_marks(estimator, audit):
 WIDTH = 100  # columns
 BAR = "|   "
 MIN_WIDTH = 80
+MIN_CONDITION = 21  # letters of a line that are left for its dashes and condition
+EVIDENCE_WIDTH, AUDIT_WIDTH = 25, 15  # columns of evidence, and of verdicts
 MAX_NEAR_TIES = 6  # lines of the footer that name them
 
 
@@ -92,9 +94,9 @@ def export_text(
     estimator : ConfidenceTreeClassifier
         Fitted tree.
     feature_names : sequence of str or None, default=None
-        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+        One name per feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
     class_names : sequence of str or None, default=None
-        One name a class. None: the class labels.
+        One name per class. None: the class labels.
     max_depth : int or None, default=None
         Deeper nodes are summarized in one line. None: no limit.
     decimals : int, default=4
@@ -194,12 +196,14 @@ def export_text(
     table = {row.node: row for row in rows}
     folded = weak_subtrees(rows, marks.confirmed) if fold_weak else {}
     lines, shown = [], []
+    room = max_width - EVIDENCE_WIDTH - AUDIT_WIDTH * bool(marks.of) - MIN_CONDITION
+    max_bars = min(max_width // 10, room // len(BAR))
     stack = [(0, ())]  # nodes, and the lines of the branches that lead to them
     while stack:
         node, leading = stack.pop()
         row = table[node]
         lines += leading
-        bars = indent(row.depth, max_width)
+        bars = indent(row.depth, max_bars)
         if not row.branches or node in folded:
             more = f"; {count_weak(folded[node])}" if node in folded else ""
             room = max_width - len(bars) - len("|--- class ")
@@ -212,9 +216,12 @@ def export_text(
                 _Line(bars, row.name, branch.words[len(row.name) :])
                 for branch in row.branches
             )
-            leading = [
-                first._replace(cells=_cells(row, marks) if show_evidence else ())
-            ]
+            if show_evidence:
+                first = first._replace(
+                    cells=_cells(row, marks),
+                    brief=_cells(row, marks, max_width // 3),
+                )
+            leading = [first]
             if verbose and show_evidence:
                 described = describe_split(row, max_width - len(bars) - 5, decimals)
                 leading += [f"{bars}|    {one}" for one in described]
@@ -235,7 +242,7 @@ def export_text(
             "",
             *_aligned(lines, titles, max_width),
             "",
-            *footer(shown or splits, max_width, "fold_weak=False" if folded else ""),
+            *footer(splits[0].evidence, shown, max_width, is_folded=bool(folded)),
             *marks.legend,
         ]
     )
@@ -243,11 +250,13 @@ def export_text(
 
 class _Line(NamedTuple):
     # A line of a tree: bars, the feature's name and the rest of the condition, and the
-    # cells of the columns of evidence, none for a line without them.
+    # cells of the columns of evidence, none for a line without them; `brief` if there
+    # is no room for these.
     bars: str
     name: str
     rest: str
     cells: tuple = ()
+    brief: tuple = ()
 
     def text(self, width):
         width -= len(self.bars) + 5
@@ -261,46 +270,46 @@ def is_distilled(splits):
     return splits[0].evidence.level == DISTILLED
 
 
-def _cells(row, marks):
+def _cells(row, marks, width=None):
     # Columns of a split: level and number, or what real rows prefer of a distilled
-    # tree; the verdict of an audit, or of the rows since the split.
+    # tree; the verdict of an audit, or of the rows since the split. With a `width` for
+    # the last column, without the grounds of the audit.
     if row.evidence.level == DISTILLED:
-        cells = (row.tie,)
+        cells = (row.tie if width is None else shortened(row.tie, width),)
     else:
         cells = (row.evidence.level, row.evidence.number)
     if row.node in marks.of:
         verdict, grounds = marks.of[row.node]
-        return (*cells, f"{verdict} ({grounds.partition(', ')[0]})")
+        short = f"{verdict} ({grounds.partition(', ')[0]})"
+        return (*cells, short if width is None else verdict)
     return (*cells, "confirmed") if row.confirmed else cells
 
 
 def _aligned(lines, titles, max_width):
     """Lines of a tree with columns that start at the same place in each line."""
-    cells = [one.cells for one in lines if isinstance(one, _Line) and one.cells]
-    n_columns = len(titles)
-    widths = [
-        max(len(one[j]) for one in [titles, *cells] if len(one) > j)
-        for j in range(n_columns)
-    ]
-    room = max(max_width - sum(widths) - 2 * n_columns, max_width // 3)
-    start = max(
-        (len(one.text(room)) for one in lines if isinstance(one, _Line) and one.cells),
-        default=0,
-    )
+    splits = [one for one in lines if isinstance(one, _Line) and one.cells]
+    for is_brief in (False, True):
+        cells = [one.brief if is_brief else one.cells for one in splits]
+        widths = [
+            max(map(len, column))
+            for column in zip_longest(titles, *cells, fillvalue="")
+        ]
+        room = max_width - sum(widths) - 2 * len(widths)
+        start = max((len(one.text(room)) for one in splits), default=0)
+        if start <= room:
+            break
 
     def in_columns(text, cells):
-        parts = [
-            text.ljust(start),
-            *(c.ljust(w) for c, w in zip(cells, widths, strict=False)),
-        ]
-        return "  ".join(parts).rstrip()[:max_width]
+        padded = (c.ljust(w) for c, w in zip(cells, widths, strict=False))
+        return "  ".join([text.ljust(start), *padded]).rstrip()
 
     out = [in_columns("", titles)] if titles else []
+    cells = iter(cells)
     for one in lines:
         if isinstance(one, str):
-            out.append(one[:max_width])
+            out.append(one)
         elif one.cells:
-            out.append(in_columns(one.text(room), one.cells))
+            out.append(in_columns(one.text(room), next(cells)))
         else:
             out.append(one.text(max_width))
     return out
@@ -321,17 +330,17 @@ def _count_header(root, splits, folded):
     return head
 
 
-def footer(shown, width, unfold=""):
-    """Lines below splits: what their evidence means, and their near ties."""
+def footer(evidence, shown, width, *, is_folded=False):
+    """Lines below a tree: what `evidence` means, near ties of the `shown` splits."""
     text = []
-    for line in shown[0].evidence.legend:
-        if unfold and line.startswith(LEVEL_LINE):
-            line += f"; folded splits still predict, {unfold} shows them"
+    for line in evidence.legend:
+        if is_folded and line == LEVEL_LINE:
+            line += "; folded splits still predict, fold_weak=False shows them"
         text += wrap(line, width)
     if any(row.confirmed for row in shown):
         text += wrap(CONFIRMED, width)
     tied = [row for row in shown if row.near_ties]
-    if tied and not is_distilled(shown):
+    if tied and evidence.level != DISTILLED:
         text.append("near ties, which separate the classes about as well:")
         n_named = MAX_NEAR_TIES - (len(tied) > MAX_NEAR_TIES)
         for row in tied[:n_named]:
@@ -371,9 +380,8 @@ LABEL = re.compile(r'"[\s\S]*?"(?=, |$)|[^,\s][^,]*')
 LEFT_OUT = re.compile(r"and (\d+) more|(?:and )?others")
 
 
-def indent(depth, width):
-    """Bars in front of a line, fewer than the depth where that is large."""
-    max_bars = width // 10
+def indent(depth, max_bars):
+    """Bars in front of a line; of a depth above `max_bars` the last one is a number."""
     if depth <= max_bars:
         return BAR * depth
     return BAR * (max_bars - 1) + f"|{depth}|".ljust(len(BAR))
@@ -417,36 +425,28 @@ def _fit_set(text, width):
     return f"{sign}{{{len(labels) + n_more} categories}}"
 
 
-def wrapped(text, width):
-    """Break a text at its semicolons into lines."""
-    first, *parts = text.split("; ")
-    lines = [first]
-    for part in parts:
-        if len(lines[-1]) + 2 + len(part) <= width:
-            lines[-1] += f"; {part}"
-        else:
-            lines.append(f"  {part}")
-    return lines
-
-
 def describe_split(row, width, digits=4):
-    """Lines of what a split was chosen by and its bound compared, for the verbose."""
+    """Lines that `verbose` adds: look-ahead, what the bound compared, competitors."""
     if row.evidence.level == DISTILLED:
         return []
     chosen = wrap(row.lookahead, width)
     told = f"evidence: {describe_evidence(row.evidence, digits)}"
-    return [*chosen, *wrapped(told, width), *_describe_competitors(row, width)]
+    return [*chosen, *wrap(told, width), *_describe_competitors(row, width)]
 
 
 def _describe_competitors(row, width):
-    # What else might have been asked, a line each.
-    lines = []
+    # The best splits of other features, in a line each, or two if it is too long.
+    lines, lead = [], "competitor: "
     for one in row.competitors:
-        said = f" gains {one.gain:.3g} instead of {row.gain:.3g}"
+        gains = f"gains {one.gain:.3g} instead of {row.gain:.3g}"
         if one.z == one.z:
-            said += f", z = {one.z:.2g}"
-        room = width - len("runner-up: ") - len(said)
-        lines.append(f"runner-up: {fit_condition(one.name, one.test, room)}{said}")
+            gains += f", z = {one.z:.2g}"
+        line = f"{lead}{one.test} {gains}"
+        if len(line) <= width:
+            lines.append(line)
+            continue
+        lines.append(lead + fit_condition(one.name, one.test, width - len(lead)))
+        lines += [f"  {part}" for part in wrap(gains, width - 2)]
     return lines
 
 
@@ -551,7 +551,7 @@ LEVELS_OF_SPLITS = tuple(level for _, level in LEVELS)
 
 
 def summarize(estimator):
-    """Tell what a tree is like, see `ConfidenceTreeClassifier.summary`."""
+    """Summarize a tree, see `ConfidenceTreeClassifier.summary`."""
     table = read_nodes(estimator)
     root = table[0]
     splits = [row for row in table if row.branches]
@@ -580,7 +580,7 @@ def summarize(estimator):
     if root.evidence.level == DISTILLED:
         lines.append(
             f"{_count(len(splits), 'split')} distilled from a classifier, which "
-            f"predicts the same for {100.0 * estimator.fidelity_:.1f} % of the rows"
+            f"predicts the same for {100.0 * estimator.fidelity_:.1f}% of the rows"
         )
     else:
         counts = ", ".join(count_levels(splits))
@@ -614,7 +614,7 @@ def count_levels(splits):
 def _weakest(splits):
     weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
     one = weakest.evidence
-    said = f" (node {weakest.node}): {one.number} by chance, {one.candidates}"
+    said = f" (node {weakest.node}): {one.by_chance}, {one.candidates}"
     lead = "the weakest, "
     return (
         lead
@@ -683,7 +683,9 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
     text = "\n\n".join("\n".join(lines) for lines in paths)
     passed = [table[node] for node in sorted(nodes) if table[node].branches]
     if passed:
-        text += "\n\n" + "\n".join([*footer(passed, WIDTH), *marks.legend])
+        text += "\n\n" + "\n".join(
+            [*footer(passed[0].evidence, passed, WIDTH), *marks.legend]
+        )
     return text
 
 
@@ -702,7 +704,7 @@ def _path(estimator, table, steps, leaf, verbose, marks):
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             described = describe_split(row, WIDTH - 5)
-            lines += [f"     {one}"[:WIDTH] for one in described]
+            lines += [f"     {one}" for one in described]
     if end.branches:
         lines.append("Stops here: no row of that node had this category.")
     else:
