@@ -280,8 +280,8 @@ TOP = 5
 def tree_lines(tree, names, *, verbose=False, unfold="--verbose", whole="", audit=None):
     """Write a tree, weak splits folded unless verbose; of a large one the top.
 
-    `unfold` is what a user of the command line writes to see folded splits, `whole` names
-    the options that write all of a large tree.
+    `unfold` is what a user of the command line writes to see folded splits, `whole`
+    names the options that write all of a large tree.
     """
     n_leaves = tree.get_n_leaves()
     if n_leaves == 1:
