@@ -398,7 +398,9 @@ class ForestModel:
                 state[name] = kind(**state[name])
         sampler, records = state["sampler"], state["records"]
         sound = {
-            "sampler": sampler is None or len(sampler.ends) > 0,
+            # a loop over the draws, which nothing interrupts, has to end
+            "sampler": sampler is None
+            or (sampler.n_draws <= MOST_DRAWS and len(sampler.ends) > 0),
             "records": records is None
             or (
                 np.shape(records) == (len(trees), 2)

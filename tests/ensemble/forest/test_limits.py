@@ -127,9 +127,10 @@ def test_state():
     np.testing.assert_array_equal(larger.fit(X, y).predict_proba_interval(X), expected)
 
 
-def test_a_damaged_sampler_raises():
+@pytest.mark.parametrize(("name", "value"), [("ends", np.zeros(0)), ("n_draws", 2**40)])
+def test_a_damaged_sampler_raises(name, value):
     forest = forest_of(2).fit(*make_table(4))
-    forest._model.sampler = forest._model.sampler._replace(ends=np.zeros(0))
+    forest._model.sampler = forest._model.sampler._replace(**{name: value})
     with pytest.raises(ValueError, match="'sampler' does not fit"):
         pickle.loads(pickle.dumps(forest))
 
