@@ -1,8 +1,10 @@
 """Input and output files of a command, and the lock of a model."""
 
 import contextlib
+import glob
 import json
 import os
+import secrets
 import socket
 import stat
 import sys
@@ -29,22 +31,25 @@ def locked(model):
     """Keep other processes from writing a model; gives the name of a temporary file.
 
     The lock is the kernel's, on a file beside the model, which says who has it: it ends
-    with the process, however that ends. A temporary file that a killed process has left
-    is removed.
+    with the process, however that ends. Who has it removes temporary files that killed
+    processes have left. The name is another one in each run, as some file systems have
+    no locks.
     """
     folder, name = os.path.split(os.path.realpath(model))
-    scratch = f".{name}.part"
+    scratch = f".{name}.{secrets.token_hex(8)}.part"
     if fcntl is None:
         yield scratch
         return
     path = lock_path(model)
     try:
-        file = _lock(path, model)
+        file, is_locked = _lock(path, model)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from error
     try:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, scratch))
+        left = f".{glob.escape(name)}.{'[0-9a-f]' * 16}.part"
+        for other in glob.glob(left, root_dir=folder) if is_locked else ():
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, other))
         yield scratch
     finally:
         # as long as it is locked, so that nobody else's file goes
@@ -54,6 +59,7 @@ def locked(model):
 
 
 def _lock(path, model):
+    # An open file, and whether it is locked.
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         file = os.open(path, flags, 0o666)
@@ -64,6 +70,7 @@ def _lock(path, model):
                     f"{path} is not a lock of `{PROGRAM}`; if it is not needed, remove "
                     "it"
                 )
+            is_locked = True
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -72,14 +79,14 @@ def _lock(path, model):
                     f"{model} is being written by {who} (it has locked {path})"
                 ) from None
             except OSError:
-                pass  # a file system without locks; files are replaced whole as well
+                is_locked = False  # a file system without locks
             # Who had it may have removed the file in the meantime.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file), os.stat(path)):
                     who = f"process {os.getpid()} on {socket.gethostname()}"
                     os.ftruncate(file, 0)
                     os.pwrite(file, f"{PROGRAM}, {who}".encode(), 0)
-                    return file
+                    return file, is_locked
         except BaseException:
             os.close(file)
             raise

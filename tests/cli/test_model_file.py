@@ -5,6 +5,7 @@ or a stranger's file must not cost it, nor lead to other files.
 """
 
 import contextlib
+import errno
 import json
 import os
 import pickle
@@ -19,7 +20,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skconftree._cli import _model_file, main
+from skconftree._cli import _files, _model_file, main
 from skconftree._cli._common import UserError, with_columns
 from skconftree._cli._files import locked
 from skconftree.bounds._registry import BOUNDS
@@ -135,16 +136,32 @@ def test_a_second_run_is_told_who_has_the_model(table, folder, tmp_path, capsys)
 
 
 @pytest.mark.slow
-def test_a_killed_run_blocks_nobody_and_its_scratch_goes(table, folder):
+def test_a_killed_run_blocks_nobody_and_its_temporary_file_goes(table, folder):
     model = folder / "model"
     with holder(model) as run:
         run.send_signal(signal.SIGKILL)
         run.wait()
     assert f"process {run.pid} on " in (folder / "model.lock").read_text()
-    (folder / ".model.part").write_text("half a model")
+    (folder / ".model.0123456789abcdef.part").write_text("half a model")
+    (folder / ".model.mine.part").write_text("of somebody else")
     model.unlink()
     assert stream(table, model) == 0
-    assert names(folder) == ["model"]
+    assert names(folder) == [".model.mine.part", "model"]
+
+
+def test_runs_without_a_lock_have_temporary_files_of_their_own(folder, monkeypatch):
+    """On some file systems: neither run removes or takes the file of the other."""
+
+    def fail(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(_files.fcntl, "flock", fail)
+    model = folder / "model"
+    with _files.locked(model) as one:
+        (folder / one).write_text("half a model")
+        with _files.locked(model) as other:
+            assert one != other
+            assert (folder / one).exists()
 
 
 def test_what_is_no_lock_is_left_alone(table, folder, tmp_path, capsys):
