@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import audit_splits
-from skconftree.tree import distill, export_text, node_table
+from skconftree.tree import distill, export_html, export_text, node_table
 from skconftree.tree.reading._evidence import LEVELS, write_expected
 from skconftree.tree.reading._records import weak_subtrees, write_value
 from skconftree.tree.reading._text import fit_condition
@@ -131,6 +131,7 @@ def test_what_real_rows_prefer_fits_its_column():
 def test_near_ties_are_those_of_the_printed_splits(cancer):
     assert "near ties" in export_text(cancer, max_depth=1)
     assert "near ties" not in export_text(cancer, max_depth=0)
+    assert "folded" not in export_text(cancer, max_depth=0)
 
 
 def test_a_condition_is_cut_between_categories(nominal):
@@ -222,6 +223,13 @@ def test_the_largest_weak_subtrees_are_folded(seed):
     )
     assert "fold_weak=False" in text
     assert "folded" not in export_text(tree, fold_weak=False)
+    page = export_html(tree)
+    for node, n in folds.items():
+        splits = "1 weak split" if n == 1 else f"{n} weak splits"
+        name = rows[node].name
+        assert f"{rows[node].figures}, split by <b>{name}</b> ({splits} folded)" in page
+    assert "folded splits still predict" in page
+    assert "folded" not in export_html(tree, fold_weak=False)
 
 
 def test_a_tree_without_strong_splits_is_printed_as_a_whole():

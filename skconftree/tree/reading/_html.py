@@ -96,6 +96,7 @@ STYLE = """\
 .skconftree .num { display: none; font-size: 12px; opacity: .8; margin-left: 6px }
 .skconftree:has(> p > label > input:checked) .num { display: inline }
 """
+FOLDED = "folded splits still predict: open a node to see them"
 SWITCH = '<p><label><input type="checkbox"> numbers of each split</label></p>'
 PAGE = """\
 <!DOCTYPE html>
@@ -137,7 +138,9 @@ def write_tree(
     deepest, n_hidden = _shown(tree)
     table = {row.node: row for row in rows if row.depth <= deepest}
     names = list(map(str, estimator.classes_ if class_names is None else class_names))
-    root = table[0]
+    root, legend = table[0], []
+    if root.branches:
+        legend = [*root.evidence.legend, *([FOLDED] if folded else []), *marks.legend]
     return "\n".join(
         [
             '<div class="skconftree">',
@@ -151,12 +154,7 @@ def write_tree(
                 if n_hidden
                 else []
             ),
-            *(
-                f'<p class="quiet">{escape(line)}</p>'
-                for line in (
-                    [*root.evidence.legend, *marks.legend] if root.branches else ()
-                )
-            ),
+            *(f'<p class="quiet">{escape(line)}</p>' for line in legend),
             "</div>",
         ]
     )
@@ -212,10 +210,12 @@ def _nodes(table, names, is_open, marks, folded):
                 lines.append(f"<li>{said}{_outcome(row)}</li>")
             continue
         is_shown = is_open or row.depth < OPEN_LEVELS
-        asked = f"{row.rows}, split by <b>{escape(shortened(row.name, 40))}</b>"
+        split = f"split by <b>{escape(shortened(row.name, 40))}</b>"
         if node in folded:
             is_shown = False
-            asked = f"{_outcome(row)}; {count_weak(folded[node])}, the first of {asked}"
+            split = f"{_outcome(row)}, {split} ({count_weak(folded[node])})"
+        else:
+            split = f"{row.rows}, {split}"
         one = row.evidence
         ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
         told = [one.candidates, ties, row.lookahead]
@@ -223,7 +223,7 @@ def _nodes(table, names, is_open, marks, folded):
             told.append(describe_evidence(one))
         told = escape("; ".join(filter(None, told)))
         lines.append(
-            f"<li><details{' open' * is_shown}><summary>{said}{asked}"
+            f"<li><details{' open' * is_shown}><summary>{said}{split}"
             f'<span class="sure {one.level}">{one.level}</span>'
             f'<span class="quiet">{one.by_chance}</span>{_mark(marks, node)}'
             f'<span class="num">{told}</span></summary><ul>'
@@ -236,8 +236,7 @@ def _nodes(table, names, is_open, marks, folded):
 
 def _outcome(row):
     label = escape(shortened(str(row.label), 40))
-    above = "; class from the nodes above" if row.from_above else ""
-    return f"class <b>{label}</b> ({row.probability}), {row.support}{above}"
+    return f"class <b>{label}</b> {row.figures}"
 
 
 def _mark(marks, node):

@@ -133,6 +133,12 @@ class NodeRow(NamedTuple):
         return f"{write_weight(count)} of {self.rows}"
 
     @property
+    def figures(self):
+        """Probability and rows of the class that `predict` gives, in words."""
+        above = "; class from the nodes above" if self.from_above else ""
+        return f"({self.probability}), {self.support}{above}"
+
+    @property
     def outcome(self):
         """The rows of the class that `predict` gives and its probability, in words."""
         return f"{self.support}, probability {self.probability}"

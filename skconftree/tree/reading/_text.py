@@ -195,7 +195,7 @@ def export_text(
     )
     table = {row.node: row for row in rows}
     folded = weak_subtrees(rows, marks.confirmed) if fold_weak else {}
-    lines, shown = [], []
+    lines, shown, n_folded = [], [], 0
     room = max_width - EVIDENCE_WIDTH - AUDIT_WIDTH * bool(marks.of) - MIN_CONDITION
     max_bars = min(max_width // 10, room // len(BAR))
     stack = [(0, ())]  # nodes, and the lines of the branches that lead to them
@@ -205,7 +205,10 @@ def export_text(
         lines += leading
         bars = indent(row.depth, max_bars)
         if not row.branches or node in folded:
-            more = f"; {count_weak(folded[node])}" if node in folded else ""
+            more = ""
+            if node in folded:
+                n_folded += folded[node]
+                more = f"; {count_weak(folded[node])}"
             room = max_width - len(bars) - len("|--- class ")
             lines.append(_Line(bars, "class ", describe_class(row, room, more)))
         elif max_depth is not None and row.depth >= max_depth:
@@ -238,11 +241,11 @@ def export_text(
         titles += ("rows since",)
     return "\n".join(
         [
-            *wrap(_count_header(rows[0], splits, folded), max_width),
+            *wrap(_count_header(rows[0], splits, n_folded), max_width),
             "",
             *_aligned(lines, titles, max_width),
             "",
-            *footer(splits[0].evidence, shown, max_width, is_folded=bool(folded)),
+            *footer(splits[0].evidence, shown, max_width, is_folded=n_folded > 0),
             *marks.legend,
         ]
     )
@@ -315,14 +318,13 @@ def _aligned(lines, titles, max_width):
     return out
 
 
-def _count_header(root, splits, folded):
+def _count_header(root, splits, n_folded):
     # "569 rows, 7 splits: 2 overwhelming, 4 strong, 1 weak (folded)"
     head = f"{root.rows}, {_count(len(splits), 'split')}"
     if is_distilled(splits):
         return f"{head}, distilled from another classifier"
     head += f": {', '.join(count_levels(splits))}"
     n_weak = sum(row.evidence.is_weak for row in splits)
-    n_folded = sum(folded.values())
     if n_folded:
         head += " (folded)" if n_folded == n_weak else f" ({n_folded:,} of them folded)"
     if n_weak == len(splits):
@@ -370,8 +372,7 @@ def wrap(text, width):
 
 def describe_class(row, width=WIDTH, more=""):
     """Class of a node, its probability and how many rows have it, and `more`."""
-    above = "; class from the nodes above" if row.from_above else ""
-    rest = f" ({row.probability}), {row.support}{above}{more}"
+    rest = f" {row.figures}{more}"
     return shortened(str(row.label), width - len(rest), least=6) + rest
 
 
