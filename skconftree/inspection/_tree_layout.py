@@ -7,6 +7,7 @@ import numpy as np
 from skconftree.tree import class_colors
 
 MAX_CLASSES = 12  # in the legend
+FOLDED = "folded splits still predict: fold_weak=False shows them"
 
 
 class Picture:
@@ -62,7 +63,10 @@ class Picture:
         counts, places = self.root.counts, range(len(self.names))
         most = sorted(places, key=lambda one: -counts[one])[:MAX_CLASSES]
         has_evidence = self.root.branches and not self.compact
-        lines = [*self.root.evidence.legend, *self.notes] if has_evidence else []
+        folds = [FOLDED] if any(hasattr(row, "n_folded") for row in self.nodes) else []
+        lines = []
+        if has_evidence:
+            lines = [*self.root.evidence.legend, *folds, *self.notes]
         return sorted(most), len(places) - len(most), lines
 
     def answer(self, node):
@@ -77,7 +81,7 @@ class Picture:
         if not row.branches:
             return f"{where}: class {row.label}, {row.outcome}"
         sure = "; ".join(filter(None, [row.sure, row.lookahead]))
-        return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
+        return f"{where}: {row.rows}, split by {row.test} ({sure})"
 
 
 def arrange(nodes, max_depth=None):

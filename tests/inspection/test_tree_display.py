@@ -269,7 +269,7 @@ def test_a_box_that_is_asked_answers(compact, kind):
         told = asked_at(display, x, level + 0.02, kind)
         assert row.rows in told
         if row.branches:
-            assert f"asked whether {row.test}" in told
+            assert f"split by {row.test}" in told
         else:
             assert told.endswith(f"class {row.label}, {row.outcome}")
         if row.parent >= 0:

@@ -107,6 +107,9 @@ def test_a_weak_subtree_is_one_box(cancer, compact):
     assert len(boxes) == len(rows)
     answers = [box.find(f"{SVG}title").text for box in boxes]
     assert sum(folded.outcome in answer for answer in answers) == 1
+    legend = " ".join(one.text for one in picture.findall(f"{SVG}text"))
+    assert ("folded splits still predict" in legend) != compact
+    assert "folded" not in display.to_svg(compact=compact, fold_weak=False)
 
 
 @pytest.mark.parametrize("options", [{}, {"max_depth": None}, {"compact": True}])
