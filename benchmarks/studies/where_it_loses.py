@@ -39,6 +39,7 @@ class Case(NamedTuple):
 
 
 HELD_OUT = {"tables": "held out"}
+CONTINUOUS = {"table": "100,000 x 20 continuous"}
 CHI2 = {"forest": '"chi2"', "repeats": "True"}
 LETTER = {"table": "letter"}
 FIVE = {"table": "20,000 x 50, 5 classes"}
@@ -116,6 +117,14 @@ CASES = (
         ({"model": "scikit-learn"}, "memory, MB"),
         "places of the values are copied, once more for the trials of look-ahead",
         "tables",
+    ),
+    Case(
+        "forest of 100,000 x 20, MB, beside scikit-learn",
+        "forest-memory",
+        (CONTINUOUS, "forest, MB"),
+        (CONTINUOUS, "scikit-learn's, MB"),
+        "the evidence for each split is kept",
+        "forests",
     ),
     Case(
         'forest with ``bound="chi2"``, log loss, clipped, beside a random forest',

@@ -208,7 +208,7 @@ def test_what_is_not_known_is_nan():
         with pytest.warns(UserWarning, match="knows no competitors"):
             assert model.explain(X[:1], competitors=3)[0][0]["competitors"] == []
     plain = ConfidenceTreeClassifier(bound=None).fit(X, y)
-    assert np.isnan(plain.tree_.evidence["runner_up_z"]).all()  # there is no evidence
+    assert np.isnan(plain.tree_.evidence["runner_up_z"]).all()  # no bound compared
 
 
 def test_splits_made_later_have_none():

@@ -243,8 +243,8 @@ class EC2Sampling(SamplingStrategy):
     stale_factor : "consistent" or float, default="consistent"
         What old scores are multiplied by at each round if `lazy` and not `pure`:
         the share of the hypotheses that foresaw the answer, as published, or a number
-        of 0 or more. With 0 the first row that is looked at wins; the larger, the more
-        rows are scored, up to all.
+        of 0 or more. With 0 the best of the first rows wins; the larger, the more rows
+        are scored, up to all.
     on_exhausted : {"random", "resample"}, default="random"
         What to do if `pure` and no edge is left: ask at random, or draw hypotheses
         from the classifier as it is then.

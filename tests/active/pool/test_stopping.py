@@ -190,8 +190,8 @@ def test_the_audit_judges_before_it_learns():
 
 
 def test_the_audit_is_rarely_wrong():
-    # The classifier is as it was in the beginning, and its risk, 0.4, is above the limit:
-    # every session that stops is wrong.
+    # The classifier is as it was in the beginning, and its risk, 0.4, is above the
+    # limit: every session that stops is wrong.
     errors, n = 0, examples(100)
     for seed in range(n):
         rng = np.random.default_rng(seed)
