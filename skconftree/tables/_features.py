@@ -83,7 +83,8 @@ def refuse_categories(X, caller):
     """Raise if a frame has columns of categories, for a model of numbers."""
     nominal = nominal_columns(X, "from_dtype")
     if nominal is not None:
-        columns = [one for one, held in zip(X.columns, nominal, strict=True) if held]
+        names = library_of(X).names(X)
+        columns = [one for one, held in zip(names, nominal, strict=True) if held]
         raise ValueError(
             f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
             "them first, for example with sklearn.preprocessing.OneHotEncoder."

@@ -1,4 +1,4 @@
-"""Helpers that know nothing of the other rooms."""
+"""Helpers that import no other subpackage."""
 
 from ._codec import (
     NO_DEFAULT,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -56,6 +57,7 @@ def test_parameters(parameter, values):
         (pd.DataFrame({"a": ["x"] * 30}), r"columns of categories: \['a'\]"),
         (pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(Y)}), r"\['b'\]. Encode"),
         (pd.DataFrame({"b": pd.array(["x"] * 30, "string")}), r"\['b'\]. Encode"),
+        (pa.table({"a": X[:, 0], "b": ["x"] * 30}), r"\['b'\]. Encode"),
         (np.full((30, 2), "x"), "could not convert string"),
         (X[0], "2D array"),
         (X[:, :0], "0 feature"),
