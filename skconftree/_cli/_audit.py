@@ -12,7 +12,7 @@ from ._columns import unknown_categories
 from ._common import LEVELS, aligned, as_json, tree_lines, typed_labels, with_columns
 from ._files import STANDARD, check_files, write_json
 from ._readers import listed
-from ._table import known_labels, model_columns, read_columns
+from ._table import model_columns, read_labeled
 from ._text import Progress, UserError, counted, say
 
 VERDICTS = {  # of `audit_splits`, and as they are written in the counts
@@ -58,7 +58,7 @@ def _read_rows(options, model, progress):
     target = model.target
     if target is None:
         raise UserError(f"{options.model} does not name the column that it predicts")
-    X, labels, notes, _ = read_columns(
+    X, labels, notes = read_labeled(
         options,
         options.data,
         model.features,
@@ -67,9 +67,7 @@ def _read_rows(options, model, progress):
         target,
         model.dialect,
     )
-    known, more = known_labels(labels, target, options.skip_missing)
-    X, notes = X[known], [*notes, *more]
-    y = _typed([labels[row].strip() for row in known], options, model)
+    y = _typed(labels, options, model)
     strange = unknown_categories(X, model.tree.categories_)
     if strange.any():
         notes.append(

@@ -42,7 +42,7 @@ from ._readers import ParquetStream, headless, listed, open_stream, places_of
 from ._report import baselines_lines, calibration_sentence, headline, write_report
 from ._report_figures import calibration, check_picture, draw_tree
 from ._stream import FITTED
-from ._table import bundled_table, known_labels, read_columns, read_table
+from ._table import bundled_table, read_labeled, read_table
 from ._text import Progress, UserError, at_words, counted, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
@@ -195,7 +195,7 @@ def _grow(tree, table, progress):
 
 
 def _tested(options, table, tree, progress):
-    X, labels, notes, _ = read_columns(
+    X, labels, notes = read_labeled(
         options,
         options.test,
         table.feature_names,
@@ -204,11 +204,9 @@ def _tested(options, table, tree, progress):
         options.target,
         table.dialect._replace(decimal=options.decimal),
     )
-    known, left_out = known_labels(labels, options.target, options.skip_missing)
-    X = X[known]
-    notes += [*left_out, *unknown_notes(X, table.feature_names, tree.categories_)]
+    notes += unknown_notes(X, table.feature_names, tree.categories_)
     progress.note(*(f"{options.test}: {note}" for note in notes))
-    y = typed_labels([labels[row].strip() for row in known], options.target)
+    y = typed_labels(labels, options.target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already
         return tested(tree, X, y.astype(np.result_type(y, table.y)))

@@ -251,6 +251,15 @@ def _pieces(stream, progress):
     return pieces, strays
 
 
+def read_labeled(options, path, features, readings, progress, target, like):
+    """Read labeled rows of another table: a model's columns, labels as texts, notes."""
+    X, labels, notes, _ = read_columns(
+        options, path, features, readings, progress, target, like
+    )
+    known, more = known_labels(labels, target, options.skip_missing)
+    return X[known], [labels[row].strip() for row in known], [*notes, *more]
+
+
 def known_labels(labels, target, skip):
     """Rows whose label is known, and a note if there are others."""
     known = [row for row, label in enumerate(labels) if not is_missing(label)]
