@@ -181,7 +181,7 @@ class ReadableTree:
     def explain_text(
         self, X: TableLike, *, verbose: bool = False, audit: Any = None
     ) -> str:
-        """Tell in words why rows get their class.
+        """Explain in words why rows get their class.
 
         Parameters
         ----------
@@ -189,17 +189,18 @@ class ReadableTree:
             Some rows; also a single one, an array of shape (n_features,) or a row of a
             pandas frame.
         verbose : bool, default=False
-            Whether to add what each test was chosen by, where growth looked ahead, what
-            the bound compared, number by number, and the best tests of other features.
+            Whether to add, below each split, what look-ahead growth chose it by, what
+            the bound compared, and the competitor splits of other features.
         audit : SplitAudit or None, default=None
-            What :func:`skconftree.inspection.audit_splits` said of this tree.
+            Result of :func:`skconftree.inspection.audit_splits` for this tree; its
+            verdicts are lines below the splits.
 
         Returns
         -------
         str
-            Lines of at most 100 columns: for each row its class, how many rows of its
-            leaf are of it and the probability, then each test on its path with how
-            strong the split is.
+            Lines of at most 100 columns: for each row its class, the probability of it
+            and how many rows of the leaf have it, then each test on its path with the
+            evidence for the split, and why the tree stops there.
 
         See Also
         --------
@@ -279,10 +280,10 @@ class ReadableTree:
 
     @reads
     def summary(self) -> str:
-        """Tell in a few lines what the tree is like.
+        """Summarize the tree in a few lines.
 
-        Its size, how many of its splits are overwhelming, strong or weak, the weakest
-        of them, the columns it uses, and the shares of the classes.
+        Its size, how many of its splits have each level of evidence, the weakest of
+        them, the columns it uses, and the shares of the classes.
 
         Returns
         -------
@@ -291,7 +292,7 @@ class ReadableTree:
 
         See Also
         --------
-        skconftree.tree.export_text : The whole tree; says what the words mean.
+        skconftree.tree.export_text : The whole tree; explains the levels of evidence.
 
         Examples
         --------

@@ -266,6 +266,15 @@ def test_a_class_from_the_nodes_above_is_explained():
     for row in rows:
         node = row.node
         assert row.from_above == (raw[node].max() > raw[node][value[node].argmax()])
+    above = [row for row in rows if row.from_above and not row.branches]
+    assert above
+    lines = export_text(tree, fold_weak=False).splitlines()
+    explained = [
+        line for line in lines if line.endswith("; class from the nodes above")
+    ]
+    assert len(explained) == len(above)
+    for row, line in zip(above, explained, strict=True):
+        assert f" class {row.label} ({row.probability}), {row.support};" in line
     n_explained = sum(row.from_above for row in rows if not row.branches)
     assert n_explained > 0
     text = export_text(tree, fold_weak=False)

@@ -148,6 +148,10 @@ def export_text(
     increase the estimate, because a missed split costs a prediction more than a false
     one.
 
+    With ``drift="local"`` a further column reports which splits the rows since the
+    split have confirmed. A distilled tree has one column, "real rows", instead of the
+    evidence: whether the real rows prefer the split to those of other features.
+
     References
     ----------
     .. [1] S. Karlin, S. F. Altschul (1990), "Methods for assessing the statistical
