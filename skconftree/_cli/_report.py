@@ -124,7 +124,7 @@ def tree_section(tree, nodes, class_names, as_list):
     if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
         yield "<h3>The whole tree</h3>"
         yield (
-            "<p>Leaves have the colours of their classes; each says what it is when "
+            "<p>Leaves have the colors of their classes; each says what it is when "
             "it is asked.</p>"
         )
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'

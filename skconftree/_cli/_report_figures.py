@@ -239,7 +239,7 @@ def _percent(share):
 
 
 def _bars(title, rows):
-    """Rows of a name, parts of a bar as colours and shares, and what is behind it."""
+    """Rows of a name, parts of a bar as colors and shares, and what is behind it."""
     lines = [f"<caption>{title}</caption>", '<col class="name"><col><col class="n">']
     for name, parts, told in rows:
         bar = "".join(

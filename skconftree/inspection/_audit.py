@@ -441,8 +441,7 @@ def warn_of_training_rows(estimator, counts):
         warn(
             "In every node X_new has as many rows of each class as the tree itself: "
             "these seem to be its training rows. They chose the splits, so they "
-            "confirm them whether they are real or not. An audit needs rows that had "
-            "no say."
+            "confirm them whether they are real or not. Pass held-out rows."
         )
 
 
@@ -673,7 +672,7 @@ class SplitAudit:
         said = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS)
         splits = "1 split" if n == 1 else f"{n:,} splits"
         lines = [
-            f"{splits}, {_rows(self.n_rows_)} that had no say: {said}",
+            f"{splits}, {_rows(self.n_rows_)}: {said}",
             f"level {self.alpha:g} {CORRECTIONS[self.correction]}; {self._tests()}",
             *self._distilled(),
             "",
@@ -871,7 +870,7 @@ def audit_splits(
     sample_weight: ArrayLike | None = None,
     random_state: Seed = 0,
 ) -> SplitAudit:
-    """Test each split of a fitted tree on rows that had no say in it.
+    """Test each split of a fitted tree on held-out rows.
 
     A grown tree always fits its own rows. New ones are sent down, and at each node the
     table of its branches and their classes is tested once: is there more difference
@@ -965,7 +964,7 @@ def audit_splits(
     >>> tree = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
     >>> audit = audit_splits(tree, X_new, y_new)
     >>> print(audit)
-    4 splits, 143 new rows that had no say: 3 confirmed, 1 not confirmed, 0 too few rows
+    4 splits, 143 new rows: 3 confirmed, 1 not confirmed, 0 too few rows
     level 0.05 for all splits together (Holm); tests exact given the margins
     <BLANKLINE>
     mean concave points <= 0.04892: confirmed (p = 6.8e-21, 143 new rows)

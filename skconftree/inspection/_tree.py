@@ -27,12 +27,12 @@ class ConfidenceTreeDisplay:
     Every box is a node. One that was split shows its test, the evidence for the split
     (its level of evidence and the number expected by chance, as in
     :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
-    coloured by the class that `predict` gives, the paler the less probable it is there,
+    colored by the class that `predict` gives, the paler the less probable it is there,
     and says how many of its rows are of that class, and its probability.
-    Coloured strips show the probabilities of the classes; they heed `class_weight`, the
+    Colored strips show the probabilities of the classes; they heed `class_weight`, the
     number of rows does not. The more rows go along an edge, the wider it is.
 
-    Make one with :meth:`from_estimator`. The colours of text and background are those
+    Make one with :meth:`from_estimator`. The colors of text and background are those
     of matplotlib's style, dark ones included, and ``figure_.savefig("tree.svg")`` gives
     a picture that can be enlarged. Where matplotlib shows it in a window, a box that is
     pointed at or clicked says how one gets there and what is there, leaves of a compact

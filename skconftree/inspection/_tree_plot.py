@@ -64,7 +64,7 @@ def _statement(evidence):
 
 
 def _mixed(color, background, share):
-    """So much of a colour on a background."""
+    """So much of a color on a background."""
     from matplotlib.colors import to_rgb
 
     pair = zip(to_rgb(color), to_rgb(background), strict=True)

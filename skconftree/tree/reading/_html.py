@@ -15,7 +15,7 @@ from ._evidence import DISTILLED
 from ._records import check_tree, count_weak, read_nodes, weak_subtrees, write_ties
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
-# Told apart by people with any colour vision (Okabe and Ito).
+# Told apart by people with any color vision (Okabe and Ito).
 COLORS = (
     "#0072B2",
     "#E69F00",
@@ -30,7 +30,7 @@ GOLDEN = 0.6180339887498949
 
 
 def class_colors(n_classes: int) -> list[str]:
-    """Make a colour for each class, the same in all pictures and pages.
+    """Make a color for each class, the same in all pictures and pages.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def class_colors(n_classes: int) -> list[str]:
     Returns
     -------
     list of str
-        Like ``"#0072B2"``. The first eight can be told apart by people with any colour
+        Like ``"#0072B2"``. The first eight can be told apart by people with any color
         vision; then steps of the golden section go around the circle of hues.
 
     See Also
