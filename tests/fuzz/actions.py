@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 from sklearn.base import clone
@@ -241,7 +242,7 @@ def read_tree(sequence):
     elif which == "text":
         depth = draw.one([None, 0, 2])
         text = sequence.call("export_text", export_text, model, max_depth=depth)
-        require(text.startswith("|---"), "export_text")
+        require(re.search(r"^\|---", text, re.MULTILINE), "export_text")
     elif which == "words":
         sequence.call("summary", model.summary)
         if not model._model.predicts_by_bayes:
