@@ -202,12 +202,12 @@ def _nodes(table, names, is_open, marks, folded):
             continue
         row = table[node]
         words = escape(shortened(words, LONGEST))
-        said = f"{words}: {_bar(row, names, colors)}"
+        lead = f"{words}: {_bar(row, names, colors)}"
         if not row.branches or row.branches[0].node not in table:
             if row.branches:
-                lines.append(f"<li>{said}{row.rows}, split further</li>")
+                lines.append(f"<li>{lead}{row.rows}, split further</li>")
             else:
-                lines.append(f"<li>{said}{_outcome(row)}</li>")
+                lines.append(f"<li>{lead}{_outcome(row)}</li>")
             continue
         is_shown = is_open or row.depth < OPEN_LEVELS
         split = f"split by <b>{escape(shortened(row.name, 40))}</b>"
@@ -218,15 +218,15 @@ def _nodes(table, names, is_open, marks, folded):
             split = f"{row.rows}, {split}"
         one = row.evidence
         ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
-        told = [one.candidates, ties, row.lookahead]
+        numbers = [one.candidates, ties, row.lookahead]
         if one.level != DISTILLED:
-            told.append(describe_evidence(one))
-        told = escape("; ".join(filter(None, told)))
+            numbers.append(describe_evidence(one))
+        numbers = escape("; ".join(filter(None, numbers)))
         lines.append(
-            f"<li><details{' open' * is_shown}><summary>{said}{split}"
+            f"<li><details{' open' * is_shown}><summary>{lead}{split}"
             f'<span class="sure {one.level}">{one.level}</span>'
             f'<span class="quiet">{one.by_chance}</span>{_mark(marks, node)}'
-            f'<span class="num">{told}</span></summary><ul>'
+            f'<span class="num">{numbers}</span></summary><ul>'
         )
         waiting.append((None, None))
         waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
@@ -261,9 +261,9 @@ def _bar(row, names, colors):
         stops.append(f"{OTHERS} {end:.1f}% 100%")
         if len(largest) == MOST_SHARES:
             words.append("others")
-    said = escape(shortened(", ".join(words), 160))
+    text = escape(shortened(", ".join(words), 160))
     return (
-        f'<span class="bar" role="img" aria-label="{said}" title="{said}" '
+        f'<span class="bar" role="img" aria-label="{text}" title="{text}" '
         f'style="background:linear-gradient(90deg,{",".join(stops)})"></span>'
     )
 

@@ -197,8 +197,8 @@ class DistilledRow(NodeRow):
     @property
     def sure(self):
         """That there is no evidence, the real rows and what they prefer, in words."""
-        told = ", ".join(filter(None, [self.rows, self.tie]))
-        return f"{self.evidence.short}; {told}"
+        real = ", ".join(filter(None, [self.rows, self.tie]))
+        return f"{self.evidence.short}; {real}"
 
     @property
     def support(self):
@@ -390,15 +390,16 @@ def node_table(
         - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
         - ``near_ties``: names of the features whose splits gain about as much: the
           difference is below 1.96 standard errors;
-        - ``competitors``: as many as were asked for of the best tests of other
-          features, the best first, each with its ``feature``, ``name`` and ``test`` in
+        - ``competitors``: the best tests of other features, as many as the parameter
+          says, the best first, each with its ``feature``, ``name`` and ``test`` in
           words, its ``gain`` and ``z``, how much more the split gains, in standard
           errors of the paired difference. :doc:`/guide/ties` says which trees know
           them.
 
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
-        and its probability; ``tie``, such as ``"near tie with mean texture and 2
+        and its probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and
+        whether the class is from the nodes above; ``tie``, such as ``"near tie with mean texture and 2
         more"``, from ``near_ties``; ``sure``, the evidence and the near ties;
         ``lookahead``, what the test was chosen by.
 
@@ -492,7 +493,7 @@ def read_nodes(
         )
     ]
     is_distilled = hasattr(estimator, "fidelity_")
-    said = _evidence_of(estimator, nodes, names, branches)
+    evidence = _evidence_of(estimator, nodes, names, branches)
     kept = tree.competitors
     known = [()] * len(nodes)
     if kept is not None:
@@ -525,14 +526,14 @@ def read_nodes(
         weight=weight.tolist(),
         from_above=(share < raw.max(axis=1)).tolist(),
         impurity=impurity[nodes].tolist(),
-        evidence=said,
+        evidence=evidence,
         gain=gain[nodes].tolist(),
         near_ties=[
             # a distilled tree has one competitor, by its real rows
             (one.runner_up_name,)
             if is_distilled and one and abs(one.runner_up_z) < DECIDED
             else tuple(other.name for other in some if abs(other.z) < DECIDED)
-            for one, some in zip(said, known, strict=True)
+            for one, some in zip(evidence, known, strict=True)
         ],
         competitors=(some[:competitors] for some in known),
     )

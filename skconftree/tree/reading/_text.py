@@ -435,8 +435,8 @@ def describe_split(row, width, digits=4):
     if row.evidence.level == DISTILLED:
         return []
     chosen = wrap(row.lookahead, width)
-    told = f"evidence: {describe_evidence(row.evidence, digits)}"
-    return [*chosen, *wrap(told, width), *_describe_competitors(row, width)]
+    compared = f"evidence: {describe_evidence(row.evidence, digits)}"
+    return [*chosen, *wrap(compared, width), *_describe_competitors(row, width)]
 
 
 def _describe_competitors(row, width):
@@ -463,26 +463,26 @@ def describe_evidence(evidence, digits=4):
     def number(name):
         return f"{getattr(evidence, name):.{digits}g}"
 
-    said = []
+    parts = []
     if not math.isnan(evidence.child_limit):
-        said.append(
+        parts.append(
             f"children's limit {number('child_limit')} < "
             f"node's limit {number('parent_limit')}"
         )
     else:
-        said.append(f"score {number('score')}")
+        parts.append(f"score {number('score')}")
         if evidence.runner_up_name is not None:
             runner_up = "runner-up " if evidence.runner_up_feature >= 0 else ""
-            said[-1] += (
+            parts[-1] += (
                 f", {runner_up}{evidence.runner_up_name} {number('runner_up_score')}"
             )
         if not math.isnan(evidence.radius):
-            said[-1] += f", radius {number('radius')}"
+            parts[-1] += f", radius {number('radius')}"
     if evidence.statistic_name is not None:
         # a probability that no float can hold is not 0
         written = "< 1e-300" if evidence.statistic < TINY else number("statistic")
-        said.append(f"{evidence.statistic_name} {written}")
-    return "; ".join(said)
+        parts.append(f"{evidence.statistic_name} {written}")
+    return "; ".join(parts)
 
 
 def explain_rows(estimator, rows, competitors=0):
@@ -492,7 +492,7 @@ def explain_rows(estimator, rows, competitors=0):
     nodes = np.unique(paths.indices)
     evidence = tree.evidence
     fields = evidence.dtype.names
-    said = {
+    records = {
         record.node: (record, dict(zip(fields, values, strict=True)))
         for record, values in zip(
             read_nodes(estimator, nodes, competitors=competitors),
@@ -503,7 +503,7 @@ def explain_rows(estimator, rows, competitors=0):
     categories = estimator.categories_
 
     def step(node, child, row):
-        record, fields = said[node]
+        record, fields = records[node]
         value = row[record.feature].item()
         places = [branch.node for branch in record.branches]
         leading = None
@@ -545,7 +545,7 @@ def explain_rows(estimator, rows, competitors=0):
     for row, (start, end) in zip(rows, pairwise(paths.indptr), strict=True):
         path = paths.indices[start:end].tolist()  # from the root down
         steps = [step(*pair, row) for pair in pairwise(path)]
-        if said[path[-1]][0].n_children:
+        if records[path[-1]][0].n_children:
             steps.append(step(path[-1], path[-1], row))
         explanations.append(steps)
     return explanations
@@ -619,12 +619,12 @@ def count_levels(splits):
 def _weakest(splits):
     weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
     one = weakest.evidence
-    said = f" (node {weakest.node}): {one.by_chance}, {one.candidates}"
+    detail = f" (node {weakest.node}): {one.by_chance}, {one.candidates}"
     lead = "the weakest, "
     return (
         lead
-        + fit_condition(weakest.name, weakest.test, WIDTH - len(lead) - len(said))
-        + said
+        + fit_condition(weakest.name, weakest.test, WIDTH - len(lead) - len(detail))
+        + detail
     )
 
 
@@ -639,12 +639,12 @@ def _columns(estimator, splits):
     )
 
 
-def listed(lead, said):
+def listed(lead, items):
     """A list as long as is read, in lines of at most 100 columns."""
-    if len(said) > MOST_COLUMNS:
-        said = [*said[:MOST_COLUMNS], f"and {len(said) - MOST_COLUMNS} more"]
-    lines = [lead + said[0]]
-    for one in said[1:]:
+    if len(items) > MOST_COLUMNS:
+        items = [*items[:MOST_COLUMNS], f"and {len(items) - MOST_COLUMNS} more"]
+    lines = [lead + items[0]]
+    for one in items[1:]:
         if len(lines[-1]) + 2 + len(one) <= WIDTH:
             lines[-1] += f", {one}"
         else:
@@ -703,9 +703,9 @@ def _path(estimator, table, steps, leaf, verbose, marks):
         row = table[step["node"]]
         lead = f"{place:3}. "
         value = _value(step["value"], dates, row.feature)
-        told = f", {row.evidence.short}"
-        room = WIDTH - len(lead) - len(told)
-        lines.append(f"{lead}{_sentence(row, following, value, room)}{told}")
+        evidence = f", {row.evidence.short}"
+        room = WIDTH - len(lead) - len(evidence)
+        lines.append(f"{lead}{_sentence(row, following, value, room)}{evidence}")
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             described = describe_split(row, WIDTH - 5)
@@ -748,7 +748,7 @@ def _is_too_small(estimator, leaf):
 
 def _sentence(row, following, value, width):
     words = next((one.words for one in row.branches if one.node == following), None)
-    told = ""
+    given = ""
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
     elif words not in (
@@ -756,8 +756,8 @@ def _sentence(row, following, value, width):
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
-        told = f" (value {shortened(value, width // 2)})"
-    return fit_condition(row.name, words, width - len(told)) + told
+        given = f" (value {shortened(value, width // 2)})"
+    return fit_condition(row.name, words, width - len(given)) + given
 
 
 def _value(value, dates, feature):
