@@ -399,9 +399,9 @@ def node_table(
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
         and its probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and
-        whether the class is from the nodes above; ``tie``, such as ``"near tie with mean texture and 2
-        more"``, from ``near_ties``; ``sure``, the evidence and the near ties;
-        ``lookahead``, what the test was chosen by.
+        whether the class is from the nodes above; ``tie``, such as ``"near tie with
+        mean texture and 2 more"``, from ``near_ties``; ``sure``, the evidence and the
+        near ties; ``lookahead``, what the test was chosen by.
 
     See Also
     --------
