@@ -118,6 +118,13 @@ cdef void sort_codes(
     uint32_t* entries,
 ) noexcept nogil
 
+# The walk over a tally of [codes, n_classes] whose counts are not packed: tests as
+# Scan.walk_histogram has them, scored by sums of squares if the criterion is additive.
+# The tally and `present` are zeros afterwards.
+cdef intp_t walk_plain_tally(
+    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total
+) noexcept nogil
+
 
 # CodeTally: class counts of the rows of a node by their code, packed as
 # above, and the walk over them. Whole counts are exact in any order: no row is sorted.

@@ -521,3 +521,52 @@ cdef intp_t walk_phi_tally(
     if size > 0:
         scan.take(size)
     return size
+
+
+cdef intp_t walk_plain_tally(
+    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
+    const float64_t* total,
+) noexcept nogil:
+    cdef intp_t K = scan.n_classes
+    cdef int64_t* left = scan.counted
+    cdef int64_t* whole = scan.counted + K
+    cdef int64_t squares = 0
+    cdef int64_t right = 0
+    cdef int64_t weight = 0
+    cdef int64_t l, w
+    cdef intp_t size = 0
+    cdef intp_t k, b, c
+    cdef uint64_t marks
+    for c in range(K):
+        left[c] = 0
+        whole[c] = 2 * <int64_t> total[c]
+        right += <int64_t> total[c] * <int64_t> total[c]
+    for k in range((n_levels + 63) // 64):
+        marks = present[k]
+        present[k] = 0
+        while marks != 0:
+            b = 64 * k + lowest_bit(marks)
+            marks &= marks - 1
+            for c in range(K):
+                w = tally[b * K + c]
+                tally[b * K + c] = 0
+                l = left[c]
+                left[c] = l + w
+                weight += w
+                l = w * (2 * l + w)
+                squares += l
+                right += l - w * whole[c]
+            # every step writes a test, also that behind the last level
+            if scan.additive:
+                scan.phi_left[size] = squares
+                scan.phi_right[size] = right
+            else:
+                for c in range(K):
+                    scan.left[size * K + c] = left[c]
+            scan.n_left[size] = weight
+            scan.place[size] = b
+            size += 1
+    size -= 1
+    if size > 0:
+        scan.take(size)
+    return size

@@ -9,7 +9,7 @@ from skconftree.tables._encoded_table cimport (
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
     MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
-    part_rows, row_of, tagged, take_parted, tally_packed,
+    part_rows, row_of, tagged, take_parted, tally_packed, walk_plain_tally,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, place_of_level
@@ -19,7 +19,7 @@ from skconftree.tree.split._scan cimport (
 )
 from skconftree.tree.split._selection cimport tie_of
 from skconftree.tree.split._split cimport Children, Split
-from skconftree.utils._inline cimport highest_bit, lowest_bit, midpoint, prefetch
+from skconftree.utils._inline cimport highest_bit, midpoint, prefetch
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._sorting cimport counts_to_places, insert_keys
 from skconftree.utils._typedefs cimport (
@@ -370,56 +370,6 @@ cdef intp_t walk_square_keys(
     if size > 0:
         scan.take(size)
     return n_tests + size
-
-
-cdef intp_t walk_plain_tally(
-    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
-    const float64_t* total,
-) noexcept nogil:
-    # As the walks over packed tallies, of [codes, n_classes]; sums of squares as above.
-    cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.counted
-    cdef int64_t* whole = scan.counted + K
-    cdef int64_t squares = 0
-    cdef int64_t right = 0
-    cdef int64_t weight = 0
-    cdef int64_t l, w
-    cdef intp_t size = 0
-    cdef intp_t k, b, c
-    cdef uint64_t marks
-    for c in range(K):
-        left[c] = 0
-        whole[c] = 2 * <int64_t> total[c]
-        right += <int64_t> total[c] * <int64_t> total[c]
-    for k in range((n_levels + 63) // 64):
-        marks = present[k]
-        present[k] = 0
-        while marks != 0:
-            b = 64 * k + lowest_bit(marks)
-            marks &= marks - 1
-            for c in range(K):
-                w = tally[b * K + c]
-                tally[b * K + c] = 0
-                l = left[c]
-                left[c] = l + w
-                weight += w
-                l = w * (2 * l + w)
-                squares += l
-                right += l - w * whole[c]
-            # every step writes a test, also that behind the last level
-            if scan.additive:
-                scan.phi_left[size] = squares
-                scan.phi_right[size] = right
-            else:
-                for c in range(K):
-                    scan.left[size * K + c] = left[c]
-            scan.n_left[size] = weight
-            scan.place[size] = b
-            size += 1
-    size -= 1
-    if size > 0:
-        scan.take(size)
-    return size
 
 
 cdef enum:
