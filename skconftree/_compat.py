@@ -73,7 +73,7 @@ __all__ = [
     "validate_parameters",
 ]
 
-MOST_BITS = sys.float_info.max_exp - 1  # of a number that a float can hold
+MAX_BITS = sys.float_info.max_exp - 1  # of a number that a float can hold
 _NO_DEFAULT = object()
 _PLAIN = (str, int, float, type(None))  # what nobody can change in place
 # Where zero weights are not allowed by default, this parameter allows them.
@@ -91,7 +91,7 @@ class StrOptions(_StrOptions):
 def _validate(parameter_constraints, params, caller_name):
     # As scikit-learn does, and that a float can hold the numbers.
     for name, value in params.items():
-        if isinstance(value, Integral) and int(value).bit_length() > MOST_BITS:
+        if isinstance(value, Integral) and int(value).bit_length() > MAX_BITS:
             raise InvalidParameterError(
                 f"The {name!r} parameter of {caller_name} must be a number of the size "
                 f"of floats. Got one of {int(value).bit_length()} bits instead."

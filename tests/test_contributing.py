@@ -214,7 +214,7 @@ INCOMPLETE = """
 from skconftree.bounds._base import BaseBound
 
 from skconftree.bounds._contract cimport (
-    Bound, EvidenceBound, IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+    Bound, EvidenceBound, IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
 )
 from skconftree.bounds._contract cimport RaceBound
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -224,7 +224,7 @@ cdef class Silent(Bound):
 
 cdef class Deciding(Bound):
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         return True
@@ -251,7 +251,7 @@ cdef class Scored(Deciding):
 
 cdef class Weighing(EvidenceBound):
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         return True

@@ -37,7 +37,7 @@ from skconftree import NCMForestClassifier
 
 TABLES = ("leaves100-margin", "letter", "ucr-fiftywords")
 OTHERS = ("pendigits", "vowel", "segment", "yeast")  # to tune on
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 ALPHAS = (0.1, 0.0, -0.025, -0.05, -0.1, -0.15, -0.2, -0.3)
 ALPHA = -0.025  # of `tune`: the fastest that loses less than a point on the mean
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -318,7 +318,7 @@ def main(argv=None):
     parser.add_argument("--runs", type=int, default=2, help="divisions of each table")
     parser.add_argument("--trees", type=int, default=50, help="of each forest")
     parser.add_argument("--rounds", type=int, default=5, help="of gradient boosting")
-    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="most of a table")
+    parser.add_argument("--rows", type=int, default=MAX_ROWS, help="most of a table")
     options = parser.parse_args(argv)
     if options.quick:
         options.runs, options.trees, options.rounds, options.rows = 1, 5, 1, 600

@@ -21,7 +21,7 @@ from common.timing import interleaved, median
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree.batch import _grow
 
-MOST_ROWS, LEAST_ROWS = 10_000, 500
+MAX_ROWS, LEAST_ROWS = 10_000, 500
 MODELS = {
     "default": lambda: ConfidenceTreeClassifier(),
     "lookahead=0": lambda: ConfidenceTreeClassifier(lookahead=0),
@@ -57,7 +57,7 @@ def main(argv=None):
     folder = data_folder(options.data)
     found = {name: {} for name in MODELS}
     for table in table_names(folder)[: 4 if options.quick else None]:
-        X, y, is_nominal = encoded(table, folder, MOST_ROWS)
+        X, y, is_nominal = encoded(table, folder, MAX_ROWS)
         if len(y) < LEAST_ROWS:
             continue
         X, _ = impute(X, X, is_nominal)

@@ -89,8 +89,8 @@ def size_rows(sizes, repeats):
     for n_rows, n_features in sizes:
         X, y = make_table(n_rows, n_features)
         for name, source in MODELS.items():
-            looks_ahead = n_rows <= LARGEST_TABLE
-            if name == BASELINE or (name == GREEDY and not looks_ahead):
+            has_lookahead = n_rows <= LARGEST_TABLE
+            if name == BASELINE or (name == GREEDY and not has_lookahead):
                 continue
             tree = model(source)
             if X.size > LARGE:

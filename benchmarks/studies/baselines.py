@@ -37,7 +37,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import PessimisticPruning
 
 MAX_ROWS, MAX_ALPHAS, FOLDS = 2_000, 10, 3
-MOST_CLASSES, MOST_VALUES = 5, 50_000  # of a table that LicketySPLIT is tried on
+MAX_CLASSES, MAX_VALUES = 5, 50_000  # of a table that LicketySPLIT is tried on
 BASE = "CART, tuned"
 SMOOTH, SHRUNK = f"{BASE}, one pseudo-count", f"{BASE}, shrinkage {SHRINKAGE:g}"
 GRID = {
@@ -85,7 +85,7 @@ def lickety(X, y, X_test):
     except ImportError:
         return None
     classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) > MOST_CLASSES or X.size > MOST_VALUES:
+    if len(classes) > MAX_CLASSES or X.size > MAX_VALUES:
         return None
     start = time.process_time()
     binarizer = ThresholdGuessBinarizer(n_estimators=40, max_depth=2, random_state=0)

@@ -36,7 +36,7 @@ from skconftree.bounds import GTestBound
 from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
 
 PARTS = ("tables", "greedy", "alarms", "streams", "kept", "refit", "peers")
-LEAST_ROWS, MOST_ROWS = 380, 6_000
+LEAST_ROWS, MAX_ROWS = 380, 6_000
 ROWS, ROWS_OF_PEERS = 30_000, 10_000  # of a stream
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
 REPEATS = 5  # of the part "kept"
@@ -110,7 +110,7 @@ def leaves_in_noise(model, n):
 
 def part_tables(data, options, tables):
     """One pass beside `fit`."""
-    n = 500 if options.quick else MOST_ROWS
+    n = 500 if options.quick else MAX_ROWS
     kinds = {
         "tree": (ConfidenceTreeClassifier(random_state=0), TREES),
         "forest": (ConfidenceForestClassifier(N_TREES, random_state=0), FORESTS),
@@ -242,7 +242,7 @@ def main(argv=None):
     folder = data_folder(options.data)
     tables = command.tables("growing", options, f"{FOLDS} folds")
     print_environment(tables.facts)
-    n = 500 if options.quick else MOST_ROWS
+    n = 500 if options.quick else MAX_ROWS
     data = []
     for name in table_names(folder):
         X, y, is_nominal = encoded(name, folder, n)

@@ -23,7 +23,7 @@ from skconftree import ConfidenceTreeClassifier
 
 from ._growing_beside import CLIP
 
-LEAST_ROWS, MOST_ROWS, MOST_CLASSES, FOLDS = 380, 6_000, 30, 3
+LEAST_ROWS, MAX_ROWS, MAX_CLASSES, FOLDS = 380, 6_000, 30, 3
 STRENGTH = 10.0  # of the nodes above, in rows
 POWERS = 0.5 ** np.arange(4)
 FADING, FADING_OF_POWERS = 0.98, 0.999  # of late losses with each row
@@ -187,8 +187,8 @@ def main(argv=None):
     print_environment(tables.facts)
     found = []
     for name in table_names(folder):
-        X, y, is_nominal = encoded(name, folder, 400 if options.quick else MOST_ROWS)
-        if len(y) >= LEAST_ROWS and y.max() < MOST_CLASSES:
+        X, y, is_nominal = encoded(name, folder, 400 if options.quick else MAX_ROWS)
+        if len(y) >= LEAST_ROWS and y.max() < MAX_CLASSES:
             nominal = np.flatnonzero(is_nominal).tolist()
             found.append(judged(X.astype(np.float32), y, nominal))
             print(name, *found[-1].round(3).tolist(), flush=True)

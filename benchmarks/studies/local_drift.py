@@ -27,7 +27,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.datasets import make_random_tree_stream, make_sea
 
 PARTS = ("trees", "forests", "replaced")
-MOST_ROWS = 20_000  # of a table
+MAX_ROWS = 20_000  # of a table
 N_TREES, N_STREAMS_OF_FORESTS = 10, 3
 N_COINS = 10_000  # rows of a stream without a concept
 REGION = 0.7
@@ -70,7 +70,7 @@ def table(name, folder, shuffled, n, seed):
     if shuffled:
         order = np.random.default_rng(seed).permutation(len(y))
         X, y = X[order], y[order]
-    n = min(n, MOST_ROWS) if shuffled else n
+    n = min(n, MAX_ROWS) if shuffled else n
     return X[:n].astype(np.float32), y[:n], tuple(np.flatnonzero(is_nominal).tolist())
 
 

@@ -19,10 +19,10 @@ from ._text import UserError
 
 HEAD = 1000  # rows that settle what the columns are
 # Share of the values of a column of numbers that may be strays ...
-MOST_STRAYS = 0.1
+MAX_UNPARSEABLE = 0.1
 # ... and how many may be in any case, where the share is that of a stream so far.
-STRAYS_ALLOWED = 100
-FEW_CATEGORIES = 10  # may be of one row each
+N_UNPARSEABLE_ALLOWED = 100
+SMALL_N_CATEGORIES = 10  # may be of one row each
 FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to differ
 MANY_IDS = 100  # more values than these, all different and unsorted, may be IDs
 
@@ -293,7 +293,7 @@ def _decimal_sign(known, plain):
         dotted = any("." in text for text in known)
         return "." if dotted and not _are_grouped(known, 0.0) else None
     n_point, n_comma = (_parsed(known, one)[0] for one in (POINT, COMMA))
-    if min(n_point, n_comma) > MOST_STRAYS * len(known):
+    if min(n_point, n_comma) > MAX_UNPARSEABLE * len(known):
         return None
     if n_point != n_comma:
         return "." if n_point < n_comma else ","
@@ -303,9 +303,9 @@ def _decimal_sign(known, plain):
     return "." if dotted and ungrouped else None
 
 
-def _are_grouped(texts, most_strays=MOST_STRAYS):
+def _are_grouped(texts, max_unparseable=MAX_UNPARSEABLE):
     """Whether all texts but a share can be whole numbers with dots between digits."""
-    left = most_strays * len(texts)
+    left = max_unparseable * len(texts)
     for text in texts:
         if _GROUPED.fullmatch(text.strip()) is None:
             left -= 1
@@ -342,8 +342,8 @@ def _guess_with(numbers, known, plain, dates, comma_first=False, override=False)
         return _noted_if_grouped(known, numbers, comma_first)
     order = (numbers, DATE) if dates is None else (numbers, DATE, DATES[dates])
     parsed = [(*_parsed(known, reading), reading) for reading in order]
-    n_strays, example, reading = min(parsed, key=lambda one: one[0])
-    if n_strays > MOST_STRAYS * len(known):
+    n_unparseable, example, reading = min(parsed, key=lambda one: one[0])
+    if n_unparseable > MAX_UNPARSEABLE * len(known):
         return None
     if reading in DATE_READINGS:
         note = f"dates such as {example!r} are read as days since 1970-01-01"
@@ -369,17 +369,17 @@ def _noted_if_grouped(known, reading, comma_first):
 def _can_be(known, plain, reading):
     if plain is not None and reading is POINT:
         return True
-    return _parsed(known, reading)[0] <= MOST_STRAYS * len(known)
+    return _parsed(known, reading)[0] <= MAX_UNPARSEABLE * len(known)
 
 
 def _parsed(texts, reading):
     """How many of the texts cannot be read, and one that Python reads otherwise."""
-    n_strays, example = 0, None
+    n_unparseable, example = 0, None
     for text in texts:
         try:
             value = reading.parse(text)
         except (ValueError, OverflowError):
-            n_strays += 1
+            n_unparseable += 1
             continue
         if example is None:
             try:
@@ -388,7 +388,7 @@ def _parsed(texts, reading):
                 same = False
             if not same:
                 example = text
-    return n_strays, example
+    return n_unparseable, example
 
 
 def changed_by_sign(texts, reading):
@@ -464,7 +464,7 @@ def _date_orders(texts):
     fits = [
         order
         for order, ones in dates.items()
-        if len(texts) - len(ones) <= MOST_STRAYS * len(texts)
+        if len(texts) - len(ones) <= MAX_UNPARSEABLE * len(texts)
     ]
     only = {"dmy": dates["dmy"] - dates["mdy"], "mdy": dates["mdy"] - dates["dmy"]}
     if len(fits) == 2:
@@ -514,16 +514,16 @@ def names_rows(categories):
     """Whether more than half of the rows have a category of their own, as ids have."""
     times = Counter(categories)
     n_alone = sum(count == 1 for count in times.values())
-    return len(times) > FEW_CATEGORIES and 2 * n_alone > len(categories)
+    return len(times) > SMALL_N_CATEGORIES and 2 * n_alone > len(categories)
 
 
-def stray_note(name, texts, n_strays, reading=None, *, settled=False):
+def unparseable_note(name, texts, n_unparseable, reading=None, *, settled=False):
     """Describe values of a numeric column that are not numbers."""
     shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = (
         "1 value is not a number"
-        if n_strays == 1
-        else f"{n_strays} values are not numbers"
+        if n_unparseable == 1
+        else f"{n_unparseable} values are not numbers"
     )
     note = f"column {name!r}: {values} ({shown}), taken as missing"
     sign = other_decimal(texts, reading)

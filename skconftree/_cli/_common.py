@@ -273,7 +273,7 @@ def _with_schema(tree, **changes):
 
 
 LEVELS = ("overwhelming", "strong", "weak", "none", "distilled")
-MOST_LEAVES = 200  # of a tree that is printed whole
+MAX_LEAVES = 200  # of a tree that is printed whole
 TOP = 5
 
 
@@ -289,12 +289,12 @@ def tree_lines(tree, names, *, verbose=False, unfold="--verbose", whole="", audi
     text = export_text(
         tree,
         **names,
-        max_depth=None if n_leaves <= MOST_LEAVES else TOP,
+        max_depth=None if n_leaves <= MAX_LEAVES else TOP,
         fold_weak=not verbose,
         verbose=verbose,
         audit=audit,
     ).replace("fold_weak=False", unfold)
-    if n_leaves <= MOST_LEAVES:
+    if n_leaves <= MAX_LEAVES:
         return text
     return f"{text}\n\n{n_leaves:,} leaves; these are the upper {TOP} levels{whole}"
 

@@ -15,8 +15,8 @@ from ._text import at_words
 
 OWN = "confidence tree"
 INNER_FOLDS = 5
-MOST_ALPHAS = 25
-MOST_CLASSES = 12  # in a table of classes
+MAX_ALPHAS = 25
+MAX_CLASSES = 12  # in a table of classes
 LONGEST = 14  # characters of a class there
 
 
@@ -28,8 +28,8 @@ def pruned_cart(X, y, seed):
     """
     cart = DecisionTreeClassifier(random_state=seed)
     alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
-    if len(alphas) > MOST_ALPHAS:
-        places = np.linspace(0, len(alphas) - 1, MOST_ALPHAS)
+    if len(alphas) > MAX_ALPHAS:
+        places = np.linspace(0, len(alphas) - 1, MAX_ALPHAS)
         alphas = alphas[places.round().astype(int)]
     folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
     scores = []
@@ -239,10 +239,10 @@ def classes_table(figures):
     names = [at_words(name, LONGEST) for name in figures["classes"]]
     n_classes = len(names)
     order = range(n_classes)
-    whole = n_classes <= MOST_CLASSES
+    whole = n_classes <= MAX_CLASSES
     if not whole:
         recall = np.nan_to_num(figures["recall"], nan=2.0)
-        order = np.argsort(recall, kind="stable")[:MOST_CLASSES].tolist()
+        order = np.argsort(recall, kind="stable")[:MAX_CLASSES].tolist()
     head = ["class", "rows", "recall", "precision"]
     if whole:
         head += ["| predicted:", *names]
@@ -261,7 +261,7 @@ def classes_table(figures):
     if max(map(len, text.splitlines())) > 100 and whole:
         text = aligned([row[:4] for row in rows])
     if not whole:
-        text += f"\n(the {MOST_CLASSES} classes of lowest recall out of {n_classes})"
+        text += f"\n(the {MAX_CLASSES} classes of lowest recall out of {n_classes})"
     return text
 
 

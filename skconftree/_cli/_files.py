@@ -18,7 +18,7 @@ except ImportError:  # Windows, where a model is not locked
     fcntl = None
 
 PROGRAM = "skconftree stream"
-MOST_BYTES = 1000  # of the file that is locked
+MAX_LOCK_BYTES = 1000  # of the file that is locked
 
 
 def lock_path(model):
@@ -64,7 +64,7 @@ def _lock(path, model):
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         file = os.open(path, flags, 0o666)
         try:
-            owner = os.pread(file, MOST_BYTES, 0).decode(errors="replace")
+            owner = os.pread(file, MAX_LOCK_BYTES, 0).decode(errors="replace")
             if owner and not owner.startswith(PROGRAM):
                 raise UserError(
                     f"{path} is not a lock of `{PROGRAM}`; if it is not needed, remove "

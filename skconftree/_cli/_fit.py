@@ -38,7 +38,7 @@ from ._cross_validation import (
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
 from ._options import BASELINES
-from ._readers import ParquetStream, headless, listed, open_stream, places_of
+from ._readers import ParquetStream, headless, indices_of, listed, open_stream
 from ._report import baselines_lines, calibration_sentence, headline, write_report
 from ._report_figures import calibration, check_picture, draw_tree
 from ._stream import FITTED
@@ -46,7 +46,7 @@ from ._table import bundled_table, read_labeled, read_table
 from ._text import Progress, UserError, at_words, counted, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
-MOST_FEATURES = 12
+MAX_FEATURES = 12
 LONGEST_NAME = 60
 WIDTH = 100
 HELD_OUT = "Each row was predicted by a tree that was fitted without it."
@@ -232,7 +232,7 @@ def asked_table(options, progress):
     if options.data is not None:
         if options.target is None:
             with open_stream(options.data, None, options) as stream:
-                hint = headless(stream, stream.look_ahead())
+                hint = headless(stream, stream.lookahead())
             raise UserError(
                 f"say which column of {options.data} to predict: --target COLUMN, with "
                 f"one of {listed(stream.features)}{hint and f'. {hint}'}"
@@ -302,7 +302,7 @@ def importance_table(tree, names):
         return "The tree is a single leaf."
     rows = [
         (at_words(names["feature_names"][j], LONGEST_NAME), f"{values[j]:.3f}")
-        for j in order[:MOST_FEATURES]
+        for j in order[:MAX_FEATURES]
     ]
     left_out = len(order) - len(rows)
     more = f"\nand {counted(left_out, 'further feature')}" if left_out else ""
@@ -411,9 +411,9 @@ def _fit(tree, options):
     """Fit the tree; give what it warns of."""
     with ParquetStream(options.data, options.target) as stream:
         ours = left_out(stream, options.drop)
-        out = set(places_of([*options.drop, *ours], stream.features, "--drop"))
+        out = set(indices_of([*options.drop, *ours], stream.features, "--drop"))
         columns = [name for j, name in enumerate(stream.features) if j not in out]
-        guesses = dict(zip(stream.features, stream.look_ahead(), strict=True))
+        guesses = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = [
             f"column {name!r}: strings such as these are numbers or dates to `fit` "
             "without --in-parts, and are categories here; write numbers to the file"

@@ -18,7 +18,7 @@ from ..active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
 from ..active.session import JournalError
 from ._columns import (
     COMMA,
-    MOST_STRAYS,
+    MAX_UNPARSEABLE,
     PREDICTED,
     SAID_AT,
     SAID_BY,
@@ -32,13 +32,13 @@ from ._columns import (
     own_notes,
     read_numbers,
     sign_note,
-    stray_note,
+    unparseable_note,
     with_times,
 )
 from ._common import check_number_of_classes, is_missing, typed_labels
 from ._files import STANDARD, check_files, write_text
 from ._options import TABLES
-from ._readers import as_matrix, as_numeric, header_notes, open_stream, places_of
+from ._readers import as_matrix, as_numeric, header_notes, indices_of, open_stream
 from ._text import Progress, UserError, say
 
 ROWS_AT_A_TIME = 10_000
@@ -68,7 +68,7 @@ def read_pool(options):
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
     for option in ("text", "ignore", "nominal", "numeric"):
-        places_of(getattr(options, option), list(columns), f"--{option}")
+        indices_of(getattr(options, option), list(columns), f"--{option}")
     y, labels = _labels(told, options, len(next(iter(columns.values()))))
     notes += own_notes(ours)
     left = {
@@ -93,7 +93,9 @@ def read_pool(options):
                     notes.append(f"column {name!r}: {sign_note(text, COMMA)}")
         if reading is not None:
             values, strays = read_numbers(texts, reading)
-            if len(strays) > MOST_STRAYS * sum(not is_missing(one) for one in texts):
+            if len(strays) > MAX_UNPARSEABLE * sum(
+                not is_missing(one) for one in texts
+            ):
                 reading = None
         if reading is None:
             values = np.array([None if is_missing(one) else one for one in texts])
@@ -106,7 +108,7 @@ def read_pool(options):
                 continue
         elif strays:
             shown = list(dict.fromkeys(texts[row].strip() for row in strays))
-            notes.append(stray_note(name, shown[:4], len(strays), reading))
+            notes.append(unparseable_note(name, shown[:4], len(strays), reading))
         tables.append(values)
         readings.append(reading)
         kept.append(name)
@@ -143,7 +145,7 @@ def _texts(options):
     # All columns as texts, empty where a value is missing; what their first values tell
     # of each, by names; and notes.
     with open_stream(options.data, None, options) as stream:
-        guesses = dict(zip(stream.features, stream.look_ahead(), strict=True))
+        guesses = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)
         stream.readings = [None] * len(stream.features)
         pieces = list(stream.pieces(ROWS_AT_A_TIME))

@@ -62,7 +62,7 @@ def load(path, check=None):
             members = _read_members(path, file)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    facts = _checked_facts(path, members)
+    facts = _checked_metadata(path, members)
     if check is not None:
         check(facts)
     try:
@@ -110,7 +110,7 @@ def _read_members(path, file):
         raise _foreign(path) from error
 
 
-def _checked_facts(path, members):
+def _checked_metadata(path, members):
     try:
         facts = json.loads(members["head"].tobytes())
         found, digest = facts["format"], members[CHECKSUM].item()

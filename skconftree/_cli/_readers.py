@@ -4,7 +4,7 @@ A reader goes through a table once, from the first row to the last, and never ho
 of it. It has `header` (names of all columns), `features` (those besides the target),
 `n_rows` (rows read so far), `fingerprint` (a checksum of them), and the methods of
 `CsvStream`. What the columns are has to be settled, in `readings` (None for a nominal
-one), before rows are read; `look_ahead` tells what the table itself says about that.
+one), before rows are read; `lookahead` tells what the table itself says about that.
 """
 
 import atexit
@@ -33,9 +33,9 @@ from ._columns import (
     COMMA,
     DATE,
     HEAD,
-    MOST_STRAYS,
+    MAX_UNPARSEABLE,
+    N_UNPARSEABLE_ALLOWED,
     POINT,
-    STRAYS_ALLOWED,
     Guess,
     changed_by_sign,
     guess,
@@ -43,14 +43,14 @@ from ._columns import (
     other_decimal,
     read_numbers,
     sign_note,
-    stray_note,
+    unparseable_note,
 )
 from ._common import MISSING_CATEGORY, as_decimal
 from ._options import meant
 from ._text import UserError
 
-MOST_CATEGORIES = 4096  # as many as a nominal column of a tree may have
-MOST_NAMES = 30  # listed in an error
+MAX_COLUMN_CATEGORIES = 4096  # as many as a nominal column of a tree may have
+MAX_NAMES = 30  # listed in an error
 
 
 class Piece(NamedTuple):
@@ -99,12 +99,12 @@ def check_header(path, header, target):
 
 def listed(names):
     """Some names of columns."""
-    shown = ", ".join(names[:MOST_NAMES])
-    left = len(names) - MOST_NAMES
+    shown = ", ".join(names[:MAX_NAMES])
+    left = len(names) - MAX_NAMES
     return f"{shown} and {left} more" if left > 0 else shown
 
 
-def places_of(names, features, option):
+def indices_of(names, features, option):
     """Find the columns that an option names among the features."""
     places = {name: place for place, name in enumerate(features)}
     unknown = [name for name in names if name not in places]
@@ -144,11 +144,11 @@ def headless(stream, guesses):
 
 def settle_columns(stream, named, numeric=(), *, whole=False):
     """Settle columns by their guesses and what the user says; return notes on them."""
-    found = dict(enumerate(stream.look_ahead()))
+    found = dict(enumerate(stream.lookahead()))
     notes = list(filter(None, [headless(stream, list(found.values()))]))
-    for place in places_of(named, stream.features, "--nominal"):
+    for place in indices_of(named, stream.features, "--nominal"):
         found[place] = Guess(None, [])
-    for place in places_of(numeric, stream.features, "--numeric"):
+    for place in indices_of(numeric, stream.features, "--numeric"):
         found[place] = as_numeric(found[place], stream.features[place], named)
     stream.readings = [one.reading for one in found.values()]
     for name, one in zip(stream.features, found.values(), strict=True):
@@ -174,7 +174,7 @@ def as_numeric(found, name, nominal):
     return found._replace(reading=found.numbers, notes=[], names_rows=False)
 
 
-def nominal_places(readings):
+def nominal_indices(readings):
     """Places of the columns that are not read as numbers."""
     return [place for place, reading in enumerate(readings) if reading is None]
 
@@ -191,20 +191,20 @@ def as_matrix(columns, n_rows, readings):
 def check_categories(known, X, first_row, stream):
     """Return how many rows come before a nominal column has too many, and the error."""
     n_rows, problem = len(X), None
-    for place in nominal_places(stream.readings):
+    for place in nominal_indices(stream.readings):
         old = known[place] if known else []
         column = X[:n_rows, place]
-        if len(set(old).union(column)) <= MOST_CATEGORIES:
+        if len(set(old).union(column)) <= MAX_COLUMN_CATEGORIES:
             continue
         seen = set(old)
         for row, value in enumerate(column):
             seen.add(value)
-            if len(seen) > MOST_CATEGORIES:
+            if len(seen) > MAX_COLUMN_CATEGORIES:
                 n_rows = row
                 break
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
-            f"than {MOST_CATEGORIES} categories, as many as a tree can tell apart; "
+            f"than {MAX_COLUMN_CATEGORIES} categories, as many as a tree can tell apart; "
             f"leave it out by --drop {stream.features[place]}, or group rare ones "
             "under one name in the table; if they are numbers that begin with 0, "
             f"--numeric {stream.features[place]} reads them as such"
@@ -249,7 +249,7 @@ class Strays:
             if row >= n_rows:
                 break
             of_row = list(of_row)
-            limit = max(STRAYS_ALLOWED, MOST_STRAYS * (first_row + row))
+            limit = max(N_UNPARSEABLE_ALLOWED, MAX_UNPARSEABLE * (first_row + row))
             for _, place, text in of_row:
                 if self.count(place) + 1 > limit:
                     return row, self._too_many(stream, first_row + row, place, text)
@@ -270,7 +270,7 @@ class Strays:
     def notes(self, stream, *, settled=False):
         """Say what was taken as missing, and how to keep it unless that is settled."""
         return [
-            stray_note(
+            unparseable_note(
                 stream.features[place],
                 texts,
                 n,
@@ -289,7 +289,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
-MOST_OF_MARK = 4  # bytes
+MAX_BOM_BYTES = 4  # bytes
 
 
 class Dialect(NamedTuple):
@@ -329,7 +329,7 @@ def encoding_of(name, start):
     return known
 
 
-MOST_OF_ROW = 2**24  # characters of a row, and of the line with the names
+MAX_ROW_CHARACTERS = 2**24  # characters of a row, and of the line with the names
 MAX_CHARACTERS = 2**26  # characters of the rows in hand, but for the last of them
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 REMEDIES = {
@@ -353,7 +353,7 @@ class CsvStream:
     what is most frequent in the header; that of the dialect `like` if there is none, as
     in a file of one column. Messages call the file `name` or by its path.
     Lines of remarks above the header are `remarks`. `dialect` is how the file is
-    written; its decimal sign is known after `look_ahead`.
+    written; its decimal sign is known after `lookahead`.
     """
 
     def __init__(
@@ -393,7 +393,7 @@ class CsvStream:
             self._file = opened(path, "rb")
         try:
             with self._named_errors():
-                start = self._file.peek(MOST_OF_MARK)[:MOST_OF_MARK]
+                start = self._file.peek(MAX_BOM_BYTES)[:MAX_BOM_BYTES]
             self._encoding = encoding_of(encoding, start)
             self._file = io.TextIOWrapper(self._file, self._encoding, newline="")
             self._read_header(target)
@@ -484,12 +484,12 @@ class CsvStream:
         if self._ahead:
             line, self._ahead = self._ahead, ""
             return line
-        line = self._file.readline(MOST_OF_ROW + 1)
+        line = self._file.readline(MAX_ROW_CHARACTERS + 1)
         self._n_lines += 1
         self._length += len(line)
-        if self._length > MOST_OF_ROW:
+        if self._length > MAX_ROW_CHARACTERS:
             raise UserError(
-                f"{self.path}, line {self._n_lines}: a row of more than {MOST_OF_ROW} "
+                f"{self.path}, line {self._n_lines}: a row of more than {MAX_ROW_CHARACTERS} "
                 "characters; the end of a line or of a quotation is missing"
             )
         return line
@@ -527,7 +527,7 @@ class CsvStream:
             if left <= 0:
                 return
 
-    def look_ahead(self):
+    def lookahead(self):
         """Guess each of `features` by the first 1,000 rows, or fewer that are long."""
         ahead, rest = [], self._source
         try:
@@ -650,7 +650,7 @@ def _categories(texts):
 
 
 BATCH = 8192  # rows decoded at a time
-MOST_OF_TEXT = 131_072  # characters, as many as a field of CSV may have
+MAX_FIELD_CHARACTERS = 131_072  # characters, as many as a field of CSV may have
 MAX_BYTES = 2**26  # bytes of the rows decoded at a time, as the file counts them
 STRINGS = {"string", "large_string", "string_view"}
 CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
@@ -738,7 +738,7 @@ class ParquetStream:
         """Whether a column holds strings, of which no dictionary makes categories."""
         return self._holds[self.features.index(name)] == "texts"
 
-    def look_ahead(self):
+    def lookahead(self):
         """Guess each of `features` by its type and the first 1,000 rows or fewer."""
         heads = [[] for _ in self.features]
         n_rows = 0
@@ -800,10 +800,10 @@ class ParquetStream:
         with self._named_errors():
             texts, codes = _coded(batch.column(place))
         longest = max((len(one) for one in texts if one is not None), default=0)
-        if longest > MOST_OF_TEXT:
+        if longest > MAX_FIELD_CHARACTERS:
             raise UserError(
                 f"{self.path}, column {self.header[place]!r}: a text of {longest} "
-                f"characters; at most {MOST_OF_TEXT} are read"
+                f"characters; at most {MAX_FIELD_CHARACTERS} are read"
             )
         return [texts[code] for code in codes]
 

@@ -20,11 +20,11 @@ from ._cross_validation import OWN, classes_table, share, standard_error
 from ._files import write_text
 from ._text import counted
 
-MOST_LEAVES = 200  # of a tree whose whole shape is drawn
-MOST_RULES = 60
-MOST_HARD = 2  # classes that a summary names
-MOST_COLUMNS = 20
-MOST_NAMES = 60
+MAX_LEAVES = 200  # of a tree whose whole shape is drawn
+MAX_RULES = 60
+MAX_HARD_CLASSES = 2  # classes that a summary names
+MAX_COLUMNS = 20
+MAX_NAMES = 60
 WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
@@ -121,7 +121,7 @@ def tree_section(tree, nodes, class_names, as_list):
     yield "<p>Point at a box, or tap it, to be told how one gets there.</p>"
     fits = " fits" if float(re.search(r' width="([\d.]+)"', upper)[1]) <= WIDEST else ""
     yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
-    if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
+    if upper != whole and tree.get_n_leaves() <= MAX_LEAVES:
         yield "<h3>The whole tree</h3>"
         yield (
             "<p>Leaves have the colors of their classes; each says what it is when "
@@ -151,7 +151,7 @@ def rules_section(nodes):
         (row for row in nodes if not row.branches), key=lambda row: -row.weight
     )
     items = []
-    for row in leaves[:MOST_RULES]:
+    for row in leaves[:MAX_RULES]:
         when = " and ".join(conditions(paths[row.node])) or "all rows"
         items.append(
             f"<li><b>{escape(str(row.label))}</b> ({escape(row.outcome)}): "
@@ -159,8 +159,8 @@ def rules_section(nodes):
         )
     yield "<h2>Rules</h2>"
     yield f'<ul class="rules">{"".join(items)}</ul>'
-    if len(leaves) > MOST_RULES:
-        yield f"<p class=soft>and {len(leaves) - MOST_RULES} smaller leaves</p>"
+    if len(leaves) > MAX_RULES:
+        yield f"<p class=soft>and {len(leaves) - MAX_RULES} smaller leaves</p>"
 
 
 def conditions(path):
@@ -200,16 +200,16 @@ def splits_by_column(nodes):
 
 def columns_section(splits, names, shown=lambda j: ()):
     """A section for each column that the tree asks for, with what is `shown` of it."""
-    for j in list(splits)[:MOST_COLUMNS]:
+    for j in list(splits)[:MAX_COLUMNS]:
         yield f"<h3>{escape(names[j])}</h3>"
         yield from shown(j)
         yield _asked(splits[j])
-    if len(splits) > MOST_COLUMNS:
-        yield f"<p class=soft>and {len(splits) - MOST_COLUMNS} columns more</p>"
+    if len(splits) > MAX_COLUMNS:
+        yield f"<p class=soft>and {len(splits) - MAX_COLUMNS} columns more</p>"
     unused = [name for j, name in enumerate(names) if j not in splits]
     if unused:
-        listed = ", ".join(unused[:MOST_NAMES])
-        more = ", ..." if len(unused) > MOST_NAMES else ""
+        listed = ", ".join(unused[:MAX_NAMES])
+        more = ", ..." if len(unused) > MAX_NAMES else ""
         yield f"<p>Not asked for: {escape(listed)}{more}.</p>"
 
 
@@ -217,10 +217,10 @@ def _asked(splits):
     # Where a column is asked for: the tests, their rows and how strong they are.
     items = [
         f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.evidence.short}"
-        for row in splits[:MOST_COLUMNS]
+        for row in splits[:MAX_COLUMNS]
     ]
-    if len(splits) > MOST_COLUMNS:
-        items.append(f"and {len(splits) - MOST_COLUMNS} splits more")
+    if len(splits) > MAX_COLUMNS:
+        items.append(f"and {len(splits) - MAX_COLUMNS} splits more")
     return bullets(items)
 
 
@@ -250,7 +250,7 @@ def classes_sentence(classes):
     """Report recall and precision of the classes of lowest recall."""
     recall = np.nan_to_num(classes["recall"], nan=2.0)
     hardest = np.argsort(recall, kind="stable")
-    n_shown = max(min(MOST_HARD, len(hardest) - 1), 1)
+    n_shown = max(min(MAX_HARD_CLASSES, len(hardest) - 1), 1)
     shown = " ".join(class_sentence(classes, int(place)) for place in hardest[:n_shown])
     return f"Hardest {'class' if n_shown == 1 else 'classes'}: {shown}"
 
@@ -394,7 +394,7 @@ def _columns(table, nodes, class_names):
     splits = splits_by_column(nodes)
     codes = np.unique(table.y, return_inverse=True)[1]
     colors = class_colors(len(class_names))
-    keys = zip(class_names[: figure.MOST_CLASSES], colors, strict=False)
+    keys = zip(class_names[: figure.MAX_CLASSES], colors, strict=False)
     if splits:
         yield '<p class="skconftree">' + " ".join(
             f'<span class="one"><span class="key" style="background:{color}"></span>'
@@ -439,8 +439,8 @@ def _comparison(found, base):
     return figure.table(("", "accuracy", "SE", "log loss", "leaves"), rows, own=OWN)
 
 
-MOST_CLASSES = 60
-MOST_DRIFTS = 100
+MAX_CLASSES = 60
+MAX_DRIFTS = 100
 
 
 def stream_headline(record, classes, drifts, nodes):
@@ -520,11 +520,11 @@ def accuracies(record):
 def _drifts(drifts):
     rows = [
         (f"{row:,}", f"below node {node}" if node else "the whole tree")
-        for row, node in drifts[:MOST_DRIFTS]
+        for row, node in drifts[:MAX_DRIFTS]
     ]
     yield figure.table(("after row", "what was replaced"), rows)
-    if len(drifts) > MOST_DRIFTS:
-        yield f"<p class=soft>and {len(drifts) - MOST_DRIFTS} more</p>"
+    if len(drifts) > MAX_DRIFTS:
+        yield f"<p class=soft>and {len(drifts) - MAX_DRIFTS} more</p>"
 
 
 def _classes(classes):
@@ -533,6 +533,6 @@ def _classes(classes):
         (name, f"{n:,.0f}", share(recall), share(precision))
         for name, (n, recall, precision) in zip(classes["classes"], found, strict=True)
     ]
-    order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MOST_CLASSES]
+    order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MAX_CLASSES]
     shown = [rows[place] for place in sorted(order.tolist())]
     return figure.table(("class", "rows", "recall", "precision"), shown)

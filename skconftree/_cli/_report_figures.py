@@ -14,21 +14,21 @@ from ..utils import escape
 from ._files import replacing, write_text
 from ._text import UserError, at_words
 
-MOST_CLASSES = 12
-MOST_BINS = 10
-MOST_BARS = 12
-MOST_DRIFTS = 60  # that are marked in a picture
+MAX_CLASSES = 12
+MAX_BINS = 10
+MAX_BARS = 12
+MAX_DRIFTS = 60  # that are marked in a picture
 N_BARS = 24  # of a histogram
 WIDE, TALL, EDGE = 340, 110, 8
 LETTER, LINE = 6.9, 13  # about how wide a letter of a picture is, and how high a line
-MOST_LINES = 4  # of numbers above a histogram
+MAX_LINES = 4  # of numbers above a histogram
 
 
 def confusion(figures):
     """The confusion as a table whose cells are the darker the more rows they have."""
     names = [at_words(one, 24) for one in figures["classes"]]
     cells = np.array(figures["confusion"], dtype=np.float64)
-    if len(names) > MOST_CLASSES:
+    if len(names) > MAX_CLASSES:
         return ""
     shares = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1.0)
     head = "".join(f"<th>{escape(one)}</th>" for one in names)
@@ -62,7 +62,7 @@ def table(head, rows, *, own=None):
 def importances(names, values):
     """Bars of the share that each column has in what the splits gain."""
     order = [j for j in np.argsort(-values, kind="stable") if values[j] > 0.0]
-    shown = order[:MOST_BARS]
+    shown = order[:MAX_BARS]
     if not shown:
         return ""
     rows = [
@@ -78,7 +78,7 @@ def calibration(confidence, is_right):
     """Groups of rows by predicted probability: its mean, accuracy, number of rows."""
     order = np.argsort(confidence, kind="stable")
     sure, right = confidence[order], is_right[order]
-    ends = np.linspace(0, len(sure), MOST_BINS + 1).round().astype(int)
+    ends = np.linspace(0, len(sure), MAX_BINS + 1).round().astype(int)
     # equal probabilities, those of a leaf, stay together
     ends = np.unique(np.searchsorted(sure, sure[ends[1:-1] - 1], side="right"))
     parts = np.split(np.arange(len(sure)), ends[(ends > 0) & (ends < len(sure))])
@@ -166,7 +166,7 @@ def categories(values, codes, n_classes):
     found, places = np.unique(values, return_inverse=True)
     counts = np.zeros((len(found), n_classes))
     np.add.at(counts, (places, codes), 1)
-    order = np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_BARS]
+    order = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_BARS]
     most, colors = counts.sum(axis=1).max(), class_colors(n_classes)
     rows = [
         (
@@ -201,7 +201,7 @@ def accuracy(course, drifts):
         y = at(0, tick)[1]
         parts.append(_level(left, left + wide, y))
         parts.append(_text(left - 6, y + 4, f"{100 * tick:.0f}", "end"))
-    for row in drifts[:MOST_DRIFTS]:
+    for row in drifts[:MAX_DRIFTS]:
         x = at(row, 1.0)[0]
         parts.append(
             f'<line class="drift" x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" '
@@ -257,11 +257,11 @@ def _bars(title, rows):
 
 def _above(marks):
     """Lay out texts above a plot without overlap; return them and their height."""
-    ends, placed = [0.0] * MOST_LINES, []
+    ends, placed = [0.0] * MAX_LINES, []
     for x, told in marks:
         wide = LETTER * len(told)
         left = min(max(x - wide / 2, 0.0), WIDE - wide)
-        for line in range(MOST_LINES):
+        for line in range(MAX_LINES):
             if left >= ends[line]:
                 ends[line] = left + wide + LETTER
                 placed.append((left, line, told))

@@ -35,9 +35,9 @@ from ._readers import (
     Strays,
     check_categories,
     header_notes,
-    nominal_places,
+    indices_of,
+    nominal_indices,
     open_stream,
-    places_of,
     settle_columns,
 )
 from ._report import accuracies, write_stream_report
@@ -53,7 +53,7 @@ class Chosen:
         self._skip = skip_missing
         self.own = left_out(stream, drop)
         drop = [*drop, *self.own]
-        out = set(places_of(drop, stream.features, "--drop"))
+        out = set(indices_of(drop, stream.features, "--drop"))
         self._kept = [j for j in range(len(stream.features)) if j not in out]
         if not self._kept:
             raise UserError("--drop leaves no column to learn from")
@@ -84,9 +84,9 @@ class Chosen:
             whole[place] = reading
         self._stream.readings = whole
 
-    def look_ahead(self):
+    def lookahead(self):
         """Guess each of `features`."""
-        guesses = self._stream.look_ahead()
+        guesses = self._stream.lookahead()
         return [guesses[place] for place in self._kept]
 
     def labels(self):
@@ -140,7 +140,7 @@ class Chosen:
 
 
 FITTED = "fit"  # what `fit` calls its models
-MOST_LABELS = 65_534  # as many classes as a tree may have
+MAX_LABELS = 65_534  # as many classes as a tree may have
 
 
 class Labels:
@@ -200,10 +200,10 @@ def collect_labels(options):
     with opened(options) as stream:
         found = stream.labels()
     check_labels_known(found, options.target, "; --skip-missing leaves such rows out")
-    if len(found) > MOST_LABELS:
+    if len(found) > MAX_LABELS:
         raise UserError(
             f"target column {options.target!r} has {len(found)} different values; at "
-            f"most {MOST_LABELS} classes are supported"
+            f"most {MAX_LABELS} classes are supported"
         )
     check_number_of_classes(
         len(Labels(found, options.target).classes),
@@ -267,7 +267,7 @@ class Run:
         self.notes = header_notes(self.stream) + own_notes(self.stream.own)
         self.notes += settle_columns(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
-        nominal = nominal_places(self.stream.readings)
+        nominal = nominal_indices(self.stream.readings)
         self.tree = make_tree(self.settings, categorical_features=nominal or None)
         self.evaluator = self._make_evaluator()
 
@@ -449,8 +449,8 @@ class Run:
         save(self.options.output, tree, progress, self.scratch)
 
 
-MOST_POINTS = 400  # of the course of a stream
-MOST_DRIFTS = 10  # whose rows are printed
+MAX_POINTS = 400  # of the course of a stream
+MAX_DRIFTS = 10  # whose rows are printed
 
 
 class Stop:
@@ -585,7 +585,7 @@ def _learn(run, stop, ticker):
     for piece in run.stream.pieces(run.options.chunk_size):
         before, known = run.n_rows, set(run.strays)
         run.learn(piece)
-        ticker.progress.note(*_first_strays(run, piece, known))
+        ticker.progress.note(*_first_unparseable(run, piece, known))
         if run.n_rows // every > before // every:
             run.save()
         if asked:
@@ -595,11 +595,11 @@ def _learn(run, stop, ticker):
         if stop.signal is not None:
             break
     # A long stream has more pieces than a picture has places.
-    step = -(-len(course) // MOST_POINTS) or 1
-    return course[step - 1 :: step] if len(course) > MOST_POINTS else course
+    step = -(-len(course) // MAX_POINTS) or 1
+    return course[step - 1 :: step] if len(course) > MAX_POINTS else course
 
 
-def _first_strays(run, piece, known):
+def _first_unparseable(run, piece, known):
     """Say of each column where its first stray is."""
     notes = []
     for row, place, text in piece.strays:
@@ -641,7 +641,7 @@ def _names(run):
 
 
 def _about(run, record, name):
-    n_nominal = len(nominal_places(run.stream.readings))
+    n_nominal = len(nominal_indices(run.stream.readings))
     n_columns, n_classes = len(run.stream.features), len(run.labels.classes)
     return about(name, record.n_rows, n_columns, n_classes, n_nominal)
 
@@ -709,9 +709,9 @@ def _told_drifts(run):
         return "No drift was found."
     shown = ", ".join(
         f"{row:,} ({f'below node {node}' if node else 'the whole tree'})"
-        for row, node in drifts[:MOST_DRIFTS]
+        for row, node in drifts[:MAX_DRIFTS]
     )
-    more = ", ..." if len(drifts) > MOST_DRIFTS else ""
+    more = ", ..." if len(drifts) > MAX_DRIFTS else ""
     found = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
     return f"{found} found, after row {shown}{more}."
 
@@ -725,7 +725,7 @@ def _write_json(run, record, course):
             "features": run.stream.features,
             "nominal": [
                 run.stream.features[place]
-                for place in nominal_places(run.stream.readings)
+                for place in nominal_indices(run.stream.readings)
             ],
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "classes": run.labels.classes.tolist(),

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from ._columns import (
     DECIMALS,
-    MOST_STRAYS,
+    MAX_UNPARSEABLE,
     READINGS,
     column_notes,
     date_kinds,
@@ -29,10 +29,10 @@ from ._readers import (
     check_categories,
     header_notes,
     headless,
+    indices_of,
     listed,
-    nominal_places,
+    nominal_indices,
     open_stream,
-    places_of,
     settle_columns,
 )
 from ._text import UserError, counted
@@ -86,12 +86,12 @@ def read_table(options, progress):
             notes = header_notes(stream)
             notes += settle_columns(stream, named, options.numeric, whole=True)
             ours = left_out(stream, options.drop)
-            dropped = places_of([*options.drop, *ours], stream.features, "--drop")
+            dropped = indices_of([*options.drop, *ours], stream.features, "--drop")
             pieces, strays = _pieces(stream, progress)
         if not pieces:
             raise UserError(f"{stream.path} has no rows below its header")
         X = np.concatenate([piece.X for piece in pieces])
-        late = [place for place in strays if _share(strays, X, place) > MOST_STRAYS]
+        late = [place for place in strays if _share(strays, X, place) > MAX_UNPARSEABLE]
         if not late:
             break
         # So many texts behind the first rows: categories after all, so once more.
@@ -124,7 +124,7 @@ def read_table(options, progress):
     if problem is not None:
         raise problem
     classes = [str(one) for one in np.unique(y)]
-    nominal = nominal_places(stream.readings)
+    nominal = nominal_indices(stream.readings)
     return LabelledTable(
         str(stream.path),
         X,
@@ -176,7 +176,7 @@ def read_columns(options, path, features, readings, progress, target=None, like=
             raise UserError(_lacks(stream, missing, features, target))
         readings = [with_decimal(one, options.decimal) for one in readings]
         what = dict(zip(features, readings, strict=True))
-        guesses = stream.look_ahead()
+        guesses = stream.lookahead()
         stream.readings = [what.get(name) for name in stream.features]
         notes = [] if options.decimal else _sign_notes(stream, guesses)
         pieces, strays = _pieces(stream, progress)
@@ -213,8 +213,8 @@ def kept_texts(options, path, names, like):
     with open_stream(path, None, options, like) as stream:
         if names == ["all"]:
             names = stream.features
-        places = places_of(names, stream.features, "--keep")
-        stream.look_ahead()
+        places = indices_of(names, stream.features, "--keep")
+        stream.lookahead()
         stream.readings = [None] * len(stream.features)
         yield names
         for piece in stream.pieces(ROWS_AT_A_TIME):
@@ -230,7 +230,7 @@ def _lacks(stream, missing, features, target):
     if len(missing) > 1:
         what = f"lacks {len(missing)} columns, {shown}"
     text = f"{stream.path} {what}, which the model needs; "
-    doubt = headless(stream, stream.look_ahead())
+    doubt = headless(stream, stream.lookahead())
     if doubt:
         return text + doubt
     if not unused:
@@ -298,7 +298,7 @@ def _without(X, stream, places):
 
 def _without_names(X, stream, target):
     """Leave out columns that identify rows, as a tree does and CART does not."""
-    nominal = nominal_places(stream.readings)
+    nominal = nominal_indices(stream.readings)
     out = [place for place in nominal if names_rows(X[:, place])]
     if not out:
         return X, []

@@ -259,8 +259,8 @@ class Ledger:
     def add(self, line):
         """Take a line of the journal in; gives its entry, or the one taken back."""
         self.n_lines += 1
-        for name, (is_sound, wanted) in FIELDS.items():
-            if name in line and not is_sound(line[name]):
+        for name, (is_valid, wanted) in FIELDS.items():
+            if name in line and not is_valid(line[name]):
                 raise self._error(f"{name} must be {wanted}. Got {line[name]!r}.")
         if "undo" in line:
             if not self.entries or self.entries[-1].line != line["undo"]:

@@ -300,7 +300,7 @@ def entropy(shares):
     return np.maximum(-xlogy(shares, shares).sum(axis=-1), 0.0)
 
 
-MOST_LISTED = 20  # keys in a sentence
+MAX_LISTED = 20  # keys in a sentence
 
 
 def choices(labels, commands=()):
@@ -334,5 +334,5 @@ def keys_text(keys, noun="number"):
     if keys == [str(place + 1) for place in range(len(keys))]:
         itself = ", the label itself" if noun == "number" else ""
         return f"a {noun} from 1 to {len(keys)}{itself}"
-    more = ", ..." if len(keys) > MOST_LISTED else ""
-    return f"one of {', '.join(keys[:MOST_LISTED])}{more}"
+    more = ", ..." if len(keys) > MAX_LISTED else ""
+    return f"one of {', '.join(keys[:MAX_LISTED])}{more}"

@@ -9,7 +9,7 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
-from skconftree.bounds._contract cimport EvidenceBound, NodeFacts, SplitEvidence
+from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
 from skconftree.bounds._likelihood cimport DirichletScore
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -31,7 +31,7 @@ cdef class BayesFactorKernel(EvidenceBound):
         self.log_evidence = -INFINITY
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t log_odds = (

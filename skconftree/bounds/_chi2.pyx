@@ -17,7 +17,7 @@ from skconftree.bounds._contingency cimport (
     chi2_rule_log_pvalue,
     chi2_rule_pvalue,
 )
-from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
+from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -51,7 +51,7 @@ cdef class Chi2Kernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil:
         cdef float64_t factor = 0.0
@@ -64,7 +64,7 @@ cdef class Chi2Kernel(Bound):
         return factor + log_p if log_p == log_p else INFINITY
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t p = exp(self.rank(facts, child_counts, r, INFINITY))

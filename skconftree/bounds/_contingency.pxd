@@ -1,7 +1,7 @@
 # Tests of independence in a table of counts, shared by the bounds `gtest` and
 # `chi2`, and the number of splits expected by chance, which is the evidence of them all.
 
-from skconftree.bounds._contract cimport ByChance, NodeFacts
+from skconftree.bounds._contract cimport ByChance, NodeStats
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -47,13 +47,13 @@ cdef class Contingency:
     cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil
 
     cdef float64_t log_fac(self, float64_t count) noexcept nogil
-    cdef float64_t room_beyond_first(self) noexcept nogil
+    cdef float64_t capacity_beyond_first(self) noexcept nogil
     cdef bint too_many_tables(
         self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
         intp_t n_sums,
     ) noexcept nogil
     cdef void enumerate_column(
-        self, intp_t c, intp_t z, float64_t rows, float64_t room_after, float64_t log_p
+        self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
     ) noexcept nogil
 
 
@@ -72,7 +72,7 @@ cdef float64_t g_log_pvalue(
 # are expected to look as good by chance; the natural logarithm of that number. For every
 # bound, and without one, this is the evidence for a split.
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeFacts* facts, const float64_t* table, intp_t r,
+    Contingency work, const NodeStats* facts, const float64_t* table, intp_t r,
     ByChance* found,
 ) noexcept nogil
 

@@ -18,7 +18,7 @@ cdef enum:
     MAX_PREFIXES = 400000
     # A prefix costs as much as there are outcomes; tables of more than these have to
     # do with fewer prefixes.
-    FEW_OUTCOMES = 8
+    SMALL_N_OUTCOMES = 8
     # The enumeration goes as deep into the stack as a table has cells.
     MAX_CELLS = 4096
     # So many additions are worth spending to learn that there are more.
@@ -209,7 +209,7 @@ cdef class Contingency:
         if (
             self.r * self.k > MAX_CELLS
             or self.too_many_tables(self.room, self.r, self.rows_of, self.k)
-            or self.r > FEW_OUTCOMES
+            or self.r > SMALL_N_OUTCOMES
             and self.too_many_tables(self.rows_of, self.k, self.room, self.r)
         ):
             return NAN
@@ -218,7 +218,7 @@ cdef class Contingency:
         )
         self.tail = 0.0
         self.enough = exp(log_most) if log_most < 0.0 else INFINITY
-        self.budget = MAX_PREFIXES * min(self.r, FEW_OUTCOMES)
+        self.budget = MAX_PREFIXES * min(self.r, SMALL_N_OUTCOMES)
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
             self.log_fac_from[i] = self.log_fac(self.rows_of[i])
@@ -280,10 +280,10 @@ cdef class Contingency:
         return False
 
     cdef void enumerate_column(
-        self, intp_t c, intp_t z, float64_t rows, float64_t room_after, float64_t log_p
+        self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
     ) noexcept nogil:
         # Distributes the `rows` of label c that are left over the outcomes from z
-        # on, which together have room for room_after beside that of z, then goes on
+        # on, which together have room for n_remaining beside that of z, then goes on
         # to the next label. log_p holds the cells filled so far; every branch ends in
         # a table. All completions of a prefix together weigh rows! / (prod room!
         # prod label!), and each of them at least 1 / prod label!: where the former
@@ -312,22 +312,22 @@ cdef class Contingency:
             self.room[z] = room - rows
             log_p -= self.log_fac(rows)
             self.enumerate_column(
-                c + 1, 0, self.rows_of[c + 1], self.room_beyond_first(), log_p
+                c + 1, 0, self.rows_of[c + 1], self.capacity_beyond_first(), log_p
             )
             self.room[z] = room
             return
-        count = fmax(0.0, rows - room_after)
+        count = fmax(0.0, rows - n_remaining)
         last = fmin(rows, room)
         while count <= last and self.budget >= 0:
             self.room[z] = room - count
             self.enumerate_column(
-                c, z + 1, rows - count, room_after - self.room[z + 1],
+                c, z + 1, rows - count, n_remaining - self.room[z + 1],
                 log_p - self.log_fac(count),
             )
             count += 1.0
         self.room[z] = room
 
-    cdef float64_t room_beyond_first(self) noexcept nogil:
+    cdef float64_t capacity_beyond_first(self) noexcept nogil:
         cdef intp_t i
         cdef float64_t out = 0.0
         for i in range(1, self.r):
@@ -383,7 +383,7 @@ cdef float64_t g_log_pvalue(
 
 
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeFacts* facts, const float64_t* table, intp_t r,
+    Contingency work, const NodeStats* facts, const float64_t* table, intp_t r,
     ByChance* found,
 ) noexcept nogil:
     # Attempt j may err 2 / (j (j + 1)) as often as the first. That of `fit` is the only

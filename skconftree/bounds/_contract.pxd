@@ -1,14 +1,14 @@
 from libc.math cimport NAN
 
 from skconftree.criteria._impurity cimport Impurity
-from skconftree.criteria._score cimport NodeFacts, Score, TestBlock
+from skconftree.criteria._score cimport NodeStats, Score, TestBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The contract between the rooms `bounds` and `tree`.
 #
 # A tree asks two questions at a node: which test is best (a Score, evaluated
 # on blocks of candidate tests) and whether the evidence for it suffices (a
-# Bound). Both see class counts and nothing else: no rows, no features. NodeFacts,
+# Bound). Both see class counts and nothing else: no rows, no features. NodeStats,
 # TestBlock and Score are in criteria/_score.pxd, with the units and what counts are;
 # who cimports this file sees them here. SplitEvidence has scores per row, that is divided
 # by the sum of the counts the score was given.
@@ -73,7 +73,7 @@ cdef class Bound:
     # Within an attribute the scan keeps the best test by the score. Attributes compete
     # by those scores too, unless the bound ranks them: then by rank() of their best
     # tests, the smallest first, which it then has to define. For rank() and decide()
-    # NodeFacts holds the number of candidate tests of the test's own attribute (sets of
+    # NodeStats holds the number of candidate tests of the test's own attribute (sets of
     # categories can be more than a float holds: then the logarithm is right and the
     # number too small); n_varying is known to decide() alone. Ranks above `most` need
     # not be right, only above it.
@@ -87,25 +87,25 @@ cdef class Bound:
     cdef public bint waits_by_gain
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil
     # Whether decide() could say yes to a test, of two outcomes, that gains no more than
     # `gain` (impurity of the node minus score, per row) and no more than `lead` above
     # the best test of another attribute, or no split. Before any test is compared.
     cdef bint may_accept(
-        self, const NodeFacts* facts, float64_t gain, float64_t lead
+        self, const NodeStats* facts, float64_t gain, float64_t lead
     ) noexcept nogil
     cdef float64_t rank_of_gain(
-        self, const NodeFacts* facts, float64_t gain
+        self, const NodeStats* facts, float64_t gain
     ) noexcept nogil
-    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil
+    cdef void node_begin(self, const NodeStats* facts) noexcept nogil
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil
     cdef void judge(
-        self, const NodeFacts* facts, const float64_t* child_counts,
+        self, const NodeStats* facts, const float64_t* child_counts,
         const float64_t* child_pool, intp_t r, SplitEvidence* evidence,
         float64_t* floors,
     ) noexcept
@@ -151,10 +151,10 @@ cdef class RaceBound(Bound):
     # [r, n_classes], per row on the scale of the impurity, and, if it is not
     # 1 - delta, its confidence as the statistic. `evidence` is complete but for these two.
     cdef float64_t radius(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil
     cdef float64_t statistic(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil

@@ -55,7 +55,7 @@ cdef class Bound:
         """
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil:
         # child_counts is [r, n_classes], the best test of an attribute. Must not be
@@ -63,21 +63,21 @@ cdef class Bound:
         return 0.0
 
     cdef bint may_accept(
-        self, const NodeFacts* facts, float64_t gain, float64_t lead
+        self, const NodeStats* facts, float64_t gain, float64_t lead
     ) noexcept nogil:
         return True
 
     cdef float64_t rank_of_gain(
-        self, const NodeFacts* facts, float64_t gain
+        self, const NodeStats* facts, float64_t gain
     ) noexcept nogil:
         return 0.0
 
-    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
         # Called once a node, after its tests have been counted.
         pass
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         # child_counts is [r, n_classes], on the bound's scale. The scan has filled
@@ -87,7 +87,7 @@ cdef class Bound:
         return False
 
     cdef void judge(
-        self, const NodeFacts* facts, const float64_t* child_counts,
+        self, const NodeStats* facts, const float64_t* child_counts,
         const float64_t* child_pool, intp_t r, SplitEvidence* evidence,
         float64_t* floors,
     ) noexcept:
@@ -152,12 +152,12 @@ cdef class Bound:
             )
         cdef const float64_t[::1] child_pool = weights
         cdef intp_t r = children.shape[0]
-        cdef NodeFacts facts
+        cdef NodeStats facts
         cdef SplitEvidence evidence
         cdef float64_t[2] floors
         cdef Score scores
         cdef bint split
-        memset(&facts, 0, sizeof(NodeFacts))
+        memset(&facts, 0, sizeof(NodeStats))
         facts.n_classes = children.shape[1]
         facts.counts = &node[0]
         facts.n = n_children.sum()
@@ -246,7 +246,7 @@ cdef class IntervalBound(Bound):
         return np.asarray(out[0]), np.asarray(out[1])
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.parent_limit = self.limit / facts.pool
@@ -296,19 +296,19 @@ cdef class RaceBound(Bound):
             )
 
     cdef float64_t radius(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         return INFINITY
 
     cdef float64_t statistic(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         return 1.0 - self.delta
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t no_split = evidence.parent_limit

@@ -1,6 +1,6 @@
 from libc.math cimport log, log1p, sqrt
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

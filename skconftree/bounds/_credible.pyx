@@ -15,11 +15,11 @@ from scipy.special.cython_special cimport (
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
 from skconftree.bounds._contract cimport (
-    IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+    IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
 )
 from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._memory cimport (
-    Blocks, give_all_back, give_back, longer_array, new_array,
+    Blocks, release_all, release, longer_array, new_array,
 )
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
@@ -386,7 +386,7 @@ cdef class CredibleFloor(Score):
                 self.gain *= 0.46 if self.kind == ENTROPY else 0.85
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     def reserve(self, n_max):
         """Fill the tables; see `Score.reserve`."""
@@ -460,7 +460,7 @@ cdef class CredibleFloor(Score):
             shift -= self.loss * log(a + 3.0)
         return psi(a + 1.0) + shift / (a + 1.0)
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         self.counts = facts.counts
         self.n = facts.n
         self.pool = facts.pool
@@ -867,7 +867,7 @@ cdef class CredibleKernel(IntervalBound):
         self.score = self.floor
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef void forget(self) noexcept nogil:
         cdef intp_t i
@@ -891,7 +891,7 @@ cdef class CredibleKernel(IntervalBound):
             i = (i + 1) & (self.memo_size - 1)
         return &self.memo[i]
 
-    cdef bint make_room(self) noexcept nogil:
+    cdef bint ensure_capacity(self) noexcept nogil:
         # Keep the memo at most half full: double it, or start afresh at its limit.
         cdef Memo* old = self.memo
         cdef intp_t old_size = self.memo_size
@@ -915,7 +915,7 @@ cdef class CredibleKernel(IntervalBound):
             if old[i].smaller >= 0.0:
                 self.lookup(old[i].larger, old[i].smaller)[0] = old[i]
                 self.memo_used += 1
-        give_back(&self.blocks, old)
+        release(&self.blocks, old)
         return True
 
     cdef float64_t upper(self, const float64_t* counts) noexcept nogil:
@@ -929,7 +929,7 @@ cdef class CredibleKernel(IntervalBound):
             )
         larger = max(counts[0], counts[1])
         smaller = min(counts[0], counts[1])
-        if not self.make_room():
+        if not self.ensure_capacity():
             return self.solve(larger, smaller)
         entry = self.lookup(larger, smaller)
         if entry.smaller < 0.0:
@@ -945,7 +945,7 @@ cdef class CredibleKernel(IntervalBound):
             self.kind, larger + self.alpha, smaller + self.alpha, self.delta
         )
 
-    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
         self.limit = facts.pool * self.floor.lower(facts.counts)
 
     cdef float64_t cost(
@@ -959,7 +959,7 @@ cdef class CredibleKernel(IntervalBound):
         return pool * self.floor.sharp(counts)
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         # One statement about the node and one about each child.

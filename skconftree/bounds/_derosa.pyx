@@ -14,7 +14,7 @@ from skconftree.bounds._base import (
     check_range,
 )
 
-from skconftree.bounds._contract cimport NodeFacts, RaceBound, SplitEvidence
+from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport (
     ENTROPY,
     GINI,
@@ -105,7 +105,7 @@ cdef class DeRosaKernel(RaceBound):
         self.c = c
 
     cdef float64_t radius(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t m = fmax(facts.n_fresh, 1.0)
@@ -127,7 +127,7 @@ cdef class DeRosaKernel(RaceBound):
         )
 
     cdef float64_t statistic(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         # The practical form stands for delta = 1/t.

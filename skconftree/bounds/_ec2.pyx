@@ -9,7 +9,7 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
-from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
+from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -196,7 +196,7 @@ cdef class EC2Kernel(Bound):
         self.rule.against_chance = against_chance
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.statistic = stopping_confidence(

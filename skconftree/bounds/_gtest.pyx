@@ -16,7 +16,7 @@ from skconftree.bounds._contingency cimport (
     g_pvalue,
     log_chi2_tail,
 )
-from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
+from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -42,7 +42,7 @@ cdef class GTestKernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil:
         # Logarithm of the number expected by chance of the attribute, but for the number
@@ -53,7 +53,7 @@ cdef class GTestKernel(Bound):
         return facts.log_attribute_tests + log_p if log_p == log_p else INFINITY
 
     cdef float64_t rank_of_gain(
-        self, const NodeFacts* facts, float64_t gain
+        self, const NodeStats* facts, float64_t gain
     ) noexcept nogil:
         cdef float64_t df = -1.0
         cdef intp_t c
@@ -62,7 +62,7 @@ cdef class GTestKernel(Bound):
         return facts.log_attribute_tests + log_chi2_tail(df, G_OF_GAIN * gain)
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.statistic = exp(

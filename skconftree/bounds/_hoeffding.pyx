@@ -7,7 +7,7 @@ import numpy as np
 from libc.math cimport INFINITY, log, log2, sqrt
 
 from skconftree.bounds._contract cimport (
-    IntervalBound, NodeFacts, RaceBound, Score, SplitEvidence, TestBlock,
+    IntervalBound, NodeStats, RaceBound, Score, SplitEvidence, TestBlock,
 )
 from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
@@ -42,7 +42,7 @@ cdef class HoeffdingRace(RaceBound):
         self.waits_by_gain = True
 
     cdef bint may_accept(
-        self, const NodeFacts* facts, float64_t gain, float64_t lead
+        self, const NodeStats* facts, float64_t gain, float64_t lead
     ) noexcept nogil:
         # The radius is the same for all tests.
         cdef float64_t radius = self.radius(facts, NULL, 0, NULL)
@@ -51,7 +51,7 @@ cdef class HoeffdingRace(RaceBound):
         return (gain if self.against_no_split else lead) > self.factor * radius
 
     cdef float64_t radius(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         # Against "no split" the baseline of BOCT counts every labelled row of the node.
@@ -107,7 +107,7 @@ cdef class HoeffdingLimits(Score):
             self.largest = sqrt(0.5 * largest_impurity(GINI, n_classes))
         self.scale = factor * self.largest * sqrt(-0.5 * log(delta))
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         self.counts = facts.counts
         self.n = facts.n
         self.pool = facts.pool
@@ -168,7 +168,7 @@ cdef class HoeffdingInterval(IntervalBound):
         self.limits = HoeffdingLimits(n_classes, criterion, delta, factor)
         self.score = self.limits
 
-    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
         self.limit = facts.pool * self.limits.limit(facts.counts, facts.n, -1.0)
 
     cdef float64_t cost(
@@ -177,7 +177,7 @@ cdef class HoeffdingInterval(IntervalBound):
         return pool * self.limits.limit(counts, n, 1.0)
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         # One statement about the node and one about each child.

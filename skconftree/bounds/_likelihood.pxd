@@ -1,4 +1,4 @@
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The Dirichlet-multinomial likelihood of a test, shared by the two bounds that

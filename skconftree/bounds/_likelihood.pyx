@@ -12,7 +12,7 @@ import numpy as np
 from libc.math cimport M_PI, log
 from scipy.special.cython_special cimport gammaln
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -67,7 +67,7 @@ cdef class DirichletScore(Score):
     def __reduce__(self):
         return (type(self), (self.n_classes, self.a))
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         cdef intp_t c
         self.node_total = facts.n
         self.tabulated = facts.integral and facts.n < self.table_size

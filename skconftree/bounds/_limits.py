@@ -296,7 +296,7 @@ def excess_risk_of_leaves(counts, delta, weight, prior):
         gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
     else:
         a = others.max(axis=1)
-        gap = _gap_of_few(a, b, rest - a, np.full(len(a), delta))
+        gap = _gap_of_small(a, b, rest - a, np.full(len(a), delta))
     return weight * np.maximum(gap, 0.0)
 
 
@@ -414,12 +414,12 @@ def _gap_quantile(a, b, r, delta):
     # or 0 if p is larger with less than that probability.
     many = a + b > MANY
     gap = np.zeros(delta.shape)
-    gap[~many] = _gap_of_few(a[~many], b[~many], r[~many], delta[~many])
+    gap[~many] = _gap_of_small(a[~many], b[~many], r[~many], delta[~many])
     gap[many] = _gap_of_many(a[many], b[many], r[many], delta[many])
     return gap
 
 
-def _gap_of_few(a, b, r, delta):
+def _gap_of_small(a, b, r, delta):
     gap = np.zeros(delta.shape)
     some = betainc(b, a, 0.5) > delta
     if some.any():

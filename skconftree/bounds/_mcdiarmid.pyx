@@ -14,7 +14,7 @@ from skconftree.bounds._base import (
     check_range,
 )
 
-from skconftree.bounds._contract cimport NodeFacts, RaceBound, SplitEvidence
+from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport ENTROPY
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -33,7 +33,7 @@ cdef class McDiarmidKernel(RaceBound):
     """Race with Rutkowski's radii."""
 
     cdef float64_t radius(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         cdef bint entropy = self.impurity == ENTROPY

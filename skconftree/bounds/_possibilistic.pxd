@@ -1,5 +1,5 @@
 cimport cython
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 

@@ -15,7 +15,7 @@ from skconftree.bounds._base import (
     check_range,
 )
 from skconftree.bounds._contract cimport (
-    IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+    IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
 )
 from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._inline cimport ROUNDING
@@ -172,7 +172,7 @@ cdef class PossibilisticFloor(Score):
         self.half_f = &self.table[0]
         self.table_size = size + 1
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         self.counts = facts.counts
         self.n = facts.n
         self.tabulated = facts.integral and facts.n < self.table_size
@@ -426,7 +426,7 @@ cdef class PossibilisticKernel(IntervalBound):
         self.floor = PossibilisticFloor(n_classes, delta, all_tests, present)
         self.score = self.floor
 
-    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
         if self.all_tests:
             self.comparisons = max(facts.n_tests, 1.0)
             self.z_outcomes = -1
@@ -447,7 +447,7 @@ cdef class PossibilisticKernel(IntervalBound):
         )
 
     cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         # Limits are totals over labelled rows here; the pool has no part in them.

@@ -37,7 +37,7 @@ cdef class Criterion(Score):
         if <void*> self.node == <void*> Criterion.node:
             raise NotImplementedError(f"{type(self).__name__} does not define node.")
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         self.total = facts.counts
         self.n = facts.n
 
@@ -182,7 +182,7 @@ cdef class Entropy(Criterion):
             self.table[i] = self.phi(i)
         self.table_size = size
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         Criterion.begin(self, facts)
         self.tabulated = self.table_size if facts.integral else 0
 
@@ -386,7 +386,7 @@ cdef class Balance(Gini):
         super().__init__(n_classes)
         self.concave = False
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         Criterion.begin(self, facts)
         self.whole = self.node(facts.counts, facts.n)
 

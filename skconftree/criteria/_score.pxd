@@ -20,7 +20,7 @@ cdef enum:
                             # larger counts are rare below the root
 
 
-cdef struct NodeFacts:
+cdef struct NodeStats:
     # What is known about a node before a decision.
     intp_t n_classes
     const float64_t* counts     # [n_classes] class counts of the rows that are evidence, on
@@ -60,7 +60,7 @@ cdef class Score:
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil
+    cdef void begin(self, const NodeStats* facts) noexcept nogil
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil
     cdef float64_t phi(self, float64_t count) noexcept nogil
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil

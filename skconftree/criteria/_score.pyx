@@ -25,7 +25,7 @@ cdef class Score:
         if self.additive and <void*> self.phi == <void*> Score.phi:
             lacks(self, "phi, which an additive score needs")
 
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* facts) noexcept nogil:
         # Called once a node, before any block.
         pass
 
@@ -64,7 +64,7 @@ cdef class Score:
         cdef intp_t size = left_counts.shape[0]
         cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
         cdef float64_t[::1] out = np.zeros(max(size, 1))
-        cdef NodeFacts facts
+        cdef NodeStats facts
         cdef TestBlock tests
         if left_counts.shape[1] != self.n_classes or counts.shape[0] != self.n_classes:
             raise ValueError(
@@ -74,7 +74,7 @@ cdef class Score:
             raise ValueError("from_sums=True needs an additive score.")
         if size == 0:
             return np.zeros(0)
-        memset(&facts, 0, sizeof(NodeFacts))
+        memset(&facts, 0, sizeof(NodeStats))
         tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
         facts.n_classes = self.n_classes
         facts.counts = &counts[0]
@@ -119,8 +119,8 @@ cdef class Score:
             raise ValueError(f"counts must have {self.n_classes} columns, one a class.")
         cdef const float64_t[:, ::1] outcomes = children
         cdef const float64_t[::1] node = children.sum(axis=0)
-        cdef NodeFacts facts
-        memset(&facts, 0, sizeof(NodeFacts))
+        cdef NodeStats facts
+        memset(&facts, 0, sizeof(NodeStats))
         facts.n_classes = self.n_classes
         facts.counts = &node[0]
         facts.n = facts.pool = facts.n_fresh = facts.time = children.sum()

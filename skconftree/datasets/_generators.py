@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from ..utils._types import Floats, Indices, Seed, TableLike
 
 SEA_THRESHOLDS = np.array([8.0, 9.0, 7.0, 9.5])
-MOST_POINTS = 2**31  # at which a classifier is asked
+MAX_POINTS = 2**31  # at which a classifier is asked
 LARGEST = 1e100  # whose multiples by the number of a row are floats
 
 
@@ -399,10 +399,10 @@ def grid_concept_risk(
     check_count("depth", depth, 0, 100)
     check_count("resolution", resolution)
     sides = [int(side) * int(resolution) for side in grid_sides(depth)]
-    if sides[0] * sides[1] > MOST_POINTS:
+    if sides[0] * sides[1] > MAX_POINTS:
         raise ValueError(
             f"depth={depth} and resolution={resolution} ask for "
-            f"{sides[0] * sides[1]} points, more than {MOST_POINTS}."
+            f"{sides[0] * sides[1]} points, more than {MAX_POINTS}."
         )
     axes = [(np.arange(side) + 0.5) / side for side in sides]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -274,7 +274,7 @@ class DelayedStep:
         run, learnt = self.run, self.learnt
         if self._now is not None and (not learnt or learnt[-1] is not self._now[0]):
             places, seen = self._now
-            n = run._n_learnt(seen, self._weight(places), len(places))
+            n = run._n_learned(seen, self._weight(places), len(places))
             learnt = [*learnt, places[:n]]
         learnt = np.concatenate([np.zeros(0, np.intp), *learnt])
         done, weight = self.rows.entries[learnt], self._weight(learnt)

@@ -29,7 +29,7 @@ from ._metrics import (
     resolved_scorers,
 )
 
-MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
+MAX_WEIGHT = 1e300  # of all rows of a run: figures are finite
 
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
 PARTS = {
@@ -385,9 +385,9 @@ class PrequentialEvaluator(Lockable):
             with np.errstate(over="ignore"):
                 total = self._baselines.counts.sum() + weight.sum()
                 total += np.nansum(self._waiting.entries["weight"])
-            if not total <= MOST_WEIGHT:
+            if not total <= MAX_WEIGHT:
                 raise ValueError(
-                    f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."
+                    f"sample_weight must sum to at most {MAX_WEIGHT:g} in a run."
                 )
         delay = self.delay if delay is None else delay
         if time is None and not np.any(delay) and not self.n_waiting_:
@@ -445,7 +445,7 @@ class PrequentialEvaluator(Lockable):
             self._count_at_once(true, predicted, weight, start, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
-                n = self._n_learnt(seen, weight, len(y))
+                n = self._n_learned(seen, weight, len(y))
                 parts = [
                     None if part is None else part[:n]
                     for part in (true, predicted, weight)
@@ -486,7 +486,7 @@ class PrequentialEvaluator(Lockable):
         seen = getattr(self.estimator, "n_rows_seen_", 0)
         return seen if is_count(seen) else None
 
-    def _n_learnt(self, seen, weight, n_rows):
+    def _n_learned(self, seen, weight, n_rows):
         # How many rows of a call that has failed the estimator has learnt.
         now = self._n_rows_seen()
         if None in (seen, now) or now <= seen:
@@ -504,7 +504,7 @@ class PrequentialEvaluator(Lockable):
             tested = (true, predicted, no_change, majority), weight, proba
         self._count(start, len(true), baselines, tested)
 
-    def _count(self, start, n_learnt, baselines, tested, **more):
+    def _count(self, start, n_learned, baselines, tested, **more):
         """Count rows, some of them tested (classes, weight, probabilities), at once."""
         window, predictions, n_tested = self._window.copy(), self._predictions, 0
         if tested is not None:
@@ -514,7 +514,7 @@ class PrequentialEvaluator(Lockable):
             if self._scorers and n_tested:
                 predictions = predictions.add(*parts[:2], proba, weight)
         vars(self).update(
-            n_rows_=self.n_rows_ + n_learnt,
+            n_rows_=self.n_rows_ + n_learned,
             n_tested_=self.n_tested_ + n_tested,
             cpu_seconds_=self.cpu_seconds_ + time.process_time() - start,
             _window=window,

@@ -154,7 +154,7 @@ if TYPE_CHECKING:
 else:
     from sklearn.utils.metaestimators import available_if
 
-MOST_WAITING = 100  # rows until each column must have told what it is
+MAX_WAITING = 100  # rows until each column must have told what it is
 KINDS = ("number", "category")
 
 
@@ -444,7 +444,7 @@ class OneByOne(Lockable):
         declared = columns is not None
         if not declared:
             columns = columns_in(rows)
-            if None in columns.values() and len(rows) < MOST_WAITING:
+            if None in columns.values() and len(rows) < MAX_WAITING:
                 self._waiting = waiting
                 return
             columns = [(name, kind or "number") for name, kind in columns.items()]

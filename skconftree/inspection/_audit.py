@@ -105,12 +105,12 @@ def _loads(is_open, size, parent, alpha):
 EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"
 DRAWS = 9_999
 DRAWS_A_LEVEL = 10  # so many draws have a p-value as small as the level
-MOST_DRAWS = 1_000_000
+MAX_DRAWS = 1_000_000
 CELLS_AT_ONCE = 4_000_000
 # Expected counts from which chi-squared is taken to hold (Cochran's rule).
 LARGE, LARGE_SHARE = 5.0, 0.8
 # More classes have too many vertices to look at.
-MOST_PARTS = 10
+MAX_PARTS = 10
 NEVER = 1e-15  # below it equally unlikely tables do not matter
 ROUNDING = 1e-7
 
@@ -145,7 +145,7 @@ def pvalue_of(table, level, rng):
 def drawn_pvalue(table, level, rng):
     """Share of random tables of the same margins that are as unlikely or more so."""
     branches, classes = margins(table)
-    n_draws = int(min(max(DRAWS, np.ceil(DRAWS_A_LEVEL / level)), MOST_DRAWS))
+    n_draws = int(min(max(DRAWS, np.ceil(DRAWS_A_LEVEL / level)), MAX_DRAWS))
     observed = gammaln(table + 1.0).sum()
     limit = observed - ROUNDING
     tables = random_table(branches.astype(int), classes.astype(int))
@@ -171,7 +171,7 @@ def least_pvalue(table):
     )
     if len(classes) == 2:
         branches, classes = classes, branches
-    if len(branches) == 2 and len(classes) <= MOST_PARTS:
+    if len(branches) == 2 and len(classes) <= MAX_PARTS:
         extreme, cells = _extreme_of_two(branches, classes)
         p = float(np.exp(scale - cells))
         if p > NEVER:  # there may be others as unlikely
@@ -315,7 +315,7 @@ def _tests(tree):
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
 
 
-def kept_counts(estimator):
+def stored_counts(estimator):
     """Rows of each class that had no say in one of our trees, as it counted them."""
     final = _final(estimator)
     counts = getattr(final, "honest_counts_", None)
@@ -446,8 +446,8 @@ def warn_of_training_rows(estimator, counts):
 
 
 CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
-TOO_FEW = "too few rows"
-VERDICTS = (CONFIRMED, NOT_CONFIRMED, TOO_FEW)
+INSUFFICIENT_ROWS = "too few rows"
+VERDICTS = (CONFIRMED, NOT_CONFIRMED, INSUFFICIENT_ROWS)
 E_VALUE = "e-value"
 CORRECTIONS = {
     "holm": "for all splits together (Holm)",
@@ -460,7 +460,7 @@ SAID_OF_TESTS = {
     DRAWN: "random tables where chi-squared would not hold",
 }
 WIDTH = 100
-MOST_LINES = 40  # of splits, in text
+MAX_LINES = 40  # of splits, in text
 LARGEST_LOG = 690.0  # of what a float can hold
 
 
@@ -677,7 +677,7 @@ class SplitAudit:
             *self._distilled(),
             "",
         ]
-        for one in self.splits_[:MOST_LINES]:
+        for one in self.splits_[:MAX_LINES]:
             told = f"{one.verdict} ({self._grounds(one)})"
             lead = "  " * min(one.depth, 14)
             words = f"node {one.node}" if one.test is None else one.test
@@ -685,8 +685,8 @@ class SplitAudit:
             if len(words) > room:
                 words = f"{words[: max(room, 12) - 3]}..."
             lines.append(f"{lead}{words}: {told}")
-        if n > MOST_LINES:
-            lines.append(f"and {n - MOST_LINES:,} splits more, see to_frame()")
+        if n > MAX_LINES:
+            lines.append(f"and {n - MAX_LINES:,} splits more, see to_frame()")
         lines += [
             "",
             "not confirmed: these rows are compatible with two branches of the same "
@@ -705,7 +705,7 @@ class SplitAudit:
         return f"tests {', '.join(said)}" if said else "nothing could be tested"
 
     def _grounds(self, one):
-        if one.method is None or one.verdict == TOO_FEW:
+        if one.method is None or one.verdict == INSUFFICIENT_ROWS:
             return _rows(one.n_rows)
         sure = f"p = {one.p_value:.2g}"
         if self.anytime:
@@ -788,7 +788,7 @@ def _verdict(p, level, least, alpha):
     # Level 0: the split above is not confirmed, so that this one was not reached.
     if p <= level and level > 0.0:
         return CONFIRMED
-    return NOT_CONFIRMED if least <= (level or alpha) else TOO_FEW
+    return NOT_CONFIRMED if least <= (level or alpha) else INSUFFICIENT_ROWS
 
 
 def _most_evidence(table):
@@ -991,7 +991,7 @@ def audit_splits(
             raise ValueError(
                 "sample_weight needs X_new and y_new, whose rows it is of."
             )
-        counts = kept_counts(tree)
+        counts = stored_counts(tree)
     else:
         counts = count_rows(tree, shape, X_new, y_new, sample_weight)
         warn_of_training_rows(tree, counts)

@@ -26,7 +26,7 @@ SMALL_WIDTH, SMALL_HEIGHT = 0.8, 0.24
 # Inches of such a unit, in a figure of our own.
 LEAF_INCHES, LEVEL_INCHES = 1.6, 1.8
 COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.22, 0.5
-MOST_INCHES, LEGEND_INCHES = 26.0, 0.75
+MAX_INCHES, LEGEND_INCHES = 26.0, 0.75
 USUAL_INCHES = 9.7  # of a picture as wide as six boxes
 WITHIN = 0.985  # of a figure is left by its edges
 HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # sizes of letters
@@ -96,7 +96,7 @@ class PlotPicture(Picture):
             )
         if not given:
             tall = self.unit[1] / POINTS * height + LEGEND_INCHES
-            size = size, min(max(1.6, tall), MOST_INCHES)
+            size = size, min(max(1.6, tall), MAX_INCHES)
             _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax, self.figure = ax, ax.figure
         self.ink = plt.rcParams["text.color"]
@@ -121,8 +121,8 @@ class PlotPicture(Picture):
         inches = (LEAF_INCHES, LEVEL_INCHES)
         if self.compact:
             inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
-        across = min(max(4.8, inches[0] * width), MOST_INCHES)
-        down = min(inches[1], (MOST_INCHES - LEGEND_INCHES) / height)
+        across = min(max(4.8, inches[0] * width), MAX_INCHES)
+        down = min(inches[1], (MAX_INCHES - LEGEND_INCHES) / height)
         self.unit = POINTS * WITHIN * across / width, POINTS * down
         if ax is not None:  # as far as can be told before its layout
             scale = ax.figure.dpi_scale_trans.inverted()

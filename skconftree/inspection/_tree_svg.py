@@ -19,7 +19,7 @@ LEAST = 328  # width of a picture, for what stands below the tree: a phone has i
 ANSWER = 312  # of what a node answers
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
 BOLD = 1.12  # how much wider bold letters are
-MOST_LINES = 6  # of what a node answers
+MAX_LINES = 6  # of what a node answers
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}
@@ -75,7 +75,7 @@ class SvgPicture(Picture):
         below = self._legend(bottom + 2 * LINE)
         answers = {node: self.answer(node) for node in self.at}
         said = {
-            node: wrapped(one, TEXT, ANSWER - 14, MOST_LINES)
+            node: wrapped(one, TEXT, ANSWER - 14, MAX_LINES)
             for node, one in answers.items()
         }
         most = max(map(len, said.values()))

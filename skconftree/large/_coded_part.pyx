@@ -311,7 +311,7 @@ cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
 
 MISSING_LEVEL = MISSING_BITS
 
-FEW_FLOORS = 16     # of a column whose values are coded without a guide
+SMALL_N_FLOORS = 16     # of a column whose values are coded without a guide
 
 
 def few_values(const float32_t[:, ::1] X not None, intp_t feature):
@@ -415,7 +415,7 @@ cdef class Coder:
         self.floors = floors
         self.missing = missing
         self.guide = None
-        if floors.shape[0] <= FEW_FLOORS:
+        if floors.shape[0] <= SMALL_N_FLOORS:
             return
         self.guide = np.empty(HALF + 1, dtype=np.uint8)
         for h in range(HALF + 1):

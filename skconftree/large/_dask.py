@@ -15,7 +15,9 @@ from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
 JOINED = 8  # results that are added up in one step
 GROWING = 2  # trees below nodes for each thread of a worker that are on their way
 PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
-MOST_SECONDS_ALONE = 300.0  # without any worker, which may be replaced meanwhile
+MAX_SECONDS_WITHOUT_WORKERS = (
+    300.0  # without any worker, which may be replaced meanwhile
+)
 
 
 class DaskEngine:
@@ -113,8 +115,8 @@ class DaskEngine:
             _steps.divide, sampled, of_workers, [questions] * len(of_workers)
         )
         counts, weights = self._total(_sums_of, found)
-        n_kept = sum(len(question.kept) for question in questions)
-        children = [self._rows_of(found, place) for place in range(n_kept)]
+        n_retained = sum(len(question.kept) for question in questions)
+        children = [self._rows_of(found, place) for place in range(n_retained)]
         return _steps.Found(children, counts, weights)
 
     def count_cells(self, sampled, members, tests):
@@ -128,9 +130,9 @@ class DaskEngine:
 
     def grow(self, sampled, members, grow_below, node):
         """Have a tree grown below a node, by a worker that all its rows come to."""
-        self._wait_for_room()  # all rows would wait on the workers for their trees
+        self._wait_for_memory()  # all rows would wait on the workers for their trees
         try:
-            places = None if self._follow else self._places_of(members)
+            places = None if self._follow else self._indices_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
             # counts come first: who asks for them has nothing else to do
             growing = self._client.submit(
@@ -139,10 +141,10 @@ class DaskEngine:
         except BaseException:
             self._room.release()
             raise
-        growing.add_done_callback(self._has_room)
+        growing.add_done_callback(self._has_capacity)
         return growing
 
-    def _wait_for_room(self):
+    def _wait_for_memory(self):
         # Trees of a cluster that has died never end, and give no room.
         alone_since = None
         while not self._room.acquire(timeout=PATIENCE):
@@ -156,17 +158,17 @@ class DaskEngine:
                 continue
             now = time.monotonic()
             alone_since = now if alone_since is None else alone_since
-            if now - alone_since > MOST_SECONDS_ALONE:
+            if now - alone_since > MAX_SECONDS_WITHOUT_WORKERS:
                 raise RuntimeError(
                     f"The Dask cluster has had no worker for {now - alone_since:.0f} "
                     "seconds while trees were grown. Add workers and call large.fit "
                     "again."
                 )
 
-    def _has_room(self, grown):
+    def _has_capacity(self, grown):
         self._room.release()
 
-    def _places_of(self, members):
+    def _indices_of(self, members):
         # Where the rows of a node are in the table.
         found = self._client.gather(self._each(_steps.numbers, members))
         return _steps.joined(list(map(in_table, self._places, found)))

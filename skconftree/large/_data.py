@@ -64,9 +64,9 @@ class SampleNodes:
     has the numbers of rows.
     """
 
-    def __init__(self, engine, heads, n_classes, counts, distinct, most_gathered):
+    def __init__(self, engine, heads, n_classes, counts, distinct, max_gathered):
         self._engine = engine
-        self.n_classes, self.most_gathered = n_classes, most_gathered
+        self.n_classes, self.max_gathered = n_classes, max_gathered
         self.n_rows = engine.n_rows
         if counts is not None:
             self.n_rows = int(np.count_nonzero(counts))
@@ -220,7 +220,7 @@ class SampleNodes:
             known.pop(node, None)
 
 
-MOST_GATHERED = 200_000  # rows of a node that are brought together in one process
+MAX_GATHERED = 200_000  # rows of a node that are brought together in one process
 A_ROW = 17  # bytes, measured, of a row beside codes of which there are two copies
 
 
@@ -243,7 +243,7 @@ class PartedData:
         """Return the columns of all rows, in this process."""
         with self._table_lock:
             if self._table is None:
-                if not self._engine.is_one_part and self.n_rows > MOST_GATHERED:
+                if not self._engine.is_one_part and self.n_rows > MAX_GATHERED:
                     warn_once(self, "codes", self._memory_message())
                 self._table = EncodedTable.of_codes(self.n_rows, self._coded_columns())
             return self._table
@@ -287,7 +287,7 @@ class PartedData:
     def nodes(self, sample, team):
         """Return the nodes of a sample; None if a team has all rows here."""
         engine = self._engine
-        few = self.n_rows <= MOST_GATHERED  # are gathered in any case
+        few = self.n_rows <= MAX_GATHERED  # are gathered in any case
         if team is not None and engine.is_here and (few or engine.is_one_part):
             return None
         return SampleNodes(
@@ -296,5 +296,5 @@ class PartedData:
             self.n_classes,
             sample.count,
             sample.distinct,
-            MOST_GATHERED,
+            MAX_GATHERED,
         )

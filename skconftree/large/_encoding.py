@@ -12,8 +12,8 @@ import numpy as np
 
 from ..tables._content_order import hash_rows
 from ..tables._features import (
-    FEW_CATEGORIES,
     MISSING,
+    SMALL_N_CATEGORIES,
     Dictionary,
     Features,
     sort_categories,
@@ -22,8 +22,8 @@ from ..tables._frames import Table, mixture
 from ..tables._growth_data import CodedColumn
 from ..tables._schema import Schema
 from ._coded_part import (
-    FEW_FLOORS,
     MISSING_LEVEL,
+    SMALL_N_FLOORS,
     CodedPart,
     Coder,
     bins_of,
@@ -35,7 +35,7 @@ from ._steps import make_arrays
 
 STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
 NOTHING = np.iinfo(np.uint32).max  # the least of no value
-MOST_VALUES = 256  # of a column that needs no bins
+MAX_VALUES = 256  # of a column that needs no bins
 
 
 class Cells(NamedTuple):
@@ -69,7 +69,7 @@ class Cells(NamedTuple):
         return Cells(*(one[order] for one in both))
 
 
-class FewValues(NamedTuple):
+class LowCardinality(NamedTuple):
     """The values of a column, as ordered bits, and how many rows have each."""
 
     bits: np.ndarray
@@ -82,7 +82,7 @@ class FewValues(NamedTuple):
         )
         counts = np.zeros(len(bits), np.int64)
         np.add.at(counts, index, np.concatenate([self.counts, other.counts]))
-        return FewValues(bits, counts)
+        return LowCardinality(bits, counts)
 
     @property
     def n_missing(self):
@@ -104,7 +104,7 @@ class Found(NamedTuple):
     they are whole numbers.
     """
 
-    few: FewValues | None
+    few: LowCardinality | None
     marks: np.ndarray | None
     cells: Cells | None
     n_missing: int
@@ -120,7 +120,7 @@ class Values:
         self.is_whole = True
         if question.known == 0:
             nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
-            self.few = FewValues(*nothing)
+            self.few = LowCardinality(*nothing)
         else:
             self._make_cells()
 
@@ -133,9 +133,9 @@ class Values:
         if self.few is not None:
             values = few_values(X, feature)
             if values is not None:
-                self._join_few(FewValues(*values))
+                self._join_few(LowCardinality(*values))
                 return
-            self._give_up_few()
+            self._abandon_low_cardinality()
         if self.cells is None:
             return
         asked = self.question
@@ -156,11 +156,11 @@ class Values:
             self._join_few(found.few)
             return
         if self.few is not None:
-            self._give_up_few()
+            self._abandon_low_cardinality()
         if self.cells is None:
             return
         if found.few is not None:
-            self._count_few(found.few)
+            self._count_small(found.few)
         else:
             places = np.unpackbits(found.marks, count=self.cells.counts.size)
             self.cells.add(np.flatnonzero(places), found.cells)
@@ -181,20 +181,20 @@ class Values:
 
     def _join_few(self, others):
         joined = self.few.joined(others)
-        if len(joined.bits) <= MOST_VALUES:
+        if len(joined.bits) <= MAX_VALUES:
             self.few = joined
         else:
-            self._give_up_few()
+            self._abandon_low_cardinality()
             if self.cells is not None:
-                self._count_few(others)
+                self._count_small(others)
 
-    def _give_up_few(self):
+    def _abandon_low_cardinality(self):
         few, self.few = self.few, None
         if self.question.has_cells:
             self._make_cells()
-            self._count_few(few)
+            self._count_small(few)
 
-    def _count_few(self, few):
+    def _count_small(self, few):
         # In the cells of the first stage.
         self.n_missing += few.n_missing
         shift = np.uint32(32 - self.question.next_bits)
@@ -257,7 +257,7 @@ class ColumnValues:
     @property
     def has_guide(self):
         """Whether what codes its values takes some memory."""
-        return len(self.bins()[0]) > FEW_FLOORS
+        return len(self.bins()[0]) > SMALL_N_FLOORS
 
     def learn(self, found):
         """Take the results of a pass; return a question unless all is known."""
@@ -430,7 +430,7 @@ def code_part(reader, coding, n_levels, n_classes, frame, labels, kept=None):
     return CodedPart(codes, y, n_levels, n_classes)
 
 
-MOST_COUNTED = 1_000_000  # categories of a column, all of which are in memory
+MAX_COUNTED = 1_000_000  # categories of a column, all of which are in memory
 
 
 class CategoryCounts:
@@ -451,9 +451,9 @@ class CategoryCounts:
             mine = self._counts[j]
             for value, count in counts.items():
                 mine[value] = mine.get(value, 0) + count
-            if len(mine) > MOST_COUNTED:
+            if len(mine) > MAX_COUNTED:
                 raise ValueError(
-                    f"Column {self._names[j]} has more than {MOST_COUNTED} categories. "
+                    f"Column {self._names[j]} has more than {MAX_COUNTED} categories. "
                     "Leave it out, or name the others in columns."
                 )
 
@@ -486,7 +486,8 @@ class CategoryCounts:
             [
                 one is not None
                 and (
-                    one.given_up or (len(one.codes) > FEW_CATEGORIES and self._apart(j))
+                    one.abandoned
+                    or (len(one.codes) > SMALL_N_CATEGORIES and self._apart(j))
                 )
                 for j, one in enumerate(features.dictionaries)
             ]

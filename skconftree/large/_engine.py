@@ -91,7 +91,7 @@ def in_table(places, rows):
     found = []
     for place, of_part in enumerate(places):
         here = rows[ends[place] : ends[place + 1]] - edges[place]
-        found.append(_steps.places_of(of_part, here))
+        found.append(_steps.indices_of(of_part, here))
     return joined(found)
 
 

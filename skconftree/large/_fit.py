@@ -11,7 +11,7 @@ import numpy as np
 
 from .._compat import _fit_context
 from ..ensemble.forest._classes import ConfidenceForestClassifier
-from ..tables._columns import warn_of_strays
+from ..tables._columns import warn_of_unparseable
 from ..tables._content_order import ContentOrder
 from ..tables._features import MAX_CATEGORIES, nominal_columns
 from ..tables._frames import Table, library_of
@@ -45,7 +45,7 @@ from ._engine import LocalEngine
 from ._parquet import ParquetParts
 from ._steps import make_arrays
 
-MOST_ROWS = (1 << 31) - 1
+MAX_ROWS = (1 << 31) - 1
 # Columns of many values whose cells are counted, or whose values are coded, in one pass
 # by all threads together: each takes 1.2 megabytes for each thread.
 CELLS_AT_ONCE = 128
@@ -252,9 +252,9 @@ class PartedTable(NamedTuple):
 def read_parts(parts, target, columns, temp_folder, request):
     """Read a table in parts as `read_training` reads one in memory."""
     caller, categorical_features, class_weight = request[:3]
-    if not 0 < parts.n_rows <= MOST_ROWS:
+    if not 0 < parts.n_rows <= MAX_ROWS:
         raise ValueError(
-            f"There are {parts.n_rows} rows; fit takes from 1 to {MOST_ROWS}."
+            f"There are {parts.n_rows} rows; fit takes from 1 to {MAX_ROWS}."
         )
     classes, y = _read_labels(parts, target, caller)
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
@@ -317,7 +317,7 @@ def _read_columns(parts, columns, categorical_features, kept, caller):
         categories.add(dict(zip(nominal, found, strict=True)) if found else {})
     features = categories.features()
     if isinstance(categorical_features, str):
-        warn_of_strays(
+        warn_of_unparseable(
             table, lambda j: categories.of(features, j), features, MAX_CATEGORIES
         )
     features = categories.within_limits(features)

@@ -123,7 +123,7 @@ def numbers(parts, members):
     return joined(found).astype(np.int32)
 
 
-def places_of(of_part, rows):
+def indices_of(of_part, rows):
     """Where rows of a part are in the table."""
     if isinstance(of_part, slice):
         return (of_part.start + rows).astype(np.int32)
@@ -168,7 +168,7 @@ def _collect(part, sampled, members, places):
         part.y[rows].astype(np.uint16),
         None if sampled.counts is None else sampled.counts[rows].astype(np.int32),
         None if sampled.weights is None else sampled.weights[rows],
-        None if places is None else places_of(places, rows),
+        None if places is None else indices_of(places, rows),
     )
 
 

@@ -489,7 +489,7 @@ cdef class ParticleFilter:
             while i < n:
                 n_ahead = min(<intp_t> AHEAD, n - i)
                 for problem in range(self.n_problems):
-                    self._look_ahead(problem, &X[i, 0], 0, n_ahead)
+                    self._lookahead(problem, &X[i, 0], 0, n_ahead)
                 for k in range(n_ahead):
                     if foreseen is not None:
                         for problem in range(self.n_problems):
@@ -503,7 +503,7 @@ cdef class ParticleFilter:
                     with gil:
                         PyErr_CheckSignals()
 
-    cdef void _look_ahead(
+    cdef void _lookahead(
         self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows
     ) noexcept nogil:
         # Margins of the rows from `first` on.
@@ -548,7 +548,7 @@ cdef class ParticleFilter:
                 self._resample_and_move(problem)
             else:
                 continue
-            self._look_ahead(problem, rows, k + 1, n_ahead)
+            self._lookahead(problem, rows, k + 1, n_ahead)
 
     cdef void _foresee(
         self, intp_t problem, intp_t k, float64_t* out

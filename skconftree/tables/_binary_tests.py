@@ -179,7 +179,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
                 refuse_damage(self, {name: name in tests for name in TESTS})
                 schema = Schema.of_state(tests["_schema"], self)
                 asked, missing = tests["_asked"], tests["missing_"]
-                refuse_damage(self, _sound_parts(schema, asked, missing))
+                refuse_damage(self, _valid_parts(schema, asked, missing))
             self._take_tests(schema, asked, missing)
 
     def _cuts(self, column):
@@ -288,7 +288,7 @@ def _categories(schema):
     return schema.categories or [None] * schema.n_features
 
 
-def _sound_parts(schema, asked, missing):
+def _valid_parts(schema, asked, missing):
     # Codes are indices of categories; `transform` fills as many columns as there are
     # tests.
     known = _categories(schema)

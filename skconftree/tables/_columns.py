@@ -53,7 +53,7 @@ def write_date(days, kind):
     return when.isoformat(" ", timespec="minutes")
 
 
-MOST_STRAYS = 0.1  # share of the values of such a column that are no numbers
+MAX_UNPARSEABLE = 0.1  # share of the values of such a column that are no numbers
 
 
 def is_number(text):
@@ -65,7 +65,7 @@ def is_number(text):
     return True
 
 
-def warn_of_strays(table, counts_of, features, most):
+def warn_of_unparseable(table, counts_of, features, most):
     """Warn of columns, of at most `most` categories, that a stray word made nominal."""
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
@@ -76,16 +76,16 @@ def warn_of_strays(table, counts_of, features, most):
             continue
         counts = counts_of(j)
         missing = np.array([one is None for one in categories])
-        n_strays = counts[~of_number & ~missing].sum()
+        n_unparseable = counts[~of_number & ~missing].sum()
         n_known = counts[~missing].sum()
-        if not 0 < n_strays <= MOST_STRAYS * n_known:
+        if not 0 < n_unparseable <= MAX_UNPARSEABLE * n_known:
             continue
         strays = [categories[code] for code in np.flatnonzero(~of_number & ~missing)]
         shown = ", ".join(map(repr, strays[:3])) + (", ..." if len(strays) > 3 else "")
         name = table.name(j)
         warn(
             f"Column {name} holds strings, so it is nominal with {len(categories)} "
-            f"categories; but only {n_strays} of its {n_known} values are no numbers "
+            f"categories; but only {n_unparseable} of its {n_known} values are no numbers "
             f"({shown}). If they stand for missing values, {table.to_numbers(name)} "
             f"makes a column of numbers of it; if not, {table.declaring} says so."
         )

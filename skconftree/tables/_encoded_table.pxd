@@ -110,9 +110,9 @@ cdef intp_t bin_levels(
 ) noexcept nogil
 
 # The same of a column without NaN that is spread so evenly that few of its rows need be
-# sorted; else 0. `room` has 2 n + BIN_ROOM words.
+# sorted; else 0. `room` has 2 n + BIN_SCRATCH_CELLS words.
 cdef enum:
-    BIN_ROOM = 81928        # cells, each 10 bytes
+    BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
 
 cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* room,
@@ -156,6 +156,6 @@ cdef class RowCodes:
     cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
     cdef void _lay_out(self) noexcept nogil
     # Codes of n rows, whose numbers are the low halves of these words.
-    cdef void look_up(
+    cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil

@@ -17,9 +17,9 @@ cdef enum:
     CELL_BITS = 16      # at most
     USUAL_BITS = 14     # cells stay in the second-level cache
     MIXED = 256         # a cell whose rows are of several bins
-    FEW_ROWS = 8192     # are sorted in less time
+    SMALL_N_ROWS = 8192     # are sorted in less time
     MOVES_A_ROW = 4     # of all rows, to sort those of mixed cells; more are not worth it
-    MOST_CELLS = 65537  # 2^CELL_BITS and one that ends them
+    N_CELL_STARTS = 65537  # 2^CELL_BITS and one that ends them
 
 
 cdef intp_t bin_levels(
@@ -99,13 +99,13 @@ cdef intp_t bin_spread(
     cdef uint64_t* keys = room
     cdef uint32_t* cell_of = <uint32_t*> (room + n)
     cdef uint32_t* counts = <uint32_t*> (room + 2 * n)     # then, of mixed cells, where
-    cdef uint32_t* starts = counts + MOST_CELLS            # the next row goes; the first
-    cdef uint16_t* bins = <uint16_t*> (starts + MOST_CELLS)
+    cdef uint32_t* starts = counts + N_CELL_STARTS            # the next row goes; the first
+    cdef uint16_t* bins = <uint16_t*> (starts + N_CELL_STARTS)
     cdef intp_t below = 0
     cdef intp_t moves = 0
     cdef intp_t i, k, here, found
     cdef float32_t value
-    if n < FEW_ROWS or not _lay_out(&cells, values, n):
+    if n < SMALL_N_ROWS or not _lay_out(&cells, values, n):
         return 0
     memset(counts, 0, cells.n_cells * sizeof(uint32_t))
     for i in range(n):
@@ -353,7 +353,7 @@ cdef class EncodedTable:
         if block < 1:
             block = 1
         cdef float32_t* values = <float32_t*> scratch.take(block * n, sizeof(float32_t))
-        cdef intp_t n_words = 2 * n + (BIN_ROOM if self.max_bins > 0 else 0)
+        cdef intp_t n_words = 2 * n + (BIN_SCRATCH_CELLS if self.max_bins > 0 else 0)
         cdef void* keys = scratch.take(n_words, sizeof(uint64_t))
         cdef uint8_t* codes = NULL
         cdef intp_t f, i, width
@@ -373,7 +373,7 @@ cdef class EncodedTable:
                 else:
                     self._add(first + f, values + f * n, &codes, keys)
             first += block
-        self.arena.give_back(codes)
+        self.arena.release(codes)
         return 0
 
     cdef int _add(
@@ -478,7 +478,7 @@ cdef class EncodedTable:
             for k in range(n_present, n):
                 codes[order[k] >> 1] = <uint8_t> n_bins
             n_bins += 1
-        self.arena.give_back(order)
+        self.arena.release(order)
         return n_bins
 
     cdef int _add_nominal(
@@ -601,7 +601,7 @@ cdef class RowCodes:
                     for i in range(n):
                         (<int32_t*> (row + i * self.row_bytes))[0] = codes[k * n + i]
             first += block
-        self.arena.give_back(codes)
+        self.arena.release(codes)
         return 0
 
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil:
@@ -648,20 +648,20 @@ cdef class RowCodes:
                 rank += column.order[i] & 1
                 codes[column.order[i] >> 1] = rank
 
-    cdef void look_up(
+    cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil:
         cdef const CodeColumn* column = &self.columns[feature]
         cdef const uint8_t* start = self.bytes + column.offset
         if column.width == 1:
-            _look_up(start, self.row_bytes, rows, n, codes)
+            _lookup(start, self.row_bytes, rows, n, codes)
         elif column.width == 2:
-            _look_up(<const uint16_t*> start, self.row_bytes // 2, rows, n, codes)
+            _lookup(<const uint16_t*> start, self.row_bytes // 2, rows, n, codes)
         else:
-            _look_up(<const int32_t*> start, self.row_bytes // 4, rows, n, codes)
+            _lookup(<const int32_t*> start, self.row_bytes // 4, rows, n, codes)
 
 
-cdef void _look_up(
+cdef void _lookup(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n,
     int32_t* codes,
 ) noexcept nogil:

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..utils import from_json, is_missing, to_json
 from ..utils._warnings import warn_once
-from ._columns import DATES, MOST_STRAYS, is_number, look_like_dates
+from ._columns import DATES, MAX_UNPARSEABLE, is_number, look_like_dates
 from ._frames import kind_of, library_of, mixture
 
 MAX_CATEGORIES = 4096
-FEW_CATEGORIES = 10  # of which no column is left out
+SMALL_N_CATEGORIES = 10  # of which no column is left out
 UNKNOWN = -1.0
 MISSING = None  # as a category
 
@@ -98,16 +98,16 @@ def identifying(X, features, weight=None):
     categories. No new row has such a category, so that a test of the column says
     nothing about it. The rows have labels; `features` are those they were learnt with.
     """
-    out = np.array([one is not None and one.given_up for one in features.dictionaries])
-    for j in np.flatnonzero(features.n_categories > FEW_CATEGORIES):
+    out = np.array([one is not None and one.abandoned for one in features.dictionaries])
+    for j in np.flatnonzero(features.n_categories > SMALL_N_CATEGORIES):
         codes = X[:, j].astype(np.intp)
         out[j] = np.count_nonzero(
             np.bincount(codes)
-        ) > FEW_CATEGORIES and _tells_rows_apart(codes, weight)
+        ) > SMALL_N_CATEGORIES and _separates_rows(codes, weight)
     return out
 
 
-def _tells_rows_apart(codes, weight):
+def _separates_rows(codes, weight):
     # Whether more than half of the rows have a category of their own.
     weight = np.ones(len(codes)) if weight is None else weight
     rows, weights = np.bincount(codes), np.bincount(codes, weight)
@@ -132,17 +132,17 @@ def sort_categories(values, name):
 
 
 class Dictionary:
-    """Categories of a column and their codes; once `given_up`, all are missing."""
+    """Categories of a column and their codes; once `abandoned`, all are missing."""
 
-    def __init__(self, kind=None, codes=None, given_up=False, name=None):
+    def __init__(self, kind=None, codes=None, abandoned=False, name=None):
         self.kind = kind  # of its values; None before the first
         self.codes = {} if codes is None else codes
-        self.given_up = given_up
+        self.abandoned = abandoned
         self.name = name  # of the column, until it is settled
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
         """Codes of indices into `values` (-1: missing), and the extended dictionary."""
-        if self.given_up:
+        if self.abandoned:
             return np.zeros(len(found), dtype=np.float32), self
         found = found + 1
         keys = [MISSING, *(MISSING if is_missing(v) else v for v in values)]
@@ -180,12 +180,12 @@ class Dictionary:
         both = {value: code for code, value in enumerate([*known.codes, *taught])}
         return codes, Dictionary(kind, both, name=self.name)
 
-    def within_limits(self, tells_rows_apart):
-        """Return it, or given up if it `tells_rows_apart`; raise if too large."""
+    def within_limits(self, separates_rows):
+        """Return it, or given up if it `separates_rows`; raise if too large."""
         n = len(self.codes)
         if n > MAX_CATEGORIES:
-            if tells_rows_apart():
-                return Dictionary(self.kind, {MISSING: 0}, given_up=True)
+            if separates_rows():
+                return Dictionary(self.kind, {MISSING: 0}, abandoned=True)
             raise ValueError(
                 f"Column {self.name} has {n} categories; at most {MAX_CATEGORIES} are "
                 f"supported.{_hint(self.codes, self.kind)}"
@@ -222,7 +222,7 @@ class Features:
             columns = [
                 None
                 if one is None
-                else [one.kind, to_json([*one.codes]), *[True] * one.given_up]
+                else [one.kind, to_json([*one.codes]), *[True] * one.abandoned]
                 for one in self.dictionaries
             ]
             return json.dumps(columns)
@@ -237,9 +237,9 @@ class Features:
             if column is None:
                 dictionaries.append(None)
                 continue
-            kind, values, *given_up = column
+            kind, values, *abandoned = column
             codes = {value: code for code, value in enumerate(from_json(values))}
-            dictionaries.append(Dictionary(kind, codes, given_up=bool(given_up)))
+            dictionaries.append(Dictionary(kind, codes, abandoned=bool(abandoned)))
         return cls(dictionaries)
 
     def __reduce__(self):
@@ -296,7 +296,7 @@ class Features:
         for j, dictionary in enumerate(self.dictionaries):
             if dictionary is known.dictionaries[j]:
                 continue
-            if dictionary.given_up:
+            if dictionary.abandoned:
                 dictionaries[j] = dictionary
                 continue
             found = matrix[:, j].astype(np.intp)
@@ -309,9 +309,9 @@ class Features:
                 found = matrix[learnt, j].astype(np.intp)
                 weights = None if weight is None else weight[learnt]
             if dictionary is not known.dictionaries[j]:
-                apart = partial(_tells_rows_apart, found, weights)
+                apart = partial(_separates_rows, found, weights)
                 dictionary = dictionary.within_limits(_never if in_order else apart)
-                if dictionary.given_up:
+                if dictionary.abandoned:
                     matrix[:, j] = 0.0
             dictionaries[j] = dictionary
         if all(map(lambda a, b: a is b, dictionaries, known.dictionaries)):
@@ -338,7 +338,7 @@ def _hint(codes, kind):
     if look_like_dates(codes):
         return f" They look like dates. {DATES}"
     strays = [one for one in codes if one is not MISSING and not is_number(one)]
-    if len(strays) > MOST_STRAYS * len(codes):
+    if len(strays) > MAX_UNPARSEABLE * len(codes):
         return ""
     return (
         f" Most of them are numbers: if others, such as {strays[0]!r}, stand for "

@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     `count` has whole weights, None if all are 1, or in `weight`, which has those that
     are no such counts. `class_counts` are weights, `n_labelled` is a number of rows,
     `pool` the weight of the unlabelled rows. `distinct` are the weights of the rows for
-    the bound, as in `RootFacts`; None: those of the sample.
+    the bound, as in `RootStats`; None: those of the sample.
     """
 
     count: np.ndarray | None

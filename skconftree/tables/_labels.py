@@ -11,7 +11,7 @@ from ..utils import is_missing
 from ..utils._warnings import warn
 
 EXACT = 2.0**53  # up to here float64 tells whole numbers apart
-FEW_DISTINCT = 20  # labels all of which may differ without a warning
+SMALL_N_DISTINCT = 20  # labels all of which may differ without a warning
 MANY = 512  # labels that are faster counted than sorted
 NUL = ("\0", b"\0")
 
@@ -73,7 +73,7 @@ def _are_classes(y):
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biu":
         return False
     n = len(y)
-    return 0 < n <= FEW_DISTINCT or (n > 0 and int(y.max()) - int(y.min()) < n // 2)
+    return 0 < n <= SMALL_N_DISTINCT or (n > 0 and int(y.max()) - int(y.min()) < n // 2)
 
 
 def encode_labels(y):
@@ -197,7 +197,7 @@ def _converted(y, dtype):
     return found, changed
 
 
-FEW_LABELS = 4  # labels
+SMALL_N_LABELS = 4  # labels
 MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
 
 
@@ -244,7 +244,7 @@ class Classes:
     def codes(self, y, dtype=np.uint16):
         """Class of each label, all of which must be known."""
         # NumPy takes twice as long to search for the label of a row of a stream.
-        if len(y) <= FEW_LABELS and y.dtype.kind == self.names.dtype.kind:
+        if len(y) <= SMALL_N_LABELS and y.dtype.kind == self.names.dtype.kind:
             if self._places is None:
                 names = self.names.tolist()
                 self._places = {name: place for place, name in enumerate(names)}
@@ -254,7 +254,7 @@ class Classes:
                 pass  # the error is that of many
         return class_indices(self.names, y, dtype)
 
-    def places_of(self, known):
+    def indices_of(self, known):
         """Where classes that are among these stand now."""
         return np.searchsorted(self.names, known.names).astype(np.intp)
 
@@ -327,7 +327,7 @@ def _kind(labels):
     return "number" if kind in "iuf" else "text" if kind in "OUT" else kind
 
 
-FEW_SCANNED = 16  # labels
+SMALL_N_SCANNED = 16  # labels
 
 
 def split_labels(y, missing_label=None, name="y"):
@@ -371,7 +371,7 @@ def _is_plain(y):
     return (
         type(y) is np.ndarray
         and y.ndim == 1
-        and 0 < len(y) <= FEW_SCANNED
+        and 0 < len(y) <= SMALL_N_SCANNED
         and y.dtype.kind in "biuU"
     )
 

@@ -109,7 +109,7 @@ def _number(value, dictionary):
         if value is None:
             return np.nan
         raise TypeError
-    if dictionary.given_up:
+    if dictionary.abandoned:
         return 0.0
     if is_missing(value):
         return dictionary.codes.get(MISSING, UNKNOWN)

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_array
 from .._compat import check_feature_count, check_feature_names
 from ..utils import NO_DEFAULT, completed, refuse_damage
 from ..utils._arrays import finiteness
-from ._columns import is_number, warn_of_strays
+from ._columns import is_number, warn_of_unparseable
 from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._records import Records, names_of, read_few
@@ -62,7 +62,7 @@ class Schema(NamedTuple):
             rows, features = Features.blank(nominal).learn(table, in_order=in_order)
             finite = _is_finite(rows, caller, names)
             if isinstance(categorical_features, str):
-                warn_of_strays(
+                warn_of_unparseable(
                     table,
                     partial(_category_counts, rows, features),
                     features,
@@ -156,7 +156,7 @@ class Schema(NamedTuple):
         return None if self.features is None else self.features.categories
 
     @property
-    def most_categories(self):
+    def max_categories(self):
         """Largest number of categories of a column."""
         return 0 if self.features is None else int(self.features.n_categories.max())
 
@@ -279,7 +279,7 @@ def _read_numbers(X, caller):
                 "pandas.DataFrame(X), or are learnt one by one by "
                 "skconftree.evaluation.OneByOne."
             ) from error
-        if library is None and _has_value(X, _is_word):
+        if library is None and _has_value(X, _is_text):
             raise ValueError(
                 f"X holds strings ({error}). Name the columns of categories in "
                 "categorical_features, or give a frame, where the dtype tells "
@@ -298,7 +298,7 @@ def _is_dictionary(value):
     return isinstance(value, dict)
 
 
-def _is_word(value):
+def _is_text(value):
     return isinstance(value, str) and not is_number(value)
 
 

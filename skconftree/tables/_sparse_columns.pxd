@@ -81,7 +81,7 @@ cdef class SparseColumns:
     # The column that is being read.
     cdef Arena scratch
     cdef intp_t pair_levels         # first of those of the last PAIR
-    cdef intp_t level_room
+    cdef intp_t level_capacity
     cdef intp_t n_read              # values other than zero of the column: entries
     cdef float32_t* read_values     # from n_entries on, these values, their codes
     cdef uint8_t* read_codes        # and its levels

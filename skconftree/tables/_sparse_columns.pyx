@@ -69,13 +69,13 @@ cdef class SparseColumns:
         # What is not used of these arrays is given back, and has never been touched.
         cdef intp_t n = self.table.n_rows
         cdef intp_t size = self.table.n_stored + 1
-        self.level_room = self.table.n_features + MAX_LEVELS
+        self.level_capacity = self.table.n_features + MAX_LEVELS
         self.columns = <SparseColumn*> self.arena.take_zeros(
             self.table.n_features, sizeof(SparseColumn)
         )
         self.entries = <uint32_t*> self.arena.take(size, sizeof(uint32_t))
         self.codes = <uint8_t*> self.arena.take(size, sizeof(uint8_t))
-        self.levels = <float32_t*> self.arena.take(self.level_room, sizeof(float32_t))
+        self.levels = <float32_t*> self.arena.take(self.level_capacity, sizeof(float32_t))
         self.read_values = <float32_t*> self.scratch.take(n + 1, sizeof(float32_t))
         self.read_codes = <uint8_t*> self.scratch.take(n + 1, sizeof(uint8_t))
         self.read_levels = <float32_t*> self.scratch.take(MAX_LEVELS, sizeof(float32_t))
@@ -145,10 +145,10 @@ cdef class SparseColumns:
                 column.levels = <uint32_t> self.pair_levels
                 return 0
             self.pair_levels = self.n_levels
-        if needed > self.level_room:
-            self.level_room = needed + needed // 4
+        if needed > self.level_capacity:
+            self.level_capacity = needed + needed // 4
             self.levels = <float32_t*> self.arena.resize(
-                self.levels, self.level_room, sizeof(float32_t)
+                self.levels, self.level_capacity, sizeof(float32_t)
             )
         column.levels = <uint32_t> self.n_levels
         memcpy(

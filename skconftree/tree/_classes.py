@@ -16,7 +16,13 @@ from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._base import GrownClassifier, ReadableTree
-from ._growth import TreeGrowth, check_can_stream, check_places, check_stream, grow_on
+from ._growth import (
+    TreeGrowth,
+    check_can_stream,
+    check_row_indices,
+    check_stream,
+    grow_on,
+)
 from ._intervals import LeafLimits
 from ._model import NO_POOL, TreeModel, TreePrediction
 from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_statement
@@ -550,11 +556,11 @@ class ConfidenceTreeClassifier(
             if self._model is None:
                 raise ValueError(NO_POOL)
             pool = self._model.pool
-            places = check_places(X, y, places, len(pool))
+            places = check_row_indices(X, y, places, len(pool))
             rows = self._model.rows_of_pool(places)
             return self._model.schema.known(rows, type(self).__name__), places
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
-        places = check_places(X, y, places, pool.shape[0])
+        places = check_row_indices(X, y, places, pool.shape[0])
         return _safe_indexing(pool, places), places
 
     def _check_call(self, classes, X_pool):

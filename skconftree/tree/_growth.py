@@ -411,7 +411,7 @@ def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
         table.X,
         table.y.astype(np.uint16),
         table.weight,
-        table.schema.most_categories,
+        table.schema.max_categories,
     )
 
 
@@ -449,7 +449,7 @@ def make_recipe(
     )
 
 
-def check_places(X, y, places, n_pool):
+def check_row_indices(X, y, places, n_pool):
     """Check the parameter `from_pool`, but for whether a row has been learnt."""
     if X is not None:
         raise ValueError("X must be None with from_pool, which says which rows.")

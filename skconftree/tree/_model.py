@@ -322,8 +322,8 @@ class TreeModel(Lockable):
                 "has grown."
             )
         if call.rows.schema.features is not None:
-            self.grower.reserve_codes(call.rows.schema.most_categories)
-        self.grower.set_memory_aside()
+            self.grower.reserve_codes(call.rows.schema.max_categories)
+        self.grower.reserve_memory()
 
     def begin(self, schema):
         """Become a model that is about to learn rows with such columns."""

@@ -37,7 +37,7 @@ MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
-AUTO_KEPT_VALUES = 2**20  # of all leaves, in rows that are kept beside their counts
+AUTO_STORED_VALUES = 2**20  # of all leaves, in rows that are kept beside their counts
 AUTO_GRACE_LIMIT = 100.0  # rows between two looks at a leaf, at most; at first, where
 AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
@@ -146,14 +146,14 @@ def _row_limit(memory, growth):
     return limit
 
 
-def _kept_rows(memory, growth):
+def _stored_rows(memory, growth):
     # To be handed over. The trees of a forest, and those that `max_bytes` limits, have
     # better uses for so much memory.
     if memory != "auto" or not growth.hands_over:
         return 0
     if growth.in_forest or growth.is_limited:
         return 0
-    return AUTO_KEPT_VALUES // growth.schema.n_features
+    return AUTO_STORED_VALUES // growth.schema.n_features
 
 
 def _max_features(given, growth):
@@ -267,7 +267,7 @@ PARAMETERS = {
         stream_settings={
             "gaussian": lambda memory, growth: memory == "gaussian",
             "row_limit": _row_limit,
-            "kept_rows": _kept_rows,
+            "stored_rows": _stored_rows,
         },
     ),
     "max_bytes": Parameter(
@@ -453,7 +453,7 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
         return None, pruning
     looking, cost = pruning, None
     if tree.pruning == "auto":
-        looking = resolve_pruning("auto", defaults, looks_ahead=True)
+        looking = resolve_pruning("auto", defaults, has_lookahead=True)
     if pruning is not None:
         cost = looking.leaf_cost(n_rows)
     wanted = _unmet_condition(cost, settings, schema)

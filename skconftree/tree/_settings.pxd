@@ -14,7 +14,7 @@ cpdef enum:
     # Weight of the rows of a leaf without a past that set its cuts, if they are fixed.
     FIRST_CUTS = 32
     # Tests of other attributes that a split is compared with.
-    MOST_COMPETITORS = 3
+    MAX_STORED_COMPETITORS = 3
 
 
 cdef class GrowthSettings:
@@ -46,7 +46,7 @@ cdef class GrowthSettings:
     # What growing leaves remember and predict.
     cdef readonly bint gaussian                 # moments, not rows
     cdef readonly intp_t row_limit              # rows after which they are counted
-    cdef readonly intp_t kept_rows              # of all leaves that are kept beside
+    cdef readonly intp_t stored_rows              # of all leaves that are kept beside
                                                 # counts
     cdef readonly intp_t max_bins               # of a feature
     cdef readonly float64_t inherited           # largest weight that a child takes

@@ -9,8 +9,8 @@ cdef tuple OF_BOUNDS = (
     "examines_children",
 )
 cdef tuple PREDICTIONS = ("majority", "nb", "nba")
-cdef intp_t MOST_BINS = 65536
-cdef intp_t MOST_KEPT = 1 << 40
+cdef intp_t MAX_BINS = 65536
+cdef intp_t MAX_STORED_ROWS = 1 << 40
 
 # What GrowthSettings are made from, in the order of their values.
 cdef dict DEFAULTS = {
@@ -27,7 +27,7 @@ cdef dict DEFAULTS = {
     "min_impurity_decrease": 0.0,
     "gaussian": False,
     "row_limit": None,
-    "kept_rows": 0,
+    "stored_rows": 0,
     "max_bins": 32,
     "inherited": INFINITY,
     "leaf_prediction": "majority",
@@ -73,8 +73,8 @@ cdef class GrowthSettings:
         )
         self.gaussian = _flag(values, "gaussian")
         self.row_limit = _limit(values, "row_limit", 1)
-        self.kept_rows = _whole(values, "kept_rows", 0, MOST_KEPT)
-        self.max_bins = _whole(values, "max_bins", 2, MOST_BINS)
+        self.stored_rows = _whole(values, "stored_rows", 0, MAX_STORED_ROWS)
+        self.max_bins = _whole(values, "max_bins", 2, MAX_BINS)
         self.inherited = _number(values, "inherited", 1.0, INFINITY)
         self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)

@@ -367,10 +367,10 @@ def restore(kind, state, owner):
     return restored
 
 
-def refuse_damage(estimator, sound_parts):
+def refuse_damage(estimator, valid_parts):
     """Raise ValueError that names the first attribute of a state that is not sound."""
-    for name, is_sound in sound_parts.items():
-        if not is_sound:
+    for name, is_valid in valid_parts.items():
+        if not is_valid:
             raise StateError(
                 f"The state of this {type(estimator).__name__} is damaged, or was "
                 f"written by another release: {name!r} does not fit."

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory cimport (
-    give_all_back, give_back, longer_array, new_array,
+    release_all, release, longer_array, new_array,
 )
 
 
@@ -49,7 +49,7 @@ cdef class ModelLock:
         self.n_forks = n_forks
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     def __reduce__(self):
         return ModelLock, ()
@@ -190,7 +190,7 @@ cdef class ModelLock:
         # Whoever opened the gate had taken the guard, and is through with both.
         cdef Gate gate = waiter.gate
         take_guard(&self.guard)
-        give_back(&self.blocks, waiter)
+        release(&self.blocks, waiter)
         leave_guard(&self.guard)
         PyThread_free_lock(gate)
 

@@ -33,8 +33,8 @@ cdef void* longer_array(
     Blocks* blocks, void* array, intp_t n, size_t size
 ) noexcept nogil
 # Free an array, or NULL, before the others.
-cdef void give_back(Blocks* blocks, void* array) noexcept nogil
-cdef void give_all_back(Blocks* blocks) noexcept nogil
+cdef void release(Blocks* blocks, void* array) noexcept nogil
+cdef void release_all(Blocks* blocks) noexcept nogil
 # Let an array, or NULL, belong to another owner from now on.
 cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil
 # Bytes of the arrays, and of one.
@@ -56,7 +56,7 @@ cdef class Arena:
     cdef void* take(self, intp_t n, size_t size) except NULL nogil
     cdef void* take_zeros(self, intp_t n, size_t size) except NULL nogil
     cdef void* resize(self, void* array, intp_t n, size_t size) except NULL nogil
-    cdef void give_back(self, void* array) noexcept nogil
+    cdef void release(self, void* array) noexcept nogil
 
 
 # Spare memory: kept back, and never touched, so that rows can be learnt up to the next
@@ -64,17 +64,17 @@ cdef class Arena:
 #
 # Where memory cannot be had, give_way() lets go of it, and what failed is tried again:
 # every step of learning a row either happens or leaves all as it was. At the next
-# boundary, and before the first row of a call, set_aside() asks for it anew; whoever
+# boundary, and before the first row of a call, reserve_bytes() asks for it anew; whoever
 # cannot have it learns nothing further. All models of a process share it.
 #
 # What grows row by row takes its arrays here, and so never sees the first failure. A
 # second one, which more spare memory would have prevented, is a MemoryError.
 
 cdef enum:
-    SPARE_BYTES = 4194304       # besides what the sizes of a model ask for
-    KEPT_BYTES = 33554432       # more than that is only kept during a call
+    RESERVE_BYTES = 4194304       # besides what the sizes of a model ask for
+    RETAINED_BYTES = 33554432       # more than that is only kept during a call
 
-cdef int set_aside(intp_t n_bytes) except -1
+cdef int reserve_bytes(intp_t n_bytes) except -1
 cdef int give_way() except -1
 cdef void let_go_of_much() noexcept
 

@@ -24,7 +24,7 @@ cdef extern from *:
 cdef intp_t period = 0
 cdef intp_t first_failing = 0
 cdef intp_t n_taken = 0
-cdef intp_t n_kept = 0
+cdef intp_t n_retained = 0
 cdef bint is_relieved = False
 
 
@@ -50,7 +50,7 @@ def fail_from(intp_t n):
 def count_arrays():
     """Count the arrays not freed yet, over all owners. The checked build only."""
     _require_checked()
-    return n_kept
+    return n_retained
 
 
 cdef _require_checked():
@@ -128,15 +128,15 @@ cdef void* longer_array(
     return block + 1
 
 
-cdef void give_back(Blocks* blocks, void* array) noexcept nogil:
+cdef void release(Blocks* blocks, void* array) noexcept nogil:
     if array != NULL:
         _unlink(blocks, <Block*> array - 1)
         free(<Block*> array - 1)
 
 
-cdef void give_all_back(Blocks* blocks) noexcept nogil:
+cdef void release_all(Blocks* blocks) noexcept nogil:
     while blocks.last != NULL:
-        give_back(blocks, blocks.last + 1)
+        release(blocks, blocks.last + 1)
 
 
 cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil:
@@ -155,7 +155,7 @@ cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil:
 
 
 cdef inline void _link(Blocks* blocks, Block* block, size_t size) noexcept nogil:
-    global n_kept
+    global n_retained
     block.size = size
     block.before = blocks.last
     block.behind = NULL
@@ -163,11 +163,11 @@ cdef inline void _link(Blocks* blocks, Block* block, size_t size) noexcept nogil
         blocks.last.behind = block
     blocks.last = block
     if MAY_FAIL:
-        n_kept += 1
+        n_retained += 1
 
 
 cdef inline void _unlink(Blocks* blocks, Block* block) noexcept nogil:
-    global n_kept
+    global n_retained
     if block.before != NULL:
         block.before.behind = block.behind
     if block.behind != NULL:
@@ -175,7 +175,7 @@ cdef inline void _unlink(Blocks* blocks, Block* block) noexcept nogil:
     else:
         blocks.last = block.before
     if MAY_FAIL:
-        n_kept -= 1
+        n_retained -= 1
 
 
 cdef void* _required(void* array) except NULL nogil:
@@ -189,7 +189,7 @@ cdef class Arena:
     """Owner of arrays that are freed with it."""
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef void* take(self, intp_t n, size_t size) except NULL nogil:
         return _required(new_array(&self.blocks, n, size, False))
@@ -201,29 +201,29 @@ cdef class Arena:
         # On failure the array stays as it was.
         return _required(longer_array(&self.blocks, array, n, size))
 
-    cdef void give_back(self, void* array) noexcept nogil:
-        give_back(&self.blocks, array)
+    cdef void release(self, void* array) noexcept nogil:
+        release(&self.blocks, array)
 
 
 # -- Memory that is kept back for the end of a block of rows -----------------------
 # No owner has it: what count_arrays() counts are the arrays of models.
 cdef void* spare = NULL
-cdef intp_t spare_size = 0
+cdef intp_t reserve_size = 0
 cdef Guard guard            # of both
 
 
 cdef void _replace(void* larger, intp_t n_bytes) noexcept:
-    global spare, spare_size
+    global spare, reserve_size
     free(spare)
     spare = larger
-    spare_size = n_bytes
+    reserve_size = n_bytes
 
 
-cdef int set_aside(intp_t n_bytes) except -1:
+cdef int reserve_bytes(intp_t n_bytes) except -1:
     cdef void* larger
     cdef bint enough
     take_guard(&guard)
-    enough = spare_size >= n_bytes
+    enough = reserve_size >= n_bytes
     if not enough:
         relieve(False)
         larger = NULL if is_refused() else malloc(n_bytes)
@@ -254,7 +254,7 @@ cdef int give_way() except -1:
 
 cdef void let_go_of_much() noexcept:
     take_guard(&guard)
-    if spare_size > KEPT_BYTES:
+    if reserve_size > RETAINED_BYTES:
         _replace(NULL, 0)
     leave_guard(&guard)
 

@@ -38,7 +38,7 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
     return value
 
 
-cdef inline bint insert_keys(Key* keys, intp_t n, intp_t most_moves) noexcept nogil:
+cdef inline bint insert_keys(Key* keys, intp_t n, intp_t max_moves) noexcept nogil:
     # Sort keys that are few or nearly sorted; False if that takes more moves, some of
     # them being sorted then.
     cdef Key key
@@ -50,13 +50,13 @@ cdef inline bint insert_keys(Key* keys, intp_t n, intp_t most_moves) noexcept no
             keys[j] = keys[j - 1]
             j -= 1
         keys[j] = key
-        most_moves -= i - j
-        if most_moves < 0:
+        max_moves -= i - j
+        if max_moves < 0:
             return False
     return True
 
 
-cdef inline void counts_to_places(Place* bucket, intp_t n) noexcept nogil:
+cdef inline void counts_to_offsets(Place* bucket, intp_t n) noexcept nogil:
     # Where each bucket begins, instead of how many are in it.
     cdef Place total = 0
     cdef Place count

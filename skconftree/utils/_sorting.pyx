@@ -12,9 +12,9 @@ cdef enum:
     RADIX = 2048            # 2 ** RADIX_BITS
     SMALL_RADIX = 1500      # rows from which wide digits pay
     SHORT = 24              # rows up to which insertion does
-    FEW_BITS = 8            # of each of two digits of fewer than SMALL_RADIX rows, which
-    FEW_RADIX = 256         # insertion completes
-    MOST_MOVES = 4          # of a row, in the mean
+    SHORT_RADIX_BITS = 8            # of each of two digits of fewer than SMALL_RADIX rows, which
+    SHORT_RADIX = 256         # insertion completes
+    MAX_MOVES = 4          # of a row, in the mean
     HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
 
 
@@ -64,11 +64,11 @@ cdef bint _part_two_values(
     return True
 
 
-cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
+cdef bint _sort_small(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
     # Sort few keys that are in the order of their lower halves: by the leading digits of
     # what the upper ones are above the lowest of them, then by insertion. False if that
     # takes too long; the keys are as well to be sorted then.
-    cdef uint32_t histogram[2 * FEW_RADIX]
+    cdef uint32_t histogram[2 * SHORT_RADIX]
     cdef uint32_t* bucket
     cdef uint32_t low = <uint32_t> (keys[0] >> 32)
     cdef uint32_t high = low
@@ -82,25 +82,25 @@ cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
         bits = <uint32_t> (keys[i] >> 32)
         low = bits if bits < low else low
         high = bits if bits > high else high
-    while (high - low) >> shift >= FEW_RADIX * FEW_RADIX:
+    while (high - low) >> shift >= SHORT_RADIX * SHORT_RADIX:
         shift += 1
-    memset(histogram, 0, 2 * FEW_RADIX * sizeof(uint32_t))
+    memset(histogram, 0, 2 * SHORT_RADIX * sizeof(uint32_t))
     for i in range(n):
         bits = (<uint32_t> (keys[i] >> 32) - low) >> shift
-        histogram[bits & (FEW_RADIX - 1)] += 1
-        histogram[FEW_RADIX + (bits >> FEW_BITS)] += 1
+        histogram[bits & (SHORT_RADIX - 1)] += 1
+        histogram[SHORT_RADIX + (bits >> SHORT_RADIX_BITS)] += 1
     for pass_ in range(2):
-        bucket = histogram + pass_ * FEW_RADIX
-        counts_to_places(bucket, FEW_RADIX)
+        bucket = histogram + pass_ * SHORT_RADIX
+        counts_to_offsets(bucket, SHORT_RADIX)
         for i in range(n):
             bits = (<uint32_t> (source[i] >> 32) - low) >> shift
-            bits = (bits >> (pass_ * FEW_BITS)) & (FEW_RADIX - 1)
+            bits = (bits >> (pass_ * SHORT_RADIX_BITS)) & (SHORT_RADIX - 1)
             target[bucket[bits]] = source[i]
             bucket[bits] += 1
         swap = source
         source = target
         target = swap
-    return insert_keys(keys, n, MOST_MOVES * n)
+    return insert_keys(keys, n, MAX_MOVES * n)
 
 
 cdef void presort(
@@ -127,7 +127,7 @@ cdef void presort(
     if n <= SHORT:
         insert_keys(keys, n, n * n)
         n_passes = 0
-    elif n <= SMALL_RADIX and _sort_few(keys, other, n):
+    elif n <= SMALL_RADIX and _sort_small(keys, other, n):
         n_passes = 0
     else:
         memset(histogram, 0, n_passes * radix * sizeof(intp_t))
@@ -142,7 +142,7 @@ cdef void presort(
         digit = <intp_t> ((keys[0] >> shift) & mask)
         if bucket[digit] == n:
             continue
-        counts_to_places(bucket, radix)
+        counts_to_offsets(bucket, radix)
         for i in range(n):
             key = keys[i]
             digit = <intp_t> ((key >> shift) & mask)

@@ -84,7 +84,7 @@ def test_baselines_are_left_out_on_request(table, capsys):
 def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     # the limits made small, so that this table is a large one
     monkeypatch.setattr(_fit, "BASELINES", {"all": 100, "cart": 1000, "none": np.inf})
-    monkeypatch.setattr(_common, "MOST_LEAVES", 2)
+    monkeypatch.setattr(_common, "MAX_LEAVES", 2)
     monkeypatch.setattr(_common, "TOP", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))

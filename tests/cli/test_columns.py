@@ -34,8 +34,8 @@ DAYS = ["2024-01-31", "2024-02-01T06:00", "2024-01-31 12:00:00.5", "1969-12-31"]
 
 def test_a_file_and_a_frame_are_judged_alike():
     """The command line imports no private name of `tables`, and has the limits too."""
-    assert _columns.MOST_STRAYS == tables_columns.MOST_STRAYS
-    assert _columns.FEW_CATEGORIES == _features.FEW_CATEGORIES
+    assert _columns.MAX_UNPARSEABLE == tables_columns.MAX_UNPARSEABLE
+    assert _columns.SMALL_N_CATEGORIES == _features.SMALL_N_CATEGORIES
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_columns_are_not_searched_for_each_column():
     class Stream:
         features, readings, header = names, [None] * len(names), [*names, "kind"]
 
-        def look_ahead(self):
+        def lookahead(self):
             return [guess(("x", "y"))] * len(names)
 
     start = time.process_time()

@@ -59,7 +59,7 @@ def error_of(capsys, argv):
 def test_no_more_of_a_row_is_read_than_may_be(
     tmp_path, monkeypatch, capsys, command, text, where
 ):
-    monkeypatch.setattr(_readers, "MOST_OF_ROW", 100_000)
+    monkeypatch.setattr(_readers, "MAX_ROW_CHARACTERS", 100_000)
     path = tmp_path / "line.csv.gz"
     path.write_bytes(gzip.compress(text.format(4_000_000 * "7").encode()))
     tracemalloc.start()
@@ -76,7 +76,7 @@ def test_no_more_of_a_row_is_read_than_may_be(
 def test_many_long_rows_are_not_in_hand_at_once(table, monkeypatch):
     def read():
         with _readers.CsvStream(table, "kind") as stream:
-            guesses = stream.look_ahead()
+            guesses = stream.lookahead()
             return guesses, list(stream.pieces(100))
 
     guesses, whole = read()
@@ -106,7 +106,7 @@ def test_a_text_that_rows_share_is_in_memory_once(tmp_path, kind):
     tracemalloc.start()
     try:
         with _readers.ParquetStream(path, "kind") as stream:
-            assert stream.look_ahead()[0].reading is None
+            assert stream.lookahead()[0].reading is None
             stream.readings = [None]
             (piece,) = stream.pieces(n)
         _, most = tracemalloc.get_traced_memory()
@@ -140,7 +140,7 @@ def test_wide_rows_of_parquet_are_decoded_a_few_at_a_time(tmp_path, monkeypatch)
         sizes = [len(batch) for batch in stream._batches_of(None)]
         assert sum(sizes) == 50
         assert max(sizes) < 10
-        (guess,) = stream.look_ahead()
+        (guess,) = stream.lookahead()
         assert guess.numbers is not None
 
 

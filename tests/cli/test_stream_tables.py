@@ -15,7 +15,7 @@ from reference.effort import cases
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _model_file, main
-from skconftree._cli._readers import MOST_CATEGORIES
+from skconftree._cli._readers import MAX_COLUMN_CATEGORIES
 from skconftree.tables._features import MAX_CATEGORIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -157,22 +157,25 @@ def test_a_column_without_values_is_numeric(tmp_path, rows):
 
 
 def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, capsys):
-    assert MOST_CATEGORIES == MAX_CATEGORIES
+    assert MAX_COLUMN_CATEGORIES == MAX_CATEGORIES
     table, model = tmp_path / "table.csv", tmp_path / "model"
-    names = [f"name {place}" for place in range(MOST_CATEGORIES + 300)]
+    names = [f"name {place}" for place in range(MAX_COLUMN_CATEGORIES + 300)]
     many = [(name, *rows[place % N_ROWS][1:]) for place, name in enumerate(names)]
     write(table, many)
-    words = f"row {MOST_CATEGORIES + 1}: column 'fur' has more than {MOST_CATEGORIES}"
+    words = f"row {MAX_COLUMN_CATEGORIES + 1}: column 'fur' has more than {MAX_COLUMN_CATEGORIES}"
     for size in ("1000", "9999"):
         assert main(command(table, model, "--chunk-size", size)) == 1
         assert words in capsys.readouterr().err
         saved, progress = _model_file.load(model)
-        assert progress["rows"] == saved.n_rows_seen_ == MOST_CATEGORIES
+        assert progress["rows"] == saved.n_rows_seen_ == MAX_COLUMN_CATEGORIES
         model.unlink()
     few = [(f"name {place // 2}", *row[1:]) for place, row in enumerate(many * 2)]
     write(table, few)
     assert main(["fit", str(table), "--target", "kind"]) == 1
-    assert f"row {2 * MOST_CATEGORIES + 1}: column 'fur' has" in capsys.readouterr().err
+    assert (
+        f"row {2 * MAX_COLUMN_CATEGORIES + 1}: column 'fur' has"
+        in capsys.readouterr().err
+    )
 
 
 def parquet(path, rows, **changed):

@@ -91,7 +91,7 @@ def test_chunks_and_copies(options, missing):
 @pytest.mark.parametrize("seed", [0, 2])
 def test_kept_rows_are_shared_anew_after_a_repair(monkeypatch, seed):
     """What a leaf may keep follows from the leaves there are, as after a pickle."""
-    monkeypatch.setattr(_parameters, "AUTO_KEPT_VALUES", 4 * 2000)
+    monkeypatch.setattr(_parameters, "AUTO_STORED_VALUES", 4 * 2000)
     rng = np.random.default_rng(seed)
     X = rng.random((8000, 4), dtype=np.float32)
     a, b, c = X[:, :3].T

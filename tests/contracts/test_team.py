@@ -19,7 +19,7 @@ BEGINNING = """
     from skconftree.tree.batch import _grow
     from skconftree.utils._team import Team
     _growth.WORTH_A_TEAM = _growth.WORTH_WITH_LOOKAHEAD = 1
-    _grow.WORTH_SHARING = _grow.WORTH_SETTING_ASIDE = 1
+    _grow.WORTH_SHARING = _grow.MIN_TASK_VALUES = 1
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))
     y = (X[:, 0] * X[:, 1] + rng.normal(size=600) > 0).astype(int)

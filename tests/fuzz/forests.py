@@ -17,7 +17,7 @@ from .findings import require
 
 # Of a tree, not of a forest.
 TREE_ALONE = {"lookahead"}
-MOST_ROWS = 300
+MAX_ROWS = 300
 
 
 def use_forest(sequence):
@@ -44,7 +44,7 @@ def use_forest(sequence):
         parameters["pruning"] = None
         if isinstance(parameters.get("class_weight"), str):
             del parameters["class_weight"]
-    rows = table.rows(draw, draw.one([30, 100, MOST_ROWS]))
+    rows = table.rows(draw, draw.one([30, 100, MAX_ROWS]))
     if not (rows.weights > 0.0).any():
         return
     forest = ConfidenceForestClassifier(**parameters)
@@ -170,7 +170,7 @@ def _damage(sequence, model, targets, X):
 def use_class_means(sequence):
     """Trees of class means learn rows and classes as they come."""
     draw = sequence.draw
-    n, d, k = draw.one([5, 60, MOST_ROWS]), draw.whole(1, 6), draw.whole(1, 6)
+    n, d, k = draw.one([5, 60, MAX_ROWS]), draw.whole(1, 6), draw.whole(1, 6)
     rng = draw.rng
     X = rng.normal(size=(n, d)) * draw.one([1.0, 0.0, 1e-20, 1e15])
     y = rng.integers(0, k, n)

@@ -42,7 +42,7 @@ def fit_in_parts(sequence):
             (_growth, "WORTH_A_TEAM", [1, 1000]),
             (_growth, "WORTH_WITH_LOOKAHEAD", [1, 1000]),
             (_grow, "WORTH_SHARING", [1, 500]),
-            (_grow, "WORTH_SETTING_ASIDE", [1, 100]),
+            (_grow, "MIN_TASK_VALUES", [1, 100]),
             (large_fit, "CELLS_AT_ONCE", [1, 3, 128]),
             (_parquet, "BATCH", [37, 1000]),
         ):

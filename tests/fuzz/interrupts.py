@@ -31,7 +31,7 @@ MOST_CALLS = 6
 # Sizes from which on threads share a tree, made so small that they share any.
 WORTH = {
     _growth: ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"),
-    _grow: ("WORTH_SHARING", "WORTH_SETTING_ASIDE"),
+    _grow: ("WORTH_SHARING", "MIN_TASK_VALUES"),
 }
 PATIENCE = 10.0  # seconds, within which a thread that has ended is gone
 

@@ -27,7 +27,7 @@ GROWTH = {
     "min_samples_leaf": [3, 0.07],
     "tie_threshold": [0.05, 0.5],
 }
-MOST_CATEGORIES = 4096  # of which a column can be told apart
+MAX_COLUMN_CATEGORIES = 4096  # of which a column can be told apart
 
 
 def grow_beside_slow_tree(sequence):
@@ -106,7 +106,7 @@ def grow_within_limits(sequence):
 def leave_row_numbers_out(sequence):
     """A column with a category for nearly every row is given up, and stays so."""
     draw = sequence.draw
-    n = MOST_CATEGORIES + draw.whole(1, 50)
+    n = MAX_COLUMN_CATEGORIES + draw.whole(1, 50)
     X = draw.rng.normal(size=(n, 2))
     X[:, 0] = draw.rng.permutation(n)
     y = (X[:, 1] > 0.0).astype(int)

@@ -163,7 +163,7 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
 
         return side_by_side(team, call, *lists)
 
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_engine, "_side_by_side", told)
     model = ConfidenceTreeClassifier(max_bins=255, lookahead=lookahead)
@@ -181,7 +181,7 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
 def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
-    monkeypatch.setattr(_data, "MOST_GATHERED", 500)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 500)
     monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
     monkeypatch.setattr(large_dask, "JOINED", 2)
     monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
@@ -218,7 +218,7 @@ def cluster():
 @pytest.mark.slow
 def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
     frame = make_frame(40_000)
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
     parts = dd.from_pandas(frame, npartitions=5).persist()
     for model in MODELS:
@@ -246,7 +246,7 @@ def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
     def refuse(*given):
         raise AssertionError("a tree is grown here")
 
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(large_data.GrowFromRows, "__call__", refuse)  # in this process
     monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
     parts = dd.from_pandas(frame, npartitions=5).persist()
@@ -264,7 +264,7 @@ def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
     def fail(*given):
         raise MemoryError("there is no room for this tree")
 
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(large_dask, "GROWING", 1)
     monkeypatch.setattr(large_dask, "_grow", fail)
     parts = dd.from_pandas(frame, npartitions=5).persist()
@@ -291,7 +291,7 @@ class DyingClient:
 )
 def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
     monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
-    monkeypatch.setattr(large_dask, "MOST_SECONDS_ALONE", 0.01)
+    monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.01)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._room = DyingClient(status, 0), Semaphore(0)
     with pytest.raises(RuntimeError, match=words):
@@ -300,11 +300,11 @@ def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
 
 def test_a_tree_waits_for_busy_workers(monkeypatch):
     monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
-    monkeypatch.setattr(large_dask, "MOST_SECONDS_ALONE", 0.0)
+    monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.0)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._room = DyingClient("running", 1), Semaphore(0)
     Timer(0.1, engine._room.release).start()
-    engine._wait_for_room()
+    engine._wait_for_memory()
     assert engine._client.n_checks > 3
 
 
@@ -320,7 +320,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
             os.kill(killed[0], signal.SIGKILL)
         return method(self, *given)
 
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(large_dask.DaskEngine, step, kill_and_go_on)
     parts = dd.from_pandas(frame, npartitions=4).persist()
     found = large.fit(clone(MODELS[0]), parts, target="y")

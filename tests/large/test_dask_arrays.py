@@ -53,7 +53,7 @@ def test_any_chunks_give_the_same_bytes(model, dtype, n_rows):
 
 @pytest.mark.parametrize("model", MODELS[:1] + MODELS[3:])
 def test_nodes_that_are_counted_where_they_lie(model, monkeypatch):
-    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     X, y = make_arrays(60_000)
     X_parts, y_parts = (
         da.from_array(one, chunks=(17_000, -1)[: one.ndim]) for one in (X, y)

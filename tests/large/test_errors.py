@@ -95,7 +95,7 @@ def test_weights_of_classes_that_leave_no_row(path):
 
 def test_more_categories_than_are_counted(path, monkeypatch):
     pq.write_table(table(name=[f"row {i}" for i in range(2000)]), path)
-    monkeypatch.setattr(_encoding, "MOST_COUNTED", 1999)
+    monkeypatch.setattr(_encoding, "MAX_COUNTED", 1999)
     refuses(fitted(), path, "Column 'name' has more than 1999 categories. Leave it out")
 
 

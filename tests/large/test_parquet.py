@@ -55,7 +55,7 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
 @pytest.mark.parametrize("gathered", [None, 1])
 def test_volumes_of_nodes_are_those_of_the_table(tmp_path, monkeypatch, gathered):
     if gathered is not None:  # nodes are counted where their rows are
-        monkeypatch.setattr(_data, "MOST_GATHERED", gathered)
+        monkeypatch.setattr(_data, "MAX_GATHERED", gathered)
     table = make_table(3)
     pq.write_table(table, tmp_path / "rows.parquet")
     tree = ConfidenceTreeClassifier(CredibleBound(pool_weight="volume"), max_bins=9)
@@ -117,7 +117,7 @@ def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabyte
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
-    monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
+    monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     ran = []
 
     class CountingTeam(Team):

@@ -56,7 +56,7 @@ def fit_in_parts(
     rounds = [] if rounds is None else rounds
     pq.write_table(table, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_data, "MOST_GATHERED", gathered)
+        patch.setattr(_data, "MAX_GATHERED", gathered)
         patch.setattr(_fit, "LocalEngine", Divided)
         patch.setattr(Divided, "n_parts", n_parts)
         patch.setattr(Divided, "seed", seed)

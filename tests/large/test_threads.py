@@ -77,7 +77,7 @@ def test_trees_of_threads_in_every_engine(
 ):
     monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
-    monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
+    monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     table = numbers(3)
     options = {"max_bins": 63, "max_features": max_features, "random_state": 0}
     alone = ConfidenceTreeClassifier(bound, **options)

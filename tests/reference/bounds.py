@@ -3,7 +3,7 @@
 Shares no code with the compiled kernels; quantiles come from root searches and
 SciPy's distributions rather than from the special functions the kernels call. A
 bound is made for one criterion and number of classes. It is asked at one node
-with ``facts`` (the fields of the compiled ``NodeFacts``) and answers with
+with ``facts`` (the fields of the compiled ``NodeStats``) and answers with
 (split, evidence), evidence being a dictionary with fields of ``SplitEvidence``.
 
 Each class has a ``kind``:

@@ -50,7 +50,7 @@ class Draws:
         Those that are left, in their order, are where the children of a batch tree
         begin.
         """
-        number, attempt, features = self.place_of(node)
+        number, attempt, features = self.index_of(node)
         key = mix(self.seed ^ mix(number) ^ (attempt - 1))
         waiting, visited, left = list(features), {}, []
         sampling = self.max_features < self.X.shape[1]
@@ -85,7 +85,7 @@ class DrawingGrower(Draws, Grower):
         self.n_nodes += 1
         return node
 
-    def place_of(self, node):
+    def index_of(self, node):
         features = getattr(node, "features", self.searched())
         return node.number, 1, features
 
@@ -135,7 +135,7 @@ class DrawingGrower(Draws, Grower):
 class DrawingOnlineTree(Draws, OnlineTree):
     """A tree that grows row by row; a leaf starts from all features at each look."""
 
-    def place_of(self, node):
+    def index_of(self, node):
         return self.leaf.number, self.leaf.attempt, range(self.X.shape[1])
 
     def leave(self, node, features):
@@ -184,7 +184,7 @@ class LastingTree(Draws, OnlineTree):
             features[i], features[k] = features[k], features[i]
         return sorted(features[: self.n_drawn])
 
-    def place_of(self, node):
+    def index_of(self, node):
         return self.leaf.number, self.leaf.attempt, self.drawn(self.leaf.number)
 
     def leave(self, node, features):

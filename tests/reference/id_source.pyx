@@ -7,7 +7,7 @@ all rows labelled, all weights 1. This is as much as a second way to keep rows t
 from skconftree.tables._encoded_table cimport EncodedTable
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._table_source cimport RowSource
-from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children, Split
@@ -26,7 +26,7 @@ cdef class IdSource(RowSource):
 
     def __init__(
         self, EncodedTable table, const label_t[::1] y, GrowthSettings settings,
-        RootFacts root,
+        RootStats root,
     ):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t i

@@ -51,14 +51,14 @@ class Leaf:
 
     def bins_of(self, feature):
         """Upper edges of a feature's bins of values, the last one infinite."""
-        return self.edges[self._places_of(feature)]
+        return self.edges[self._indices_of(feature)]
 
     def counts_of(self, feature, fresh=False):
         """Class counts of a feature's bins of values."""
         table = self.fresh_histogram if fresh else self.histogram
-        return table[self._places_of(feature)]
+        return table[self._indices_of(feature)]
 
-    def _places_of(self, feature):
+    def _indices_of(self, feature):
         end = self.first[feature + 1]
         if self.missing and self.kind[feature] != NOMINAL:
             end -= 1

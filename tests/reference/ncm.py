@@ -15,7 +15,7 @@ from .draws import WORD, mix
 
 EPSILON = float(np.finfo(float).eps)
 GOLDEN = 0x9E3779B97F4A7C15
-MOST_ENUMERATED = 10
+MAX_ENUMERATED = 10
 
 
 def unit(key):
@@ -79,7 +79,7 @@ def drawn_classes(present, m, key):
 
 def assignments(m, n_drawn, key):
     """Sides of the means, assignment for assignment; the first mean is on the left."""
-    if m <= MOST_ENUMERATED:
+    if m <= MAX_ENUMERATED:
         for bits in itertools.product((0, 1), repeat=m - 1):
             if any(bits):
                 yield (0, *bits[::-1])

@@ -210,7 +210,7 @@ class OnlineTree(Grower):
         looked_at = self.make_node(rows, leaf.pool_rows, leaf.depth, pool, leaf.box)
         # where W is a volume, leaves outside the box have none
         split = self.examine(looked_at) if looked_at.pool > 0 else None
-        if split is None or not self.has_room(split):
+        if split is None or not self.has_capacity(split):
             return
         self.part(leaf, split)
         if self.examines_children:
@@ -218,7 +218,7 @@ class OnlineTree(Grower):
                 if self.may_split(child):
                     self.update(child)
 
-    def has_room(self, split):
+    def has_capacity(self, split):
         """Whether the tree may have as many leaves more as the test has outcomes."""
         n_leaves = sum(node.split is None for node in self.nodes)
         return n_leaves - 1 + len(split.test.counts) <= self.max_leaf_nodes

@@ -12,7 +12,7 @@ from .tree import Grower, grow, kept
 
 
 @st.composite
-def problems(draw, max_rows=30, most_categories=6, classes=(2, 3, 4), multiway=None):
+def problems(draw, max_rows=30, max_categories=6, classes=(2, 3, 4), multiway=None):
     """Draw arguments of fit, which columns are nominal, and growth parameters."""
     rng = np.random.default_rng(draw(st.integers(0, 2**16), label="seed"))
     K = draw(st.sampled_from(classes), label="classes")
@@ -33,7 +33,7 @@ def problems(draw, max_rows=30, most_categories=6, classes=(2, 3, 4), multiway=N
     def column(kind):
         values = rng.normal(size=len(labels)) + signal * labels * rng.random()
         if kind == "nominal":
-            m = rng.integers(2, most_categories + 1)
+            m = rng.integers(2, max_categories + 1)
             values = rng.permutation(m)[np.clip(np.rint(values), 0, m - 1).astype(int)]
             holes = rng.random(len(labels)) < rng.choice([0.0, 0.2])
             return np.where(holes, np.nan, values)

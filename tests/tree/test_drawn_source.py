@@ -87,7 +87,7 @@ def both(monkeypatch, data, counts, settings, seed):
     """Grow by either source."""
     trees = []
     for answer in (False, True):
-        monkeypatch.setattr(_grow, "looks_up", lambda *_, a=answer: a)
+        monkeypatch.setattr(_grow, "uses_lookup", lambda *_, a=answer: a)
         trees.append(grow_sample(data, counts, settings, seed))
     return trees
 
@@ -220,8 +220,8 @@ def test_the_rule_counts_what_is_sorted():
         data = MemoryData(X, rng.integers(0, K, len(X)), K)
         for max_features in range(1, 13):
             settings = GrowthSettings(max_features=max_features)
-            assert _grow.looks_up(data, settings) == (max_features <= most)
-        assert not _grow.looks_up(data, GrowthSettings())
+            assert _grow.uses_lookup(data, settings) == (max_features <= most)
+        assert not _grow.uses_lookup(data, GrowthSettings())
 
 
 def test_a_forest_is_the_same_by_either_source(monkeypatch):
@@ -230,7 +230,7 @@ def test_a_forest_is_the_same_by_either_source(monkeypatch):
     y = (X[:, 0] + X[:, 1] + 10.0 * rng.standard_normal(400) > 40).astype(int)
     found = []
     for answer in (False, True):
-        monkeypatch.setattr(_grow, "looks_up", lambda *_, a=answer: a)
+        monkeypatch.setattr(_grow, "uses_lookup", lambda *_, a=answer: a)
         forest = ConfidenceForestClassifier(5, bound=None, random_state=0, n_jobs=2)
         found.append(forest.fit(X, y).predict_proba(X))
     assert (found[0] == found[1]).all()

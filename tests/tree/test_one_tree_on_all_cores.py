@@ -39,7 +39,7 @@ def everything_is_worth_it():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"):
             patch.setattr(tree_growth, name, 1)
-        for name in ("WORTH_SHARING", "WORTH_SETTING_ASIDE"):
+        for name in ("WORTH_SHARING", "MIN_TASK_VALUES"):
             patch.setattr(_grow, name, 1)
         yield
 

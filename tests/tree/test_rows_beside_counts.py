@@ -36,7 +36,7 @@ def a_tree(kind="numbers", bound="gtest", **parameters):
 @pytest.fixture
 def keep(monkeypatch):
     """Let the leaves of trees keep that many values."""
-    return lambda n: monkeypatch.setattr(_parameters, "AUTO_KEPT_VALUES", n)
+    return lambda n: monkeypatch.setattr(_parameters, "AUTO_STORED_VALUES", n)
 
 
 def test_a_leaf_that_does_not_split_keeps_its_rows_and_their_counts():

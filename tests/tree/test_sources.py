@@ -14,7 +14,7 @@ from reference import compiling
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.batch._builder import Builder
 from skconftree.tree.nodes._tree import Tree
-from skconftree.tree.split._node import RootFacts
+from skconftree.tree.split._node import RootStats
 from skconftree.tree.split._splitter import Splitter
 
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound, HoeffdingBound
@@ -67,7 +67,7 @@ def data():
 
 
 def root_of(data, **given):
-    return RootFacts(
+    return RootStats(
         data.n_features,
         data.n_classes,
         weighted=False,

@@ -19,7 +19,7 @@ from ._edges import Edges
 
 CELLS = 1 << 25  # hypotheses times rows that are asked about at once
 COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
-MOST_CLASSES = 1 << 15  # places in classes_ have two bytes
+MAX_CLASSES = 1 << 15  # places in classes_ have two bytes
 WHOLE = 1 << 17  # sums of weights up to which whole numbers stay exact
 
 
@@ -103,9 +103,9 @@ class Hypotheses:
                 f"{n}), for at least one hypothesis. Got shape {outcomes.shape}."
             )
         n_classes = len(self.classes)
-        if n_classes > MOST_CLASSES:
+        if n_classes > MAX_CLASSES:
             raise ValueError(
-                f"Hypotheses can tell at most {MOST_CLASSES} classes apart. "
+                f"Hypotheses can tell at most {MAX_CLASSES} classes apart. "
                 f"{self.name} has {n_classes}."
             )
         if (

@@ -234,7 +234,7 @@ def cover(context, k):
     distance = ((points - model.cluster_centers_[members]) ** 2).sum(axis=1)
     sizes = np.bincount(members[: len(looked_at)], minlength=n_clusters)
     labels = np.bincount(members[len(looked_at) :], minlength=n_clusters)
-    place_of = np.searchsorted(candidates, looked_at)
+    index_of = np.searchsorted(candidates, looked_at)
     free = np.ones(len(looked_at), dtype=bool)
     chance = rng.random(len(looked_at))  # of rows that are equally near
     chosen, scores = [], []
@@ -250,7 +250,7 @@ def cover(context, k):
         inside = np.flatnonzero(free & (members[: len(looked_at)] == j))
         i = inside[np.lexsort((chance[inside], distance[inside]))[0]]
         free[i] = False
-        chosen.append(int(place_of[i]))
+        chosen.append(int(index_of[i]))
         scores.append(worth[j])
         sizes[j] -= 1
         labels[j] += 1

@@ -16,7 +16,7 @@ from ..pool._stopping import share_of
 from ..pool._view import LearnerView
 
 N_NEAR = 5
-MOST_TESTS = 12
+MAX_TESTS = 12
 
 
 def reasons(learner, row, has_model, named=None):
@@ -72,7 +72,7 @@ def _of_leaf(learner, row, named):
         named = [(str(name), _number) for name in names]
     tests = _tests(final.tree_, here, named)
     if tests:
-        out.append(f"The leaf is where {' and '.join(tests[:MOST_TESTS])}.")
+        out.append(f"The leaf is where {' and '.join(tests[:MAX_TESTS])}.")
     return out
 
 
@@ -103,7 +103,7 @@ def _tests(tree, leaf, named):
 
 KEPT = {"\n", "\u200c", "\u200d"}  # of other signs than visible ones; emoji need some
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories of signs
-MOST_ENTRIES = 30  # of a sparse row
+MAX_ENTRIES = 30  # of a sparse row
 
 
 class Shown:
@@ -147,7 +147,7 @@ class Shown:
             found = {name: one[row] for name, one in self.columns.items()}
         elif issparse(self.table):
             one = take(self.table, np.array([row])).tocoo()
-            places = np.argsort(-np.abs(one.data), kind="stable")[:MOST_ENTRIES]
+            places = np.argsort(-np.abs(one.data), kind="stable")[:MAX_ENTRIES]
             found = {f"column {one.col[k]}": one.data[k] for k in sorted(places)}
         elif isinstance(self.table, list):
             found = _numbered(self.table[row])

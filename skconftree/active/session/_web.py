@@ -242,7 +242,7 @@ def _ending(path):
     return os.path.splitext(path)[1].lower()
 
 
-MOST_LISTED = 100  # answers that can be relabeled on the page
+MAX_LISTED = 100  # answers that can be relabeled on the page
 BRIEF = 80  # signs of a row in their list
 TICK = 0.5  # seconds until Ctrl-C is noticed where waiting cannot be interrupted
 
@@ -474,7 +474,7 @@ class _Desk:
             "question": None if question is None else self._shape(question),
             "ended": ENDS.get(progress.ended),
             "notes": [visible(one) for one in session.notes],
-            "answers": [self._listed(one) for one in session.answers()[:MOST_LISTED]],
+            "answers": [self._listed(one) for one in session.answers()[:MAX_LISTED]],
         }
 
     def _shape(self, question):

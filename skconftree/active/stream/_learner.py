@@ -309,7 +309,7 @@ class StreamActiveLearner(
         if not self._learns_unlabeled:
             asked, _, other._pending = other._decide(X, stop=False)
         else:
-            if X.shape[0] == 1 and self._learns_in_place():
+            if X.shape[0] == 1 and self._learns_inplace():
                 self._hand_over()  # whatever becomes of the row at hand
                 other._unasked = None
             else:
@@ -428,8 +428,8 @@ class StreamActiveLearner(
                     "asked for. They are learnt, but tell nothing of a drift."
                 )
             branch = np.zeros(len(y), dtype=bool)
-        if len(y) and self._learns_in_place():
-            self._learn_in_place(Begun(X, y, branch, weight))
+        if len(y) and self._learns_inplace():
+            self._learn_inplace(Begun(X, y, branch, weight))
             return self
         other._pending = NOTHING
         if len(y):

@@ -74,7 +74,7 @@ class StreamSteps(Aside):
             self._begun = Begun(X, y, branch, weight)
             self._go_on()
 
-    def _learn_in_place(self, begun):
+    def _learn_inplace(self, begun):
         watched = begun.branch is not None and self._detector is not None
         if watched and len(begun.y) > 1:
             # rows come one by one: the first must not be learnt if the last is bad
@@ -87,7 +87,7 @@ class StreamSteps(Aside):
             self._settle()
             raise
 
-    def _learns_in_place(self):
+    def _learns_inplace(self):
         return hasattr(self, "estimator_") and keeps_rows(self.estimator_)
 
     def _copy_models(self):
@@ -226,7 +226,7 @@ class StreamSteps(Aside):
             held = [*self._held_back, (row, None, None)]
             vars(self).update(_held_back=held, _unasked=None)
             return
-        self._learn_in_place(Begun(row, self._without_label(row), None, None))
+        self._learn_inplace(Begun(row, self._without_label(row), None, None))
 
     def _without_label(self, X):
         marker = getattr(self.estimator, "missing_label", None)

@@ -21,7 +21,7 @@ from ._streaming import trusts
 from ._voting import add_votes
 
 GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
-MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
+MAX_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
 
 
 def number_of_draws(max_samples, total):
@@ -37,10 +37,10 @@ def number_of_draws(max_samples, total):
                 f"max_samples must be at most the total weight of the rows, "
                 f"{total:g}, got {max_samples!r}."
             )
-    if n_draws > MOST_DRAWS:
+    if n_draws > MAX_DRAWS:
         raise ValueError(
             f"The sample weights sum to {total:g}, which is too many rows to draw for "
-            f"each tree: at most {MOST_DRAWS} are. Set max_samples, or bootstrap=False."
+            f"each tree: at most {MAX_DRAWS} are. Set max_samples, or bootstrap=False."
         )
     return max(n_draws, 1)
 
@@ -352,7 +352,7 @@ class ForestModel:
         """Make room for the categories of rows that are to be learnt."""
         if call.rows.schema.features is not None:
             for tree in self.trees:
-                tree.grower.reserve_codes(call.rows.schema.most_categories)
+                tree.grower.reserve_codes(call.rows.schema.max_categories)
 
     def learn(self, call, *, tells=False, **options):
         """Let all trees learn rows, step by step; `tells` what they thought of each."""
@@ -400,7 +400,7 @@ class ForestModel:
         sound = {
             # a loop over the draws, which nothing interrupts, has to end
             "sampler": sampler is None
-            or (sampler.n_draws <= MOST_DRAWS and len(sampler.ends) > 0),
+            or (sampler.n_draws <= MAX_DRAWS and len(sampler.ends) > 0),
             "records": records is None
             or (
                 np.shape(records) == (len(trees), 2)

@@ -71,7 +71,7 @@ class Steps:
         # handler has raised meanwhile is returned.
         model = self.model
         trees = model.trees
-        n_learnt = len(X) if weight is None else int(np.count_nonzero(weight))
+        n_learned = len(X) if weight is None else int(np.count_nonzero(weight))
         shape = (len(X), len(model.classes) + 1)
         votes = None
         if predicted is not None:
@@ -96,7 +96,7 @@ class Steps:
                     "outcome": [],
                 }
             )
-        interrupt = run_step(model, tasks, self._team, n_learnt)
+        interrupt = run_step(model, tasks, self._team, n_learned)
         if votes is not None:
             total = np.zeros(shape)
             for vote in votes:

@@ -11,7 +11,7 @@ from skconftree.tree.leaves._predictor cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower, require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport SPARE_BYTES, Arena, let_go_of_much, set_aside
+from skconftree.utils._memory cimport RESERVE_BYTES, Arena, let_go_of_much, reserve_bytes
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
 )
@@ -19,22 +19,22 @@ from skconftree.utils._typedefs cimport (
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 cdef float64_t FADING = 0.999       # what a row's outcome is worth a row later
 cdef enum:
-    MOST_SPARE = 268435456          # bytes kept back
-    MOST_DRAWS = 1000
+    MAX_RESERVE_BYTES = 268435456          # bytes kept back
+    MAX_DRAWS = 1000
     FIRST_DRAWS = 4
 
 
 cdef struct Poisson:
     # How often one tree learns each row of a stream, keyed by tree and row.
     uint64_t key
-    float64_t below[MOST_DRAWS]     # probability of at most k, the same for all trees
+    float64_t below[MAX_DRAWS]     # probability of at most k, the same for all trees
 
 
 cdef void make_poisson(Poisson* counts, float64_t rate) noexcept nogil:
     cdef float64_t term = exp(-rate)
     cdef int k
     counts.below[0] = term
-    for k in range(1, MOST_DRAWS):
+    for k in range(1, MAX_DRAWS):
         term *= rate / k
         counts.below[k] = counts.below[k - 1] + term
 
@@ -52,24 +52,24 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     for j in range(FIRST_DRAWS):    # most end here, without a branch to mispredict
         k += share >= counts.below[j]
     if k == FIRST_DRAWS:
-        while k < MOST_DRAWS - 1 and share >= counts.below[k]:
+        while k < MAX_DRAWS - 1 and share >= counts.below[k]:
             k += 1
     return k
 
 
-def run_step(model, list tasks, team, n_learnt):
+def run_step(model, list tasks, team, n_learned):
     """Let all trees of a forest learn a step; return what signal handlers raised.
 
     The tasks are arguments of `learn_step`, for trees that no other task has; a `team`
-    shares them. `n_learnt` rows are counted when all trees have learned them. What is
+    shares them. `n_learned` rows are counted when all trees have learned them. What is
     returned is the first of the exceptions, or None.
     """
     cdef Grower grower
-    cdef intp_t spare = SPARE_BYTES
+    cdef intp_t spare = RESERVE_BYTES
     for tree in model.trees:
         grower = tree.grower
-        spare += grower._spare_bytes() - SPARE_BYTES
-    set_aside(min(spare, <intp_t> MOST_SPARE))
+        spare += grower._reserve_bytes() - RESERVE_BYTES
+    reserve_bytes(min(spare, <intp_t> MAX_RESERVE_BYTES))
     interrupt = None
     failures = []
     try:
@@ -83,7 +83,7 @@ def run_step(model, list tasks, team, n_learnt):
         raise failures[0]
     if _unfinished(tasks):      # in a process that was forked by a signal handler
         raise interrupt
-    model.n_rows_seen += n_learnt
+    model.n_rows_seen += n_learned
     for task in tasks:
         interrupt = _first(interrupt, task["outcome"][1])
     return interrupt

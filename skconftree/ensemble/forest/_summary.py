@@ -7,7 +7,7 @@ import numpy as np
 from ...tree.reading._records import write_value
 from ...tree.reading._text import bound_name, listed, shortened
 
-MOST_TREES = 8  # that are named
+MAX_TREES = 8  # that are named
 
 
 def summarize(forest):
@@ -86,8 +86,8 @@ def _row(forest, proba, votes, weights, paths, row):
     for code, times in Counter(votes.tolist()).most_common():
         if code != best:
             places = np.flatnonzero(votes == code).tolist()
-            more = ", ..." if times > MOST_TREES else ""
-            shown = ", ".join(map(str, places[:MOST_TREES])) + more
+            more = ", ..." if times > MAX_TREES else ""
+            shown = ", ".join(map(str, places[:MAX_TREES])) + more
             said = "tree says" if times == 1 else "trees say"
             lines.append(f"  {times} {said} {labels[code]}: {shown}")
     names, asked, splits = _names(forest), Counter(), Counter()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skconftree.tree.nodes._routing cimport (
-    MOST_COLUMNS, MOST_PACKED, Branching, Node, PackedNode, pack_nodes, pack_rows,
+    MAX_COLUMNS, MAX_PACKED, Branching, Node, PackedNode, pack_nodes, pack_rows,
     packed_columns, padded, route, route_any, route_packed,
 )
 from skconftree.tree.nodes._tree cimport Tree
@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport (
 # that: while they do, the tree, which is packed for them, stays in the cache.
 cdef enum:
     LEAST_ROWS = 1024
-    MOST_ROWS = 131072
+    MAX_ROWS = 131072
     BLOCK_BYTES = 16777216
 
 # Nodes that are packed for each row that is to be routed, and columns of a row for each
@@ -53,7 +53,7 @@ def add_votes(
     cdef intp_t n_held = 0
     cdef intp_t block = min(
         max(BLOCK_BYTES // (<intp_t> sizeof(float32_t) * max(d, 1)), LEAST_ROWS),
-        <intp_t> MOST_ROWS,
+        <intp_t> MAX_ROWS,
     )
     cdef Arena arena = Arena()
     cdef Tree tree
@@ -93,8 +93,8 @@ def add_votes(
             voters[t].n_packed = 0
             voters[t].sure = 0
             if (
-                tree.n_ordinals == 0 and n_columns <= MOST_COLUMNS
-                and tree.node_count <= min(NODES_A_ROW * block, <intp_t> MOST_PACKED)
+                tree.n_ordinals == 0 and n_columns <= MAX_COLUMNS
+                and tree.node_count <= min(NODES_A_ROW * block, <intp_t> MAX_PACKED)
             ):
                 voters[t].n_packed = tree.node_count
                 while tree.n_leaves >> (voters[t].sure + 1):

@@ -20,11 +20,11 @@ cdef struct CentroidTest:       # of a node
 
 cdef class NCMTree(NodeTable):
     cdef readonly intp_t n_centroids    # used
-    cdef intp_t centroid_room
+    cdef intp_t centroid_capacity
     cdef CentroidTest* tests            # [capacity]
-    cdef float32_t* means               # [centroid_room, n_features]
-    cdef int32_t* owners                # [centroid_room] class of each
-    cdef uint8_t* sides                 # [centroid_room] 0 = first child
+    cdef float32_t* means               # [centroid_capacity, n_features]
+    cdef int32_t* owners                # [centroid_capacity] class of each
+    cdef uint8_t* sides                 # [centroid_capacity] 0 = first child
 
     cdef void reserve_centroids(self, intp_t room) except *
     cdef void split(

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contingency cimport Contingency, expect_by_chance
 from skconftree.bounds._contract cimport (
-    Bound, NodeFacts, SplitEvidence, TestBlock, clear_evidence,
+    Bound, NodeStats, SplitEvidence, TestBlock, clear_evidence,
 )
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport GrowthSettings
@@ -93,13 +93,13 @@ cdef class NCMTree(NodeTable):
         self.means = <float32_t*> means
         self.owners = <int32_t*> owners
         self.sides = <uint8_t*> sides
-        self.centroid_room = len(arrays["owners"])
+        self.centroid_capacity = len(arrays["owners"])
 
     cdef void reserve_centroids(self, intp_t room) except *:
         # Room for so many class means, at least doubling what there is.
-        if room <= self.centroid_room:
+        if room <= self.centroid_capacity:
             return
-        room = max(room, 2 * self.centroid_room)
+        room = max(room, 2 * self.centroid_capacity)
         if room > 2147483647:
             raise ValueError("The tree has more centroids than its index type holds.")
         larger = self._centroids_of(room)
@@ -322,7 +322,7 @@ cdef class NCMTree(NodeTable):
 
 
 cdef enum:
-    MOST_ENUMERATED = 10    # classes whose assignments to sides are all compared
+    MAX_ENUMERATED = 10    # classes whose assignments to sides are all compared
     BLOCK = 512             # assignments compared at a time: all of that many classes
 
 
@@ -443,7 +443,7 @@ cdef class NCMGrower:
         self.X = &X[0, 0]
         self.y = &y[0]
         self.times = &times[0]
-        self._make_room(n_rows)
+        self._ensure_capacity(n_rows)
         tree.add_leaf(-1, &counts[0], n_rows, self.criterion.impurity(
             &counts[0], self.n_given
         ))
@@ -455,7 +455,7 @@ cdef class NCMGrower:
         self.arena = None
         return tree, reached
 
-    cdef void _make_room(self, intp_t n) except *:
+    cdef void _ensure_capacity(self, intp_t n) except *:
         cdef intp_t K = self.K
         cdef intp_t m = self.most
         cdef Arena arena = self.arena
@@ -514,7 +514,7 @@ cdef class NCMGrower:
         cdef intp_t k = 0
         cdef intp_t m, c
         cdef float64_t n = 0.0
-        cdef NodeFacts facts
+        cdef NodeStats facts
         cdef SplitEvidence evidence
         for c in range(self.K):
             if counts[c] > 0.0:
@@ -524,7 +524,7 @@ cdef class NCMGrower:
                 k += 1
         if k < 2 or not self._may_split(tree, node, n):
             return 0
-        memset(&facts, 0, sizeof(NodeFacts))
+        memset(&facts, 0, sizeof(NodeStats))
         facts.n_classes = k
         facts.counts = self.total
         facts.n = n
@@ -625,11 +625,11 @@ cdef class NCMGrower:
             self.table[j * k + self.place[self.y[row]]] += self.times[row]
 
     cdef bint _choose(
-        self, NodeFacts* facts, intp_t m, intp_t k, SplitEvidence* evidence
+        self, NodeStats* facts, intp_t m, intp_t k, SplitEvidence* evidence
     ) noexcept nogil:
         # The best assignment of the means to two sides; whether it gains anything. The
         # first mean is on the left: the other half of the assignments mirrors these.
-        cdef bint all_of_them = m <= MOST_ENUMERATED
+        cdef bint all_of_them = m <= MAX_ENUMERATED
         cdef intp_t n = (1 << (m - 1)) - 1 if all_of_them else self.n_assignments
         cdef float64_t whole = self.criterion.node(self.total, facts.n)
         cdef float64_t tie = ROUNDING * whole
@@ -689,7 +689,7 @@ cdef class NCMGrower:
         cdef uint64_t bits = assignment + 1
         cdef intp_t j
         self.sides[0] = 0
-        if m > MOST_ENUMERATED:
+        if m > MAX_ENUMERATED:
             bits = mix(self.key ^ mix(~<uint64_t> assignment))
         for j in range(1, m):
             self.sides[j] = bits & 1
@@ -754,7 +754,7 @@ cdef class NCMGrower:
         cdef const float64_t* child
         if (
             tree.node_count + 2 > tree.capacity
-            or tree.n_centroids + m > tree.centroid_room
+            or tree.n_centroids + m > tree.centroid_capacity
         ):
             with gil:
                 tree.reserve(tree.node_count + 2)

@@ -307,7 +307,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
 
     def _updated(self, plan, call, model):
         n_classes, samples = len(call.classes), model.samples
-        places = call.classes.places_of(model.classes)
+        places = call.classes.indices_of(model.classes)
         if self.update == "rrn":
             if samples is None:
                 raise ValueError(

@@ -250,7 +250,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return self._carried_out(update, anew, call, None)
 
     def _updated(self, plan, call, model):
-        n_classes, places = len(call.classes), call.classes.places_of(model.classes)
+        n_classes, places = len(call.classes), call.classes.indices_of(model.classes)
         more = Samples.of(
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
         )

@@ -76,7 +76,7 @@ class Samples(NamedTuple):
         """Say which rows stay."""
         if most is None or len(self.y) <= most:
             return None
-        room = room_of_a_class(self.n_seen, most)
+        room = capacity_of_class(self.n_seen, most)
         # by class, then by rank
         order = np.lexsort((self.ranks, self.y))
         y = self.y[order]
@@ -92,7 +92,7 @@ class Samples(NamedTuple):
         return self._replace(X=self.X[kept], y=self.y[kept], ranks=self.ranks[kept])
 
 
-def room_of_a_class(n_seen, most):
+def capacity_of_class(n_seen, most):
     """Rows that a class may keep, so that all keep `most` at the most."""
     low, high = 0, int(n_seen.max(initial=0))
     while low < high:
@@ -147,7 +147,7 @@ class NCMModel:
         }
         if samples is not None:
             parts["samples"] = Samples(**samples)
-            refuse_damage(owner, {"samples": _are_sound(parts["samples"], parts)})
+            refuse_damage(owner, {"samples": _are_valid(parts["samples"], parts)})
         return parts
 
 
@@ -242,7 +242,7 @@ def _read_tree(state, parts, owner):
     return tree
 
 
-def _are_sound(samples, parts):
+def _are_valid(samples, parts):
     # Growth checks labels and numbers of features, but takes finite rows for given.
     X, y, ranks, n_seen = samples
     return (

@@ -23,7 +23,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     DISTANCE_BITS = 34  # of a squared distance, in steps
-    MOST_STEPS = 32767
+    MAX_STEPS = 32767
     AHEAD = 4           # nodes whose means are fetched before they are asked for
     A_LINE = 32         # numbers that are fetched at a time
     LANES = 16          # vectors are filled up with zeros to a multiple of this
@@ -230,7 +230,7 @@ cdef class WholeVectors:
         # sums of products, and of squares, stay below 2^30
         cdef intp_t width = (d + LANES - 1) // LANES * LANES
         cdef intp_t most = min(
-            <intp_t> sqrt((1 << 30) / <float64_t> width), <intp_t> MOST_STEPS
+            <intp_t> sqrt((1 << 30) / <float64_t> width), <intp_t> MAX_STEPS
         )
         cdef intp_t room = n + BEHIND
         cdef float64_t scale
@@ -247,8 +247,8 @@ cdef class WholeVectors:
                 square = 0
                 for f in range(d):
                     whole = <int32_t> (
-                        values[i * d + f] * scale + (MOST_STEPS + 1.5)
-                    ) - (MOST_STEPS + 1)
+                        values[i * d + f] * scale + (MAX_STEPS + 1.5)
+                    ) - (MAX_STEPS + 1)
                     self.vectors[i * width + f] = <int16_t> whole
                     square += whole * whole
                 self.squares[i] = square

@@ -3,7 +3,7 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
-from skconftree.tree._settings cimport MOST_COMPETITORS, NO_LIMIT, GrowthSettings
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS, NO_LIMIT, GrowthSettings
 from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing
 from skconftree.tree.nodes._node_table cimport Competitor
 from skconftree.tree.split._split cimport Children
@@ -11,7 +11,7 @@ from skconftree.utils._box cimport cut_box
 
 
 cdef enum:
-    FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
+    INITIAL_CAPACITY = 512        # nodes: a small tree is not copied as it grows
 
 
 cdef class Helpers:
@@ -48,7 +48,7 @@ cdef class Builder:
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t room = splitter.tests.child_room
+        cdef intp_t room = splitter.tests.child_capacity
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
         self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
@@ -95,7 +95,7 @@ cdef class Builder:
             root.features[f] = features[f]
         if box is not None:
             root.box = _copied_box(self, &box[0, 0])
-        tree.reserve(min(self.source.n_rows // 4, <intp_t> FIRST_ROOM))
+        tree.reserve(min(self.source.n_rows // 4, <intp_t> INITIAL_CAPACITY))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         tree.depth[0] = depth
         with nogil:
@@ -214,7 +214,7 @@ cdef class Builder:
         if self.helpers is not None:
             self.helpers.check()
         # the columns know them until they move on
-        self.arena.give_back(candidate.segments)
+        self.arena.release(candidate.segments)
         candidate.segments = NULL
         # all are made before one is examined, which moves the columns on; the stack
         # gives back the first child first
@@ -230,7 +230,7 @@ cdef class Builder:
         # Write the test into the tree.
         cdef const Children* children = &split.children
         cdef intp_t place = self.tree.n_splits()
-        if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_room:
+        if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_capacity:
             with gil:
                 self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
         self.tree.split(
@@ -240,8 +240,8 @@ cdef class Builder:
         )
         if self.runner_up is not None:
             memcpy(
-                self.tree.competitors + place * MOST_COMPETITORS, self.runner_up.found,
-                MOST_COMPETITORS * sizeof(Competitor),
+                self.tree.competitors + place * MAX_STORED_COMPETITORS, self.runner_up.found,
+                MAX_STORED_COMPETITORS * sizeof(Competitor),
             )
         return 0
 
@@ -266,10 +266,10 @@ cdef class Builder:
         return 0
 
     cdef void _release(self, Candidate* candidate) noexcept nogil:
-        self.arena.give_back(candidate.record.features)
-        self.arena.give_back(candidate.record.box)
-        self.arena.give_back(candidate.segments)
-        self.arena.give_back(candidate.tried)
+        self.arena.release(candidate.record.features)
+        self.arena.release(candidate.record.box)
+        self.arena.release(candidate.segments)
+        self.arena.release(candidate.tried)
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.

@@ -9,7 +9,7 @@ import numpy as np
 from ...tables._encoded_table import EncodedTable, RowCodes
 from ..nodes._tree import Tree
 from ..split._kernels import make_kernels
-from ..split._node import RootFacts
+from ..split._node import RootStats
 from ..split._splitter import Splitter
 from ._builder import Builder
 from ._lookahead import LookaheadBuilder
@@ -21,7 +21,7 @@ from ._subtrees import SharedSource, SharedSplitter, Subtrees, Workers
 from ._table_source import TableSource
 
 
-def make_parted_builder(nodes, growth, root, root_facts, looks_up):
+def make_parted_builder(nodes, growth, root, root_stats, uses_lookup):
     """Make the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
@@ -30,9 +30,9 @@ def make_parted_builder(nodes, growth, root, root_facts, looks_up):
     source = PartedSource(nodes, heads, settings, root)
     splitter = growth.splitter(source)
     runner_up = None
-    if growth.may_compare and not looks_up:
+    if growth.may_compare and not uses_lookup:
         runner_up = PartedRunnerUp(splitter, source, growth.least_compared)
-    nodes.grow_by(GrowBelow(growth, root_facts, looks_up))
+    nodes.grow_by(GrowBelow(growth, root_stats, uses_lookup))
     return PartedBuilder(
         splitter,
         settings,
@@ -45,12 +45,12 @@ def make_parted_builder(nodes, growth, root, root_facts, looks_up):
 class GrowBelow:
     """Grows the tree below a node whose rows are together, in any process or thread."""
 
-    def __init__(self, growth, root_facts, looks_up):
-        self.growth, self.root_facts, self.looks_up = growth, root_facts, looks_up
+    def __init__(self, growth, root_stats, uses_lookup):
+        self.growth, self.root_stats, self.uses_lookup = growth, root_stats, uses_lookup
         self._kernels = []  # that no thread has at the moment
 
     def __reduce__(self):
-        return GrowBelow, (self.growth, self.root_facts, self.looks_up)
+        return GrowBelow, (self.growth, self.root_stats, self.uses_lookup)
 
     def __call__(self, node, columns, y, counts, distinct):
         """Grow below an `OpenNode` from coded columns, classes, counts and weights."""
@@ -61,9 +61,9 @@ class GrowBelow:
         growth = self.growth._replace(kernels=lambda: kernels)
         settings = growth.settings
         table = EncodedTable.of_codes(len(y), columns)
-        facts = self.root_facts(distinct=distinct, root_id=node.id, moved=node.moved)
+        facts = self.root_stats(distinct=distinct, root_id=node.id, moved=node.moved)
         source = None
-        if self.looks_up:
+        if self.uses_lookup:
             source = DrawnSource(RowCodes(table), y, counts, settings, facts)
         if source is None or not source.fits:
             rows = NodeRows(table, y, counts, None, settings.multiway, True)
@@ -73,7 +73,7 @@ class GrowBelow:
             growth.n_classes,
             growth.class_weight,
             settings.bound is not None,
-            keep_competitors=growth.may_compare and not self.looks_up,
+            keep_competitors=growth.may_compare and not self.uses_lookup,
         )
         tree = growth.builder(growth.splitter(source), source).build(
             tree,
@@ -105,7 +105,7 @@ class Lookahead(NamedTuple):
 LARGEST_COMPARED, COMPARED_SHARE = 10_000.0, 0.25
 # Values of a node whose columns threads share, which takes most of a millisecond; and
 # of one that a thread has to itself.
-WORTH_SHARING, WORTH_SETTING_ASIDE = 65_536, 4_096
+WORTH_SHARING, MIN_TASK_VALUES = 65_536, 4_096
 WORTH_PRUNING = 20_000  # rows of a table, some of whose nodes leave most rows unsorted
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
@@ -145,8 +145,8 @@ def grow(
     largest = None
     if data.is_whole and class_weight is None:
         largest = int(min(root_weight, LARGEST))
-    root_facts = partial(
-        RootFacts,
+    root_stats = partial(
+        RootStats,
         data.n_features,
         data.n_classes,
         class_weight=class_weight,
@@ -176,10 +176,10 @@ def grow(
         ),
         least_split=_weight(settings.min_samples_split, root_weight),
     )
-    root = root_facts(distinct=distinct)
+    root = root_stats(distinct=distinct)
     source = workers = None
     in_counts = sample.weight is None and not has_pool and not data.is_sparse
-    few_asked = in_counts and lookahead is None and looks_up(data, settings)
+    few_asked = in_counts and lookahead is None and uses_lookup(data, settings)
     if nodes is None:
         if few_asked:
             source = DrawnSource(data.row_codes(), data.y, sample.count, settings, root)
@@ -201,7 +201,7 @@ def grow(
     else:
         compares = growth.may_compare and not few_asked
     if nodes is not None:
-        builder = make_parted_builder(nodes, growth, root, root_facts, few_asked)
+        builder = make_parted_builder(nodes, growth, root, root_stats, few_asked)
     elif workers is None:
         splitter = growth.splitter(source)
         builder = growth.builder(splitter, source)
@@ -295,15 +295,15 @@ def _shared_builder(growth, source, workers, root):
     if growth.draws:
         builders = []
     splitter = growth.splitter(source, SharedSplitter, workers)
-    subtrees = Subtrees(workers, builders, WORTH_SETTING_ASIDE)
+    subtrees = Subtrees(workers, builders, MIN_TASK_VALUES)
     trials = None
     if growth.lookahead is not None:
         of_trials = [one.trials for one in builders]
-        trials = Subtrees(workers, of_trials, WORTH_SETTING_ASIDE)
+        trials = Subtrees(workers, of_trials, MIN_TASK_VALUES)
     return growth.builder(splitter, source, subtrees, trials)
 
 
-def looks_up(data, settings):
+def uses_lookup(data, settings):
     """Whether nodes look up the codes of features, instead of dividing all of them.
 
     What a row costs at a node has been measured: to divide a sorted feature takes three

@@ -53,11 +53,11 @@ cdef class LookaheadBuilder(Builder):
     cdef Split* tests           # [width]
     cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
     # Of each node of the trial tree.
-    cdef intp_t trial_room
-    cdef float64_t* least       # [trial_room] what its cheapest pruning costs
-    cdef TriedNode* tried       # [trial_room]
-    cdef TriedNode* best_tried  # [trial_room] of the best trial of the node so far
-    cdef intp_t* queue          # [trial_room] scratch
+    cdef intp_t trial_capacity
+    cdef float64_t* least       # [trial_capacity] what its cheapest pruning costs
+    cdef TriedNode* tried       # [trial_capacity]
+    cdef TriedNode* best_tried  # [trial_capacity] of the best trial of the node so far
+    cdef intp_t* queue          # [trial_capacity] scratch
 
     cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
 
@@ -102,7 +102,7 @@ cdef class LookaheadBuilder(Builder):
         Builder._take_over(self, candidate)
         if tried != NULL:
             # as many as there are, which nobody has counted
-            self._make_room(_size_of(tried))
+            self._ensure_capacity(_size_of(tried))
             _keep_tried(self, candidate, tried, 0)
         return 0
 
@@ -184,17 +184,17 @@ cdef class LookaheadBuilder(Builder):
             )
         return 0
 
-    cdef int _make_room(self, intp_t n) except -1 nogil:
-        if n <= self.trial_room:
+    cdef int _ensure_capacity(self, intp_t n) except -1 nogil:
+        if n <= self.trial_capacity:
             return 0
-        self.trial_room = 0
+        self.trial_capacity = 0
         self.least = <float64_t*> self.arena.resize(self.least, n, sizeof(float64_t))
         self.tried = <TriedNode*> self.arena.resize(self.tried, n, sizeof(TriedNode))
         self.best_tried = <TriedNode*> self.arena.resize(
             self.best_tried, n, sizeof(TriedNode)
         )
         self.queue = <intp_t*> self.arena.resize(self.queue, n, sizeof(intp_t))
-        self.trial_room = n
+        self.trial_capacity = n
         return 0
 
 
@@ -292,8 +292,8 @@ cdef float64_t _cost_below_root(LookaheadBuilder self) except? -1.0 nogil:
     cdef TriedNode* one
     cdef float64_t cost
     cdef intp_t child
-    if node > self.trial_room:
-        self._make_room(self.trial.tree.capacity)
+    if node > self.trial_capacity:
+        self._ensure_capacity(self.trial.tree.capacity)
     # children have larger ids than their parent
     while True:
         node -= 1

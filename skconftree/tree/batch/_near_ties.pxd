@@ -1,5 +1,5 @@
 from skconftree.tables._encoded_table cimport Column
-from skconftree.tree._settings cimport MOST_COMPETITORS
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.nodes._node_table cimport Competitor
 from skconftree.tree.split._candidates cimport NodeTests
@@ -39,17 +39,17 @@ cdef class RunnerUp:
     cdef float64_t least        # weight of a node whose split is compared
     cdef bint by_logarithms     # the criterion is entropy; else the parts are Gini's
     cdef Arena arena
-    cdef Sides tests[MOST_COMPETITORS + 1]   # that of the split, and its competitors
+    cdef Sides tests[MAX_STORED_COMPETITORS + 1]   # that of the split, and its competitors
     cdef const uint32_t* order  # of the split feature, by which the rows are visited if
                                 # all tests are of sorted features: below splits where
                                 # all are, ids stay as they were. Else NULL
-    cdef Competitor found[MOST_COMPETITORS]
+    cdef Competitor found[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
     cdef float64_t* tally       # [cells, n_classes + 1] weights
     cdef int32_t* whole         # the same of whole weights
-    cdef intp_t tally_room
+    cdef intp_t tally_capacity
     cdef intp_t room
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
     cdef float64_t* parts       # of a row in the gain of the one test, and of the other,

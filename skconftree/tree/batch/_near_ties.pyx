@@ -9,8 +9,8 @@ from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 cdef enum:
     CHUNK = 256             # rows whose cells are found at a time: few enough that a line
                             # of their values is still there for the next test
-    MOST_TOGETHER = 4096    # cells times classes: beyond, competitors are counted one by one
-    MOST_CELLS = 1048576    # of a pair; tests of more branches are not compared
+    MAX_CELLS_AT_ONCE = 4096    # cells times classes: beyond, competitors are counted one by one
+    N_CELL_STARTS = 1048576    # of a pair; tests of more branches are not compared
 
 
 cdef class RunnerUp:
@@ -43,10 +43,10 @@ cdef class RunnerUp:
         cdef intp_t n_cells = split.children.n_outcomes
         cdef intp_t n = 0
         cdef intp_t i
-        for i in range(MOST_COMPETITORS):
+        for i in range(MAX_STORED_COMPETITORS):
             self.found[i] = no_competitor()
         while (
-            n < MOST_COMPETITORS and split.competitors[n].feature >= 0
+            n < MAX_STORED_COMPETITORS and split.competitors[n].feature >= 0
             and split.competitors[n].cut.place >= 0
         ):
             n += 1
@@ -63,7 +63,7 @@ cdef class RunnerUp:
         )
         for i in range(n):
             self._describe(i, split.competitors[i].feature, split, &counted)
-            n_cells = min(n_cells, <intp_t> MOST_CELLS) * self.tests[i + 1].n_outcomes
+            n_cells = min(n_cells, <intp_t> N_CELL_STARTS) * self.tests[i + 1].n_outcomes
         self.order = self.rows.columns[self.tests[0].feature].order
         for i in range(n + 1):
             if self.tests[i].column != NULL or self.rows.is_sparse(
@@ -73,7 +73,7 @@ cdef class RunnerUp:
         if counted:
             self.asked.count_children(split.feature, split.cut)
             split.children = children[0]
-        if n_cells * (K + 1) <= MOST_TOGETHER:
+        if n_cells * (K + 1) <= MAX_CELLS_AT_ONCE:
             _compare_with(self, record, 0, n)
         else:
             for i in range(n):
@@ -120,8 +120,8 @@ cdef class RunnerUp:
 
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil:
         cdef intp_t K = self.splitter.node.n_classes
-        if n_cells > self.tally_room:
-            self.tally_room = 0
+        if n_cells > self.tally_capacity:
+            self.tally_capacity = 0
             if self.rows.weight == NULL:
                 self.whole = <int32_t*> self.arena.resize(
                     self.whole, n_cells * (K + 1), sizeof(int32_t)
@@ -130,7 +130,7 @@ cdef class RunnerUp:
                 self.tally = <float64_t*> self.arena.resize(
                     self.tally, n_cells * (K + 1), sizeof(float64_t)
                 )
-            self.tally_room = n_cells
+            self.tally_capacity = n_cells
         if n_pairs > self.room:
             self.room = 0
             self.joint = <float64_t*> self.arena.resize(
@@ -240,7 +240,7 @@ cdef int _compare_with(
         b = self.tests[i + 1].n_outcomes
         n_pairs = max(n_pairs, a * b)
         n_cells *= b
-    if n_cells * (self.splitter.node.n_classes + 1) > MOST_CELLS:
+    if n_cells * (self.splitter.node.n_classes + 1) > N_CELL_STARTS:
         return 0
     self._reserve(n_cells, n_pairs)
     self._count_cells(record, first, n, n_cells)

@@ -102,14 +102,14 @@ cdef class NodeRows:
     ) noexcept nogil
 
 
-# KeptOrder: how the rows of one node lay before its tests were tried.
+# StoredOrder: how the rows of one node lay before its tests were tried.
 #
 # divide() moves rows within the range of their node only, and entries of sparse columns
 # within the segments of the node, so what lies there, in every array that it may move,
 # is all there is to keep. Memory for it is taken when the first node is kept, the largest
 # one, and serves the others.
 
-cdef class KeptOrder:
+cdef class StoredOrder:
     cdef NodeRows rows
     cdef Arena arena
     cdef uint8_t* copies            # of the arrays, one behind the other

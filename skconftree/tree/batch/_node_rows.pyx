@@ -129,7 +129,7 @@ cdef class NodeRows:
             levels[code] = value_of_bits(ordered_bits(column.values[row * self.stride]))
         column.n_levels = n_levels
         column.levels = levels
-        self.arena.give_back(column.order)
+        self.arena.release(column.order)
         column.order = NULL
         return 0
 
@@ -358,7 +358,7 @@ cdef int _copy(NodeRows self) except -1 nogil:
         self.sparse.copy(
             NULL if n == self.table.n_rows else self.goes_left, self.ids
         )
-    self.arena.give_back(places)
+    self.arena.release(places)
     return 0
 
 
@@ -412,7 +412,7 @@ cdef int _start_node_order(NodeRows self) except -1 nogil:
     return 0
 
 
-cdef class KeptOrder:
+cdef class StoredOrder:
     """How the rows of one node lay before its tests were tried."""
 
     def __init__(self, NodeRows rows not None):
@@ -434,7 +434,7 @@ cdef class KeptOrder:
         _list_features(self, record)
         n_bytes = _move(self, False, True)
         if n_bytes > self.room:
-            self.arena.give_back(self.copies)
+            self.arena.release(self.copies)
             self.copies = NULL
             self.room = 0
             self.copies = <uint8_t*> self.arena.take(n_bytes, sizeof(uint8_t))
@@ -448,7 +448,7 @@ cdef class KeptOrder:
             self.rows.sparse.enter_segments(self.segments, self.n_segments)
 
 
-cdef void _list_features(KeptOrder self, const NodeRecord* record) noexcept nogil:
+cdef void _list_features(StoredOrder self, const NodeRecord* record) noexcept nogil:
     cdef SparseColumn* column
     cdef intp_t j, f
     self.n_features = 0
@@ -466,7 +466,7 @@ cdef void _list_features(KeptOrder self, const NodeRecord* record) noexcept nogi
             self.n_segments += 1
 
 
-cdef intp_t _move(KeptOrder self, bint back, bint counts_only) noexcept nogil:
+cdef intp_t _move(StoredOrder self, bint back, bint counts_only) noexcept nogil:
     # Copy the arrays of the node, or their copies back; or only count the bytes.
     cdef intp_t start = self.start
     cdef intp_t end = self.end
@@ -511,7 +511,7 @@ cdef intp_t _move(KeptOrder self, bint back, bint counts_only) noexcept nogil:
 
 
 cdef intp_t _move_array(
-    KeptOrder self, void* array, size_t size, intp_t start, intp_t end, intp_t at,
+    StoredOrder self, void* array, size_t size, intp_t start, intp_t end, intp_t at,
     bint back, bint counts_only,
 ) noexcept nogil:
     # Returns the place behind the copy. Places are multiples of nothing: bytes are

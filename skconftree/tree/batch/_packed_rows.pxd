@@ -18,7 +18,7 @@ from skconftree.utils._typedefs cimport (
 # a row is added at once. 0 bits: there are too many classes, or too large counts.
 
 cdef enum:
-    MOST_TAGGED = 0xFFFF    # a tag has no room for larger counts
+    MAX_TAGGED = 0xFFFF    # a tag has no room for larger counts
     MARKED_ROWS = 192       # of more rows codes are looked for in the tally
 
 
@@ -133,7 +133,7 @@ cdef intp_t walk_plain_tally(
 # row lie side by side. What is then not walked is forgotten at the next node.
 
 cdef enum:
-    MOST_COLUMNS = 8    # at once: their counts stay in the first-level cache
+    MAX_COLUMNS = 8    # at once: their counts stay in the first-level cache
 
 
 cdef class CodeTally:
@@ -141,10 +141,10 @@ cdef class CodeTally:
     cdef intp_t bits            # of a class in this node; 0: counts cannot be packed
     cdef Arena arena
     # One column alone, and those that are counted at once.
-    cdef uint64_t* counts       # [1 + MOST_COLUMNS, MAX_LEVELS], and
-    cdef uint64_t* present      # [1 + MOST_COLUMNS, MAX_LEVELS] bits: which have rows;
+    cdef uint64_t* counts       # [1 + MAX_COLUMNS, MAX_LEVELS], and
+    cdef uint64_t* present      # [1 + MAX_COLUMNS, MAX_LEVELS] bits: which have rows;
                                 # zeros once they have been walked
-    cdef int32_t waiting[MOST_COLUMNS]      # their features; -1 = walked
+    cdef int32_t waiting[MAX_COLUMNS]      # their features; -1 = walked
     cdef intp_t n_waiting
     cdef uint64_t* one          # [n_classes] a row of a class, packed
 
@@ -154,7 +154,7 @@ cdef class CodeTally:
     cdef void add(
         self, const uint8_t* codes, const label_t* y, const int32_t* count, intp_t n
     ) noexcept nogil
-    # Count tagged rows by their codes of at most MOST_COLUMNS features, of one byte each.
+    # Count tagged rows by their codes of at most MAX_COLUMNS features, of one byte each.
     cdef void add_columns(
         self, RowCodes row_codes, const int32_t* features, intp_t n_features,
         const uint64_t* rows, intp_t n

@@ -8,15 +8,15 @@ from skconftree.utils._inline cimport lowest_bit
 from skconftree.utils._typedefs cimport int64_t
 
 cdef enum:
-    MOST_PACKED = 16        # classes
+    MAX_PACKED = 16        # classes
     N_CODES = 256
-    N_WORDS = 4             # of `present`
+    N_MASK_UINT64 = 4             # of `present`
 
 
 cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil:
     # How many bits a class may take, if no count is above `most`.
     cdef intp_t bits
-    if n_classes > MOST_PACKED:
+    if n_classes > MAX_PACKED:
         return 0
     bits = 64 // max(n_classes, 2)
     return bits if most < <double> (<uint64_t> 1 << bits) else 0
@@ -30,7 +30,7 @@ cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
     # Note in `present` which of 256 codes have counts.
     cdef uint64_t word
     cdef intp_t i, k
-    for k in range(N_WORDS):
+    for k in range(N_MASK_UINT64):
         word = 0
         for i in range(64):
             word |= <uint64_t> (tally[64 * k + i] != 0) << i
@@ -113,17 +113,17 @@ cdef void tally_packed_columns(
         done += 2
     if n > MARKED_ROWS:
         for k in range(done):
-            mark_present(tally + N_CODES * k, present + N_WORDS * k)
+            mark_present(tally + N_CODES * k, present + N_MASK_UINT64 * k)
     else:
         for i in range(n):
             row = codes + <intp_t> row_of(rows[i]) * stride
             for k in range(done):
                 code = row[offsets[k]]
-                present[N_WORDS * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
+                present[N_MASK_UINT64 * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
     for k in range(done, n_columns):
         tally_packed(
             codes + offsets[k], stride, NULL, rows, n, bits, tally + N_CODES * k,
-            present + N_WORDS * k,
+            present + N_MASK_UINT64 * k,
         )
 
 
@@ -279,7 +279,7 @@ cdef void _place_codes(
 
 
 cdef enum:
-    PRESENT_WORDS = 4   # a bit for each of MAX_LEVELS codes
+    PRESENT_UINT64 = 4   # a bit for each of MAX_LEVELS codes
 
 
 cdef class CodeTally:
@@ -289,10 +289,10 @@ cdef class CodeTally:
         self.n_classes = n_classes
         self.arena = Arena()
         self.counts = <uint64_t*> self.arena.take_zeros(
-            (1 + MOST_COLUMNS) * MAX_LEVELS, sizeof(uint64_t)
+            (1 + MAX_COLUMNS) * MAX_LEVELS, sizeof(uint64_t)
         )
         self.present = <uint64_t*> self.arena.take_zeros(
-            (1 + MOST_COLUMNS) * PRESENT_WORDS, sizeof(uint64_t)
+            (1 + MAX_COLUMNS) * PRESENT_UINT64, sizeof(uint64_t)
         )
         self.one = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
 
@@ -328,7 +328,7 @@ cdef class CodeTally:
         self, RowCodes row_codes, const int32_t* features, intp_t n_features,
         const uint64_t* rows, intp_t n
     ) noexcept nogil:
-        cdef intp_t offsets[MOST_COLUMNS]
+        cdef intp_t offsets[MAX_COLUMNS]
         cdef intp_t k
         self._forget()
         for k in range(n_features):
@@ -337,7 +337,7 @@ cdef class CodeTally:
         self.n_waiting = n_features
         tally_packed_columns(
             row_codes.bytes, row_codes.row_bytes, offsets, n_features, rows, n,
-            self.bits, self.counts + MAX_LEVELS, self.present + PRESENT_WORDS,
+            self.bits, self.counts + MAX_LEVELS, self.present + PRESENT_UINT64,
         )
 
     cdef void _forget(self) noexcept nogil:
@@ -349,8 +349,8 @@ cdef class CodeTally:
                     MAX_LEVELS * sizeof(uint64_t),
                 )
                 memset(
-                    self.present + (k + 1) * PRESENT_WORDS, 0,
-                    PRESENT_WORDS * sizeof(uint64_t),
+                    self.present + (k + 1) * PRESENT_UINT64, 0,
+                    PRESENT_UINT64 * sizeof(uint64_t),
                 )
         self.n_waiting = 0
 
@@ -374,7 +374,7 @@ cdef intp_t _walk(
     CodeTally self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
 ) noexcept nogil:
     cdef uint64_t* counts = self.counts + place * MAX_LEVELS
-    cdef uint64_t* present = self.present + place * PRESENT_WORDS
+    cdef uint64_t* present = self.present + place * PRESENT_UINT64
     if scan.additive and not scan.squares:
         return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
     if self.n_classes == 2:

@@ -11,9 +11,9 @@ from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.batch._subtrees cimport append, joined
-from skconftree.tree.batch._table_source cimport RowSource, place_of_level
+from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.nodes._tree cimport Tree
-from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
@@ -32,7 +32,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 # `nodes` is a Python object with
 #   heads           columns of one row each, a CodedColumn of every feature
 #   n_rows, repeated    of the sample; whether some rows are there several times
-#   most_gathered   rows of a node whose rows are brought together
+#   max_gathered   rows of a node whose rows are brought together
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
 #                   more column if some are repeated; and the weight without repeats, or
 #                   None if each row is one
@@ -66,7 +66,7 @@ cdef class PartedSource(RowSource):
     cdef list waiting       # questions for divide(), of splits that have been installed
 
     def __init__(
-        self, nodes, NodeRows heads not None, GrowthSettings settings, RootFacts root
+        self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root
     ):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t n_codes = 0
@@ -217,8 +217,8 @@ cdef class PartedSource(RowSource):
         low[0] = column.levels[least]
         high[0] = column.levels[most]
 
-    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        return place_of_level(&self.heads.columns[feature], threshold)
+    cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        return index_of_level(&self.heads.columns[feature], threshold)
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
@@ -318,13 +318,13 @@ cdef class PartedSubtrees(Helpers):
 
     cdef PartedSource parted
     cdef bint draws
-    cdef Py_ssize_t most_gathered   # rows of a node that is small
+    cdef Py_ssize_t max_gathered   # rows of a node that is small
     cdef dict growing               # by node, what `nodes` have given for it
 
     def __init__(self, PartedSource parted not None, bint draws):
         self.parted = parted
         self.draws = draws
-        self.most_gathered = parted.nodes.most_gathered
+        self.max_gathered = parted.nodes.max_gathered
         self.growing = {}
 
     cdef int check(self) except -1 nogil:
@@ -332,7 +332,7 @@ cdef class PartedSubtrees(Helpers):
             return self.parted.check_parts()
 
     cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
-        if candidate.record.end - candidate.record.start > self.most_gathered:
+        if candidate.record.end - candidate.record.start > self.max_gathered:
             return False
         with gil:
             self._leave(builder, candidate)
@@ -395,7 +395,7 @@ cdef open_node(Builder builder, const Candidate* candidate):
 
 cdef enum:
     HELD = 1048576          # counts of the nodes that are divided at once
-    MOST_AT_ONCE = 1024
+    MAX_BATCH_ROWS = 1024
     ROUNDS_A_LEVEL = 4      # at least, of large nodes
 
 
@@ -458,7 +458,7 @@ cdef class PartedBuilder(Builder):
     """
 
     cdef PartedSource parted
-    cdef Py_ssize_t most_uncounted      # rows of a child that is not counted
+    cdef Py_ssize_t max_uncounted      # rows of a child that is not counted
     cdef Py_ssize_t at_once             # nodes that are divided in one round
 
     def __init__(
@@ -468,12 +468,12 @@ cdef class PartedBuilder(Builder):
         super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
         self.parted = splitter.source
         # best-first growth comes back to every node, however small
-        self.most_uncounted = 0 if self.best_first else helpers.most_gathered
-        self.at_once = 1 if helpers.draws else self._room_for_counts()
+        self.max_uncounted = 0 if self.best_first else helpers.max_gathered
+        self.at_once = 1 if helpers.draws else self._capacity_for_counts()
 
-    cdef intp_t _room_for_counts(self):
+    cdef intp_t _capacity_for_counts(self):
         cdef intp_t n_cells = self.parted.held.shape[0] * self.parted.held.shape[1]
-        return min(max(1, HELD // n_cells), MOST_AT_ONCE)
+        return min(max(1, HELD // n_cells), MAX_BATCH_ROWS)
 
     cdef int _grow_depth_first(self) except -1 nogil:
         # A round takes its nodes from the top of the stack, so that few are open whose
@@ -495,8 +495,8 @@ cdef class PartedBuilder(Builder):
             for i in range(n):
                 self._grow_node(&taken[i])
             with gil:
-                self.parted.divide_parts(self.most_uncounted)
-        self.arena.give_back(taken)
+                self.parted.divide_parts(self.max_uncounted)
+        self.arena.release(taken)
         return self.helpers.finish(self)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
@@ -531,5 +531,5 @@ cdef class PartedBuilder(Builder):
         if self.best_first:     # looks at its counts at once
             with gil:
                 self.parted.check_parts()
-                self.parted.divide_parts(self.most_uncounted)
+                self.parted.divide_parts(self.max_uncounted)
         return Builder._add(self, candidate)

@@ -8,12 +8,12 @@ from skconftree.tables._encoded_table cimport (
 )
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
-    MOST_COLUMNS, MOST_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
+    MAX_COLUMNS, MAX_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
     part_rows, row_of, tagged, take_parted, tally_packed, walk_plain_tally,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
-from skconftree.tree.batch._table_source cimport RowSource, place_of_level
-from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.batch._table_source cimport RowSource, index_of_level
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, add_up, clear_values,
 )
@@ -21,7 +21,7 @@ from skconftree.tree.split._selection cimport tie_of
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._inline cimport highest_bit, midpoint, prefetch
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._sorting cimport counts_to_places, insert_keys
+from skconftree.utils._sorting cimport counts_to_offsets, insert_keys
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,
@@ -133,7 +133,7 @@ cdef bint _misses_some(
 
 cdef enum:
     SHORT = 40              # rows up to which each is compared with all others
-    SPARE_BITS = 3          # buckets per row, of which rows share few
+    EXTRA_BUCKET_BITS = 3          # buckets per row, of which rows share few
     DIGIT_BITS = 11
     SHIFTS_A_ROW = 4        # of an insertion sort; more are not worth it
 
@@ -143,23 +143,23 @@ cdef enum:
 # A sorted key is (rank - least) << 32 | tag. A tag is the number of the row in the node,
 # or all that a walk asks of it (_packed_rows.pxd).
 cdef class RankSort:
-    """Sorts rows, `n_most` at the most, by their ranks."""
+    """Sorts rows, `n_max` at the most, by their ranks."""
 
-    cdef readonly intp_t n_most
+    cdef readonly intp_t n_max
     cdef Arena arena
-    cdef uint64_t* keys         # [n_most] sorted
-    cdef uint64_t* other        # [n_most] scratch
+    cdef uint64_t* keys         # [n_max] sorted
+    cdef uint64_t* other        # [n_max] scratch
     cdef int32_t least          # of all keys
-    cdef uint32_t* entries      # [n_most] (row << 1) | new, new = another rank than before
-    cdef int32_t* ranks         # [n_most] in this order
+    cdef uint32_t* entries      # [n_max] (row << 1) | new, new = another rank than before
+    cdef int32_t* ranks         # [n_max] in this order
 
-    def __init__(self, intp_t n_most):
-        self.n_most = n_most
+    def __init__(self, intp_t n_max):
+        self.n_max = n_max
         self.arena = Arena()
-        self.entries = <uint32_t*> self.arena.take(n_most, sizeof(uint32_t))
-        self.ranks = <int32_t*> self.arena.take(n_most, sizeof(int32_t))
-        self.keys = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
-        self.other = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
+        self.entries = <uint32_t*> self.arena.take(n_max, sizeof(uint32_t))
+        self.ranks = <int32_t*> self.arena.take(n_max, sizeof(int32_t))
+        self.keys = <uint64_t*> self.arena.take(n_max, sizeof(uint64_t))
+        self.other = <uint64_t*> self.arena.take(n_max, sizeof(uint64_t))
 
     cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
         # Rows 0, 1, ... of these ranks; equal ones stay in their order.
@@ -200,7 +200,7 @@ cdef class RankSort:
             keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(rows, i)
         # Ranks are spread evenly, unless features go together: their leading bits leave
         # little to be done
-        leading = min(n_bits, highest_bit(n) + SPARE_BITS)
+        leading = min(n_bits, highest_bit(n) + EXTRA_BUCKET_BITS)
         _sort_by_digits(self, n, 32 + n_bits - leading, leading)
         if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_A_ROW * n):
             _sort_by_digits(self, n, 32, n_bits)
@@ -258,7 +258,7 @@ cdef void _sort_by_digits(
                 key >>= digit_bits
     for k in range(n_passes):
         bucket = buckets + k * radix
-        counts_to_places(bucket, radix)
+        counts_to_offsets(bucket, radix)
         for i in range(n):
             key = keys[i]
             other[bucket[(key >> shift) & mask]] = key
@@ -374,7 +374,7 @@ cdef intp_t walk_square_keys(
 
 cdef enum:
     LEAST_PRUNED = 256      # rows
-    MOST_RUNS = 2048
+    MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows a run, if ranks are spread evenly
     CORNERS = 3             # of a run, beside that of the run before
     MARGIN = 64             # ties, far more than scores are wrong by
@@ -396,10 +396,10 @@ cdef class PrunedWalk:
     """The tests that can be the best, of at most so many rows and ranks."""
 
     cdef Arena arena
-    cdef uint64_t* tally        # [MOST_RUNS] packed counts of the runs, zeros between walks
-    cdef uint64_t* before       # [MOST_RUNS] of all ranks below
-    cdef float64_t* lows        # [MOST_RUNS] no test of the run is better
-    cdef uint8_t* marked        # [MOST_RUNS] whether it may have the best test
+    cdef uint64_t* tally        # [MAX_RUNS] packed counts of the runs, zeros between walks
+    cdef uint64_t* before       # [MAX_RUNS] of all ranks below
+    cdef float64_t* lows        # [MAX_RUNS] no test of the run is better
+    cdef uint8_t* marked        # [MAX_RUNS] whether it may have the best test
     cdef uint64_t* seen         # [n_codes] bits: ranks of the node, zeros between walks
     cdef int32_t* codes         # [n_rows] of rows of runs that are marked
     cdef uint64_t* rows
@@ -410,10 +410,10 @@ cdef class PrunedWalk:
     def __init__(self, intp_t n_rows, intp_t n_codes):
         cdef intp_t room = n_rows + 1
         self.arena = Arena()
-        self.tally = <uint64_t*> self.arena.take_zeros(MOST_RUNS, sizeof(uint64_t))
-        self.before = <uint64_t*> self.arena.take(MOST_RUNS, sizeof(uint64_t))
-        self.lows = <float64_t*> self.arena.take(MOST_RUNS, sizeof(float64_t))
-        self.marked = <uint8_t*> self.arena.take_zeros(MOST_RUNS, sizeof(uint8_t))
+        self.tally = <uint64_t*> self.arena.take_zeros(MAX_RUNS, sizeof(uint64_t))
+        self.before = <uint64_t*> self.arena.take(MAX_RUNS, sizeof(uint64_t))
+        self.lows = <float64_t*> self.arena.take(MAX_RUNS, sizeof(float64_t))
+        self.marked = <uint8_t*> self.arena.take_zeros(MAX_RUNS, sizeof(uint8_t))
         self.seen = <uint64_t*> self.arena.take_zeros(
             (n_codes + 63) // 64, sizeof(uint64_t)
         )
@@ -434,7 +434,7 @@ cdef class PrunedWalk:
         cdef intp_t n_marked = 0
         cdef intp_t n_tests, n_scored, n_runs, i
         cdef float64_t best
-        while n_codes > <intp_t> MOST_RUNS << shift:
+        while n_codes > <intp_t> MAX_RUNS << shift:
             shift += 1
         n_runs = ((n_codes - 1) >> shift) + 1
         n_tests = _count_runs(self, codes, rows, n, n_codes, shift) - 1
@@ -606,7 +606,7 @@ cdef inline float64_t _smaller(float64_t a, float64_t b) noexcept nogil:
 
 
 cdef enum:
-    FEW_ROWS = 40       # of many classes, which are sorted rather than counted
+    SMALL_N_ROWS = 40       # of many classes, which are sorted rather than counted
 
 
 # DrawnSource: the rows of a node of a table of which few features are asked for.
@@ -646,12 +646,12 @@ cdef class DrawnSource(RowSource):
     cdef uint64_t* spare            # [n_rows] rows on their way
 
     # The node, from its start.
-    cdef int32_t coming[MOST_COLUMNS]   # features that will be walked and may be counted
+    cdef int32_t coming[MAX_COLUMNS]   # features that will be walked and may be counted
     cdef intp_t n_coming                # at once
     cdef intp_t looked_up           # the feature whose codes these are; -1 = none
     cdef int32_t* codes             # [n_rows]
     cdef intp_t sided               # the feature whose cut the rows are parted by in
-    cdef intp_t sided_place         # `spare`, or, if some have no value, have sides;
+    cdef intp_t sided_index         # `spare`, or, if some have no value, have sides;
     cdef Parted parted              # -1 = none
     cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
     cdef intp_t side_rows[3]
@@ -674,7 +674,7 @@ cdef class DrawnSource(RowSource):
 
     def __init__(
         self, RowCodes row_codes not None, const label_t[::1] y not None,
-        const int32_t[::1] count, GrowthSettings settings, RootFacts root,
+        const int32_t[::1] count, GrowthSettings settings, RootStats root,
     ):
         super().__init__(ExaminedNode(settings, root))
         self.row_codes = row_codes
@@ -711,7 +711,7 @@ cdef class DrawnSource(RowSource):
                 most = max(most, count[i])
         self.n_rows = n
         self.repeated = most > 1
-        self.fits = most <= MOST_TAGGED
+        self.fits = most <= MAX_TAGGED
         if not self.fits:
             return 0
         self.rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
@@ -773,7 +773,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t i
         for i in range(n):
             column = &self.columns[features[i]]
-            if self.n_coming < MOST_COLUMNS and column.coded and not (
+            if self.n_coming < MAX_COLUMNS and column.coded and not (
                 column.has_missing or self.table.columns[features[i]].nominal
             ):
                 self.coming[self.n_coming] = features[i]
@@ -787,12 +787,12 @@ cdef class DrawnSource(RowSource):
             weight += distinct[row_of(self.rows[i])]
         return weight
 
-    cdef inline void _look_up(self, intp_t feature) noexcept nogil:
+    cdef inline void _lookup(self, intp_t feature) noexcept nogil:
         cdef intp_t start = self.node.record.start
         if self.looked_up == feature:
             return
         self.looked_up = feature
-        self.row_codes.look_up(
+        self.row_codes.lookup(
             feature, self.rows + start, self.node.record.end - start, self.codes
         )
 
@@ -813,7 +813,7 @@ cdef class DrawnSource(RowSource):
         exact = scan.squares or not scan.additive
         if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
             if (
-                self.packed.bits == 0 and scan.additive and self.n_seen <= FEW_ROWS
+                self.packed.bits == 0 and scan.additive and self.n_seen <= SMALL_N_ROWS
                 and self.node.n_repeated <= REPEATS * self.n_seen
             ):
                 return self._walk_order(feature, scan)
@@ -891,7 +891,7 @@ cdef class DrawnSource(RowSource):
         cdef bint two_classes = self.node.n_classes == 2
         cdef intp_t found, i
         if not self.columns[feature].has_missing:
-            self._look_up(feature)
+            self._lookup(feature)
             codes = self.codes
         if two_classes and scan.prunes and self.n_seen >= LEAST_PRUNED and not (
             self.columns[feature].has_missing
@@ -934,7 +934,7 @@ cdef class DrawnSource(RowSource):
         cdef uint64_t row
         if not self.columns[feature].has_missing:
             return False
-        self._look_up(feature)
+        self._lookup(feature)
         clear_values(values, K)
         for i in range(self.node.record.end - start):
             row = self.rows[start + i]
@@ -963,7 +963,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t least = -1
         cdef intp_t most = -1
         cdef intp_t i
-        self._look_up(feature)
+        self._lookup(feature)
         for i in range(self.node.record.end - self.node.record.start):
             if self.codes[i] == missing:
                 continue
@@ -977,14 +977,14 @@ cdef class DrawnSource(RowSource):
         low[0] = value_of(self.table, feature, row_of(rows[least]), self.codes[least])
         high[0] = value_of(self.table, feature, row_of(rows[most]), self.codes[most])
 
-    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+    cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         # The lowest value of a node is at most the threshold.
         cdef const Column* column = &self.table.columns[feature]
         cdef intp_t low = 0
         cdef intp_t high = self.table.n_rows
         cdef intp_t middle, row
         if column.order == NULL:
-            return place_of_level(column, threshold)
+            return index_of_level(column, threshold)
         while low < high:
             middle = (low + high) // 2
             row = column.order[middle] >> 1
@@ -996,7 +996,7 @@ cdef class DrawnSource(RowSource):
         return self.row_codes.code(column.order[low - 1] >> 1, feature)
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
-        if self.sided != feature or self.sided_place != place:
+        if self.sided != feature or self.sided_index != place:
             self._set_sides(feature, place)
         return midpoint(
             value_of(self.table, feature, self.parted.below, <int32_t> place),
@@ -1010,7 +1010,7 @@ cdef class DrawnSource(RowSource):
         # Count the rows on either side of a cut, and the third ones that have no value.
         memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
         self.sided = feature
-        self.sided_place = place
+        self.sided_index = place
         if self.columns[feature].has_missing:
             self._mark_sides(feature, <int32_t> place)
         else:
@@ -1071,7 +1071,7 @@ cdef class DrawnSource(RowSource):
         cdef uint8_t side
         cdef intp_t i
         memset(self.side_rows, 0, 3 * sizeof(intp_t))
-        self._look_up(feature)
+        self._lookup(feature)
         for i in range(n):
             code = self.codes[i]
             side = (code > cut) + (code == missing)
@@ -1126,7 +1126,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t start = self.node.record.start
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef intp_t i
-        self._look_up(feature)
+        self._lookup(feature)
         memset(counts, 0, n_levels * width * sizeof(float64_t))
         for i in range(start, self.node.record.end):
             counts[self.codes[i - start] * width + class_of(self.rows[i])] += (
@@ -1137,7 +1137,7 @@ cdef class DrawnSource(RowSource):
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
         cdef intp_t n = self.node.record.end - self.node.record.start
         cdef intp_t i, z
-        self._look_up(feature)
+        self._lookup(feature)
         for i in range(n):
             z = children.ordinals[self.codes[i]]
             if z < 0:
@@ -1158,7 +1158,7 @@ cdef class DrawnSource(RowSource):
         cdef uint8_t went_left = <uint8_t> children.missing_left
         cdef intp_t i, z
         if children.ordinals != NULL:
-            self._look_up(split.feature)
+            self._lookup(split.feature)
             for i in range(n):
                 z = children.unknown
                 if self.codes[i] < children.n_codes and (
@@ -1169,7 +1169,7 @@ cdef class DrawnSource(RowSource):
                     self.branches[i] = <label_t> z
                 else:
                     self.sides[i] = z == 0
-        elif self.sided != split.feature or self.sided_place != split.cut.place:
+        elif self.sided != split.feature or self.sided_index != split.cut.place:
             self._set_sides(split.feature, split.cut.place)
         if whole:
             take_parted(self.spare, n, self.parted.n_left, rows)

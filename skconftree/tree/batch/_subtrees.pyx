@@ -7,7 +7,7 @@ from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
-from skconftree.tree.split._node cimport NodeRecord, RootFacts
+from skconftree.tree.split._node cimport NodeRecord, RootStats
 from skconftree.tree.split._selection cimport Best, BestTests
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
@@ -32,7 +32,7 @@ cdef struct FoundTest:
 
 cdef enum:
     FEATURE_PARTS_PER_WORKER = 16
-    FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
+    INITIAL_CAPACITY = 512        # nodes: a small tree is not copied as it grows
 
 
 cdef class Workers:
@@ -198,7 +198,7 @@ cdef class SharedSource(TableSource):
     cdef Workers workers
 
     def __init__(
-        self, NodeRows rows not None, GrowthSettings settings, RootFacts root,
+        self, NodeRows rows not None, GrowthSettings settings, RootStats root,
         Workers workers not None,
     ):
         super().__init__(rows, settings, root)
@@ -232,15 +232,15 @@ cdef enum:
 cdef class Subtrees(Helpers):
     """Lets workers grow what lies below the smaller nodes, each with its builder.
 
-    Nodes of fewer values than are `worth_setting_aside` are grown at once. Without
+    Nodes of fewer values than are `min_task_values` are grown at once. Without
     builders workers only scan and divide the columns of large nodes. Look-ahead needs two
     of these: another one for the trials.
     """
 
     cdef Workers workers
     cdef list builders          # of each worker, if
-    cdef bint sets_aside        # nodes are set aside,
-    cdef intp_t worth_setting_aside     # values of one that is
+    cdef bint defers_nodes        # nodes are set aside,
+    cdef intp_t min_task_values     # values of one that is
     cdef Arena arena
     cdef Candidate* leaves      # [n_leaves] set aside; what they own is the builder's
     cdef intp_t n_leaves
@@ -251,12 +251,12 @@ cdef class Subtrees(Helpers):
 
     def __init__(
         self, Workers workers not None, list builders not None,
-        intp_t worth_setting_aside,
+        intp_t min_task_values,
     ):
         self.workers = workers
-        self.worth_setting_aside = worth_setting_aside
+        self.min_task_values = min_task_values
         self.builders = builders
-        self.sets_aside = len(builders) > 0
+        self.defers_nodes = len(builders) > 0
         self.arena = Arena()
 
     cdef int check(self) except -1 nogil:
@@ -268,9 +268,9 @@ cdef class Subtrees(Helpers):
         if self.workers.are_worth_it(&candidate.record):
             n_parts = PARTS_PER_WORKER
         if (
-            not self.sets_aside
+            not self.defers_nodes
             or n * n_parts * self.workers.n_workers > builder.n_root
-            or n * candidate.record.n_features < self.worth_setting_aside
+            or n * candidate.record.n_features < self.min_task_values
         ):
             return False
         if self.n_leaves == self.room:
@@ -316,7 +316,7 @@ cdef class Subtrees(Helpers):
         cdef intp_t leaf = self.order[part]
         cdef Builder builder = self.builders[worker]
         cdef Tree before = builder.tree     # that trials are grown in
-        cdef Tree tree = like(self.top, min(self._rows_of(leaf) // 4, FIRST_ROOM))
+        cdef Tree tree = like(self.top, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
         cdef const Candidate* root = &self.leaves[leaf]
         builder.tree = tree
         with nogil:

@@ -1,5 +1,5 @@
 from skconftree.tables._encoded_table cimport Column
-from skconftree.tree.batch._node_rows cimport KeptOrder, NodeRows
+from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
 from skconftree.tree.batch._packed_rows cimport CodeTally
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport NodeRecord
@@ -44,7 +44,7 @@ cdef class RowSource(Source):
     cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil
-    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil
+    cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
     # What one child gets of a feature, after divide().
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
@@ -81,7 +81,7 @@ cdef class RowSource(Source):
         add_up(values, self.node.n_classes)
 
 
-cdef inline intp_t place_of_level(
+cdef inline intp_t index_of_level(
     const Column* column, float64_t threshold
 ) noexcept nogil:
     # The largest code of a value <= threshold, but at least 0: NaN is no such value.
@@ -97,7 +97,7 @@ cdef inline intp_t place_of_level(
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
-    cdef KeptOrder kept             # of a node that is looked ahead from
+    cdef StoredOrder kept             # of a node that is looked ahead from
     cdef CodeTally packed           # of nodes whose rows have whole weights, and labels
     cdef Arena arena
 

@@ -9,7 +9,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
     SORT_LIMIT, code_neighbours, count_codes, counts_codes, sort_codes,
 )
-from skconftree.tree.split._node cimport ExaminedNode, RootFacts
+from skconftree.tree.split._node cimport ExaminedNode, RootStats
 from skconftree.tree.split._scan cimport (
     REPEATS, drawn_between, labelled_neighbours, lacks, weight_of,
 )
@@ -25,7 +25,7 @@ cdef class RowSource(Source):
         if <void*> self.divide == <void*> RowSource.divide:
             lacks(self, "divide")
         if <void*> self.draw == <void*> RowSource.draw and (
-            <void*> self.place_of == <void*> RowSource.place_of
+            <void*> self.index_of == <void*> RowSource.index_of
         ):
             lacks(self, "draw")
 
@@ -54,14 +54,14 @@ cdef class RowSource(Source):
         if not low < high:
             return -1
         threshold[0] = drawn_between(low, high, u)
-        return self.place_of(feature, threshold[0])
+        return self.index_of(feature, threshold[0])
 
     cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         low[0] = high[0] = 0.0
 
-    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+    cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         return 0
 
     cdef Passing passes(
@@ -73,13 +73,13 @@ cdef class RowSource(Source):
 cdef class TableSource(RowSource):
     """The rows of a node of a table."""
 
-    def __init__(self, NodeRows rows not None, GrowthSettings settings, RootFacts root):
+    def __init__(self, NodeRows rows not None, GrowthSettings settings, RootStats root):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t K = root.n_classes
         cdef intp_t n_levels = MAX_LEVELS
         cdef intp_t f, n_sorted
         self.rows = rows
-        self.kept = KeptOrder(rows)
+        self.kept = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
         self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
@@ -240,13 +240,13 @@ cdef class TableSource(RowSource):
         low[0] = column.levels[smallest]
         high[0] = column.levels[largest]
 
-    cdef intp_t place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+    cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         cdef Column* column = _column(self, feature)
         cdef intp_t start = self.node.record.start
         cdef intp_t low = 0
         cdef intp_t high, middle
         if column.order == NULL:
-            return place_of_level(column, threshold)
+            return index_of_level(column, threshold)
         high = self.rows.n_present(feature, start, self.node.record.end)
         while low < high:
             middle = (low + high) // 2

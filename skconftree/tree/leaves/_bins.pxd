@@ -13,7 +13,7 @@ from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
 
 cdef enum:
-    FEW_STEPS = 5       # of a search among 32 bins
+    MAX_SEARCH_STEPS = 5       # of a search among 32 bins
 
 
 cdef enum BinKind:
@@ -43,7 +43,7 @@ cdef struct Side:           # the bins of the tested feature that go to one chil
 cdef int allocate_bins(
     Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
 ) except -1 nogil
-cdef intp_t room_for(intp_t n_codes) noexcept nogil
+cdef intp_t capacity_for(intp_t n_codes) noexcept nogil
 cdef int bins_of_rows(
     Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
     intp_t max_bins, const int32_t* n_codes, bint missing,
@@ -86,8 +86,8 @@ cdef inline intp_t bin_of(
     cdef intp_t half, _
     if n_bins <= 2:
         return edges[0] < value     # the last edge is infinite
-    if n_bins <= 1 << FEW_STEPS:    # always as many steps: they are foreseen
-        for _ in range(FEW_STEPS):
+    if n_bins <= 1 << MAX_SEARCH_STEPS:    # always as many steps: they are foreseen
+        for _ in range(MAX_SEARCH_STEPS):
             half = n_bins >> 1
             base += half if edges[base + half - (half > 0)] < value else 0
             n_bins -= half

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from skconftree.utils._inline cimport midpoint
-from skconftree.utils._memory cimport give_all_back, take_array
+from skconftree.utils._memory cimport release_all, take_array
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport uint32_t, uint64_t
 
@@ -28,7 +28,7 @@ cdef int allocate_bins(
     return 0
 
 
-cdef intp_t room_for(intp_t n_codes) noexcept nogil:
+cdef intp_t capacity_for(intp_t n_codes) noexcept nogil:
     # Categories that a leaf makes room for: a power of two, from 4 on.
     cdef intp_t room = 4
     while room < n_codes:
@@ -53,14 +53,14 @@ cdef int bins_of_codes(
     cdef intp_t n_bins = 0
     cdef intp_t f
     for f in range(n_features):
-        n_bins += room_for(n_codes[f]) if n_codes[f] >= 0 else 1
+        n_bins += capacity_for(n_codes[f]) if n_codes[f] >= 0 else 1
     allocate_bins(blocks, bins, n_features, n_bins)
     n_bins = 0
     for f in range(n_features):
         bins.first[f] = <int32_t> n_bins
         if n_codes[f] >= 0:
-            _place_codes(bins, f, room_for(n_codes[f]))
-            n_bins += room_for(n_codes[f])
+            _place_codes(bins, f, capacity_for(n_codes[f]))
+            n_bins += capacity_for(n_codes[f])
         else:
             bins.kind[f] = DISCRETE
             bins.edges[n_bins] = INFINITY
@@ -79,15 +79,15 @@ cdef int bins_of_rows(
     cdef Blocks scratch
     scratch.last = NULL
     try:
-        _place_bins_of_rows(
+        _index_bins_of_rows(
             blocks, bins, x, n_rows, n_features, max_bins, n_codes, missing, &scratch
         )
     finally:
-        give_all_back(&scratch)
+        release_all(&scratch)
     return 0
 
 
-cdef int _place_bins_of_rows(
+cdef int _index_bins_of_rows(
     Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
     intp_t max_bins, const int32_t* n_codes, bint missing, Blocks* scratch,
 ) except -1 nogil:
@@ -106,7 +106,7 @@ cdef int _place_bins_of_rows(
     cdef intp_t f, n
     for f in range(n_features):
         if n_codes != NULL and n_codes[f] >= 0:
-            counts[f] = <int32_t> room_for(n_codes[f])
+            counts[f] = <int32_t> capacity_for(n_codes[f])
             n_bins += counts[f]
             continue
         n = _values(x + f, n_rows, n_features, column)
@@ -288,16 +288,16 @@ cdef int bins_of_half(
     cdef Blocks scratch
     scratch.last = NULL
     try:
-        _place_bins_of_half(
+        _index_bins_of_half(
             blocks, parent, histogram, share, n_features, n_classes, max_bins, side,
             missing, bins, &scratch,
         )
     finally:
-        give_all_back(&scratch)
+        release_all(&scratch)
     return 0
 
 
-cdef int _place_bins_of_half(
+cdef int _index_bins_of_half(
     Blocks* blocks, const Bins* parent, const float64_t* histogram,
     const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
     const Side* side, bint missing, Bins* bins, Blocks* scratch,
@@ -391,7 +391,7 @@ cdef int bins_with_code(
     Bins* bins,
 ) except -1 nogil:
     # The same bins with room for one more category of a feature.
-    cdef intp_t room = room_for(code + 1)
+    cdef intp_t room = capacity_for(code + 1)
     cdef intp_t before = old.first[feature + 1] - old.first[feature]
     cdef intp_t n_bins = 0
     cdef intp_t f, b

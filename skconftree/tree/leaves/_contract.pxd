@@ -86,7 +86,7 @@ cdef struct Policy:
     const LeafMemory* counted   # what becomes of one that keeps `row_limit` rows, if it
     const LeafMemory* later     # may keep some of them, and if not
     intp_t row_limit        # or NO_LIMIT
-    intp_t kept_rows        # that a leaf may keep beside counts; 0: none
+    intp_t stored_rows        # that a leaf may keep beside counts; 0: none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint hands_over         # and those that its parent has kept and handed over

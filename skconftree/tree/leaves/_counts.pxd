@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil
 cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil
-cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil
+cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil
 cdef void forget_bins(Leaf* leaf) noexcept nogil
 cdef void count_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,

@@ -4,12 +4,12 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bins_of_codes, bins_of_half, bins_with_code,
-    fill_half, n_value_bins, room_for,
+    fill_half, n_value_bins, capacity_for,
 )
 from skconftree.tree.leaves._contract cimport only_fresh, outcome_of_bin
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._memory cimport (
-    Blocks, give_all_back, give_back, take_array, take_zeros,
+    Blocks, release_all, release, take_array, take_zeros,
 )
 from skconftree.utils._typedefs cimport uint8_t
 
@@ -34,9 +34,9 @@ cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef void forget_bins(Leaf* leaf) noexcept nogil:
-    give_back(&leaf.remembered, leaf.bins.first)
-    give_back(&leaf.remembered, leaf.histogram)
-    give_back(&leaf.remembered, leaf.fresh_histogram)
+    release(&leaf.remembered, leaf.bins.first)
+    release(&leaf.remembered, leaf.histogram)
+    release(&leaf.remembered, leaf.fresh_histogram)
     leaf.bins.first = NULL
     leaf.histogram = NULL
     leaf.fresh_histogram = NULL
@@ -107,7 +107,7 @@ cdef void count_categories_of_bins(
             counts[code * width + c] = histogram[(first + code) * K + c]
 
 
-cdef int make_room(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
+cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
     # Bins for the categories of a row that the leaf has not seen.
     cdef intp_t i, f, code
     if leaf.bins.first == NULL:
@@ -217,7 +217,7 @@ cdef int part_bins(
             parent, policy, parting, outcome, scale, all_features, &scratch, child
         )
     finally:
-        give_all_back(&scratch)
+        release_all(&scratch)
     return 0
 
 
@@ -325,7 +325,7 @@ cdef read_bins(
         n_codes = -1 if policy.n_codes == NULL else policy.n_codes[f]
         require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
         require(
-            n_value_bins(bins, f) <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins)
+            n_value_bins(bins, f) <= (capacity_for(n_codes) if n_codes >= 0 else policy.max_bins)
         )
     size = header.n_bins * K
     if header.has_histogram:

@@ -21,7 +21,7 @@ from skconftree.utils._memory cimport take_array
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
-    MOST_BINS = 11      # of a feature
+    MAX_BINS = 11      # of a feature
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -130,7 +130,7 @@ cdef intp_t _place_cuts(
         low = span[2 * feature]
         high = span[2 * feature + 1]
     # a constant has no cuts, but may be missing
-    n = min(<intp_t> MOST_BINS, policy.max_bins) if low < high else 1
+    n = min(<intp_t> MAX_BINS, policy.max_bins) if low < high else 1
     for b in range(n - 1):
         edges[b] = <float32_t> (low + (high - low) * (b + 1) / n)
     edges[n - 1] = INFINITY
@@ -143,7 +143,7 @@ cdef intp_t _sketch(
     cdef const Moments* moments = _evidence(leaf, policy)
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef float32_t edges[MOST_BINS]
+    cdef float32_t edges[MAX_BINS]
     cdef float64_t cuts[LANES]
     cdef intp_t n_cuts = _place_cuts(leaf, policy, feature, edges) - 1
     cdef intp_t c, b
@@ -172,7 +172,7 @@ cdef void _tabulate(
     cdef intp_t width = table.width
     cdef const Moments* moments = _evidence(leaf, policy)
     cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
-    cdef float64_t shares[MOST_BINS]
+    cdef float64_t shares[MAX_BINS]
     cdef float64_t below, known
     cdef intp_t n = _place_cuts(leaf, policy, feature, table.edges)
     cdef intp_t b, c

@@ -12,12 +12,12 @@ from skconftree.tree.leaves._moments cimport release_moments
 from skconftree.tree.leaves._rows cimport (
     append_row, keep_latest, part_rows,
 )
-from skconftree.utils._memory cimport give_back
+from skconftree.utils._memory cimport release
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
     BLOCK = 256         # rows that are counted together
-    FEW_CLASSES = 8     # that are gone through one by one
+    SMALL_N_CLASSES = 8     # that are gone through one by one
 
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -62,9 +62,9 @@ cdef void _count_block(
     cdef const label_t* y = leaf.y + begin
     cdef float32_t column[BLOCK]
     cdef int32_t labels[BLOCK]
-    cdef int32_t in_class[FEW_CLASSES]
+    cdef int32_t in_class[SMALL_N_CLASSES]
     cdef bint is_plain = (
-        leaf.weight == NULL and not policy.missing and policy.n_classes <= FEW_CLASSES
+        leaf.weight == NULL and not policy.missing and policy.n_classes <= SMALL_N_CLASSES
     )
     cdef intp_t i, f, c
     if is_plain:
@@ -176,8 +176,8 @@ cdef int _observe_row(
 
 
 cdef int _convert_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
-    if leaf.n_rows >= policy.kept_rows:
-        keep_latest(leaf, policy, policy.kept_rows // 2)
+    if leaf.n_rows >= policy.stored_rows:
+        keep_latest(leaf, policy, policy.stored_rows // 2)
     return 0
 
 
@@ -206,9 +206,9 @@ COUNTED_ROWS.count_categories = count_categories_of_bins
 cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     count_rows(leaf, policy)
     leaf.memory = &HISTOGRAM
-    give_back(&leaf.remembered, leaf.x)
-    give_back(&leaf.remembered, leaf.y)
-    give_back(&leaf.remembered, leaf.weight)
+    release(&leaf.remembered, leaf.x)
+    release(&leaf.remembered, leaf.y)
+    release(&leaf.remembered, leaf.weight)
     leaf.x = NULL
     leaf.y = NULL
     leaf.weight = NULL

@@ -12,14 +12,14 @@ from skconftree.tree.leaves._moments cimport (
     Moments, allocate_moments, read_moments, release_moments, write_moments,
 )
 from skconftree.tree.leaves._rows cimport (
-    ROWS, bytes_of_drawn, draw_features, place_of, policy_of, read_rows, write_rows,
+    ROWS, bytes_of_drawn, draw_features, index_of, policy_of, read_rows, write_rows,
 )
 from skconftree.tree.leaves._state cimport require
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._codec import damaged
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport (
-    bytes_taken, give_all_back, give_back, hand_over, take_array, take_zeros,
+    bytes_taken, release_all, release, hand_over, take_array, take_zeros,
 )
 from skconftree.utils._typedefs cimport int64_t, uint64_t
 
@@ -44,12 +44,12 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
 
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf != NULL:
-        give_all_back(&leaf.remembered)
-        give_back(policy.blocks, leaf.box)
-        give_back(policy.blocks, leaf.drawn)
-        give_back(policy.blocks, leaf.places)
+        release_all(&leaf.remembered)
+        release(policy.blocks, leaf.box)
+        release(policy.blocks, leaf.drawn)
+        release(policy.blocks, leaf.places)
         release_leaf(leaf.past, policy)
-        give_back(policy.blocks, leaf)
+        release(policy.blocks, leaf)
 
 
 cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
@@ -63,7 +63,7 @@ cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
 
 
 cdef void forget(Leaf* leaf) noexcept nogil:
-    give_all_back(&leaf.remembered)
+    release_all(&leaf.remembered)
     leaf.n_rows = 0
     leaf.n_inherited = 0
     leaf.dropped = False
@@ -135,7 +135,7 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf.fresh_histogram == NULL and leaf.fresh_moments.blocks == NULL:
         return
     if leaf.fresh_histogram != NULL:
-        give_back(&leaf.remembered, leaf.histogram)
+        release(&leaf.remembered, leaf.histogram)
         leaf.histogram = leaf.fresh_histogram
         leaf.fresh_histogram = NULL
     if leaf.fresh_moments.blocks != NULL:
@@ -173,7 +173,7 @@ cdef int start_child(
     if parent.drawn != NULL:
         # The child draws its own features, of which its parent may know nothing: what
         # it is handed over is no more than a model of its past.
-        test.feature = place_of(parent, parting.feature)
+        test.feature = index_of(parent, parting.feature)
         draw_features(child, policy)
         child.memory = policy.first
         child.memory.open(child, policy_of(child, policy))

@@ -16,7 +16,7 @@ cdef class LeafStore:
     cdef Leaf** at                      # [room] by node; NULL at internal nodes
     cdef intp_t room
     cdef intp_t n_leaves
-    cdef intp_t kept_rows               # beside counts, of all leaves
+    cdef intp_t stored_rows               # beside counts, of all leaves
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
     cdef int32_t[::1] _pool_line        # [n_features]
@@ -29,7 +29,7 @@ cdef class LeafStore:
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
     cdef intp_t n_forgetful(self) noexcept nogil
-    cdef intp_t most_rows(self) noexcept nogil
+    cdef intp_t max_rows(self) noexcept nogil
     cdef void graft(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil
@@ -48,9 +48,9 @@ cdef void part_pool(
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
 # Room for the places of the cuts above the labelled rows; -1 where none is known.
-cdef int reserve_places(Leaf* leaf, const Policy* policy) except -1 nogil
+cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil
 # Place of a row in a leaf's range; -1 if it is not there.
-cdef intp_t place_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
+cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
 cdef void leave_pool(
     Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t place
 ) noexcept nogil

@@ -17,7 +17,7 @@ from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport DEAD, Node
 from skconftree.utils._box cimport cut_box, share_below
 from skconftree.utils._codec import damaged
-from skconftree.utils._memory cimport give_all_back, resize_array, take_array
+from skconftree.utils._memory cimport release_all, resize_array, take_array
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
 
@@ -73,7 +73,7 @@ cdef void sort_pool(
     leaf.pool_sorted = True
 
 
-cdef int reserve_places(Leaf* leaf, const Policy* policy) except -1 nogil:
+cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef size_t size = (policy.pool.n_lines - 1) * sizeof(int32_t)
     cdef intp_t n = leaf.n_placed
     if leaf.n_rows <= n or size == 0:
@@ -124,14 +124,14 @@ cdef void part_pool(
         line += policy.pool.n_rows
 
 
-cdef intp_t place_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
-    cdef intp_t place = _place_of(leaf.pool, 0, leaf.n_pool, row)
+cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
+    cdef intp_t place = _index_of(leaf.pool, 0, leaf.n_pool, row)
     if place < leaf.n_pool and leaf.pool[place] == row:
         return place
     return -1
 
 
-cdef intp_t _place_of(
+cdef intp_t _index_of(
     const int32_t* line, intp_t low, intp_t high, intp_t row
 ) noexcept nogil:
     # The first place of a row as large, in a part of a line in ascending order.
@@ -172,7 +172,7 @@ cdef void leave_pool(
             else:
                 low = first_above(pool, line, 0, n, f, INFINITY, False)
                 high = n
-            low = _place_of(line, low, high, row)
+            low = _index_of(line, low, high, row)
             _close_up(line, low, n)
             for i in range(leaf.n_placed):
                 cut = leaf.places + i * n_lines + policy.pool_line[f] - 1
@@ -185,7 +185,7 @@ cdef void _close_up(int32_t* line, intp_t place, intp_t n) noexcept nogil:
 
 
 cdef enum:
-    MOST_CODES = 32768      # of a feature, in a state
+    MAX_CODES = 32768      # of a feature, in a state
 
 
 cdef class LeafStore:
@@ -208,7 +208,7 @@ cdef class LeafStore:
         self.policy.later = &HISTOGRAM
         self.policy.counted = &COUNTED_ROWS
         self.policy.row_limit = settings.row_limit
-        self.kept_rows = settings.kept_rows
+        self.stored_rows = settings.stored_rows
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
         self.policy.hands_over = settings.hands_over
@@ -236,7 +236,7 @@ cdef class LeafStore:
         cdef intp_t node
         for node in range(self.room):
             release_leaf(self.at[node], &self.policy)
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil:
         cdef intp_t room
@@ -375,7 +375,7 @@ cdef class LeafStore:
                 n += self.at[node].memory == &NOTHING
         return n
 
-    cdef intp_t most_rows(self) noexcept nogil:
+    cdef intp_t max_rows(self) noexcept nogil:
         # That a leaf keeps.
         cdef intp_t most = 0
         cdef intp_t node
@@ -463,7 +463,7 @@ cdef class LeafStore:
         return (
             isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
             and all([
-                isinstance(n, int) and n < MOST_CODES
+                isinstance(n, int) and n < MAX_CODES
                 and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
                 for f, n in enumerate(n_codes)
             ])
@@ -473,9 +473,9 @@ cdef class LeafStore:
 cdef void _share_rows(LeafStore self) noexcept nogil:
     # All leaves together keep no more rows beside counts than they may, unless
     # there are so many leaves that each would keep fewer than one that counts none.
-    if self.kept_rows > 0:
-        self.policy.kept_rows = max(
-            self.kept_rows // max(self.n_leaves, 1), self.policy.row_limit
+    if self.stored_rows > 0:
+        self.policy.stored_rows = max(
+            self.stored_rows // max(self.n_leaves, 1), self.policy.row_limit
         )
 
 

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from skconftree.tree.leaves._state cimport require
 from skconftree.utils._lanes cimport LANES, rough_normal_below
-from skconftree.utils._memory cimport give_back, take_array, take_zeros
+from skconftree.utils._memory cimport release, take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
@@ -31,11 +31,11 @@ cdef void release_moments(
     if moments.blocks == NULL:
         return
     for c in range(n_classes + 1):
-        give_back(blocks, moments.blocks[c])
+        release(blocks, moments.blocks[c])
         if moments.known != NULL:
-            give_back(blocks, moments.known[c])
-    give_back(blocks, moments.known)
-    give_back(blocks, moments.blocks)
+            release(blocks, moments.known[c])
+    release(blocks, moments.known)
+    release(blocks, moments.blocks)
     moments.known = NULL
     moments.blocks = NULL
 

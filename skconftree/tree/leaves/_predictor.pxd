@@ -42,7 +42,7 @@ cdef struct Scratch:            # of one caller, all of it behind `precision`
     float32_t* row              # [n_features] the row as its leaf sees it
     int32_t* places             # [n_features] its bins
     float32_t* past_row         # [n_features] the same for Leaf.past
-    int32_t* past_places
+    int32_t* past_positions
     int32_t* telling            # [n_features] what tells classes apart, by moments
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]

@@ -50,8 +50,8 @@ cdef int make_scratch(
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
     scratch.places = <int32_t*> (scratch.precision + n)
-    scratch.past_places = scratch.places + n_features
-    scratch.telling = scratch.past_places + n_features
+    scratch.past_positions = scratch.places + n_features
+    scratch.telling = scratch.past_positions + n_features
     scratch.row = <float32_t*> (scratch.telling + n_features)
     scratch.past_row = scratch.row + n_features
     return 0
@@ -229,7 +229,7 @@ cdef class LeafPredictor:
             # by what the leaf took over, which may see other features
             places = scratch[0]
             places.row = scratch.past_row
-            places.places = scratch.past_places
+            places.places = scratch.past_positions
             found = score_by_bayes(
                 policy_of(leaf.past, self.policy), leaf.past, False,
                 self.locate(leaf.past, x, &places), &places,

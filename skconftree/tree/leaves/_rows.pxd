@@ -40,7 +40,7 @@ cdef inline const Policy* policy_of(
     return policy if leaf.drawn == NULL else &leaf.drawn.policy
 
 
-cdef inline intp_t place_of(const Leaf* leaf, intp_t feature) noexcept nogil:
+cdef inline intp_t index_of(const Leaf* leaf, intp_t feature) noexcept nogil:
     # Of a feature among those that the leaf remembers, one of them.
     cdef intp_t place = 0
     if leaf.drawn == NULL:

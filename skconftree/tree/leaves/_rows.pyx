@@ -16,12 +16,12 @@ from skconftree.tree.leaves._moments cimport (
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport (
-    bytes_of_array, give_back, resize_array, take_array, take_zeros,
+    bytes_of_array, release, resize_array, take_array, take_zeros,
 )
 from skconftree.utils._typedefs cimport int32_t, uint64_t
 
 cdef enum:
-    FIRST_ROOM = 8
+    INITIAL_CAPACITY = 8
 
 cdef float64_t ROUNDED = 1.000001   # times a sum
 
@@ -34,9 +34,9 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-cdef inline intp_t _room_for(intp_t n) noexcept nogil:
+cdef inline intp_t _capacity_for(intp_t n) noexcept nogil:
     # It depends on n alone, and so do the bytes a leaf counts.
-    cdef intp_t room = FIRST_ROOM
+    cdef intp_t room = INITIAL_CAPACITY
     while room < n:
         room *= 2
     return room
@@ -48,7 +48,7 @@ cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
     cdef intp_t room
     if n * <intp_t> row <= bytes_of_array(leaf.x):
         return 0
-    room = _room_for(n)
+    room = _capacity_for(n)
     leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
     if leaf.weight != NULL:
         leaf.weight = <float64_t*> resize_array(
@@ -58,7 +58,7 @@ cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
     return 0
 
 
-cdef int _fit_room(Leaf* leaf, const Policy* policy, intp_t room) except -1 nogil:
+cdef int _fit_capacity(Leaf* leaf, const Policy* policy, intp_t room) except -1 nogil:
     # Less of it; the array that says how much there is comes first.
     leaf.x = <float32_t*> resize_array(
         &leaf.remembered, leaf.x, room, policy.n_features * sizeof(float32_t)
@@ -103,7 +103,7 @@ cdef int keep_latest(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil
     leaf.n_rows = n
     leaf.n_inherited = max(leaf.n_inherited - n_dropped, 0)
     leaf.dropped = True
-    return _fit_room(leaf, policy, _room_for(n))
+    return _fit_capacity(leaf, policy, _capacity_for(n))
 
 
 cdef inline float64_t _weight_of(const Leaf* leaf, intp_t row) noexcept nogil:
@@ -133,7 +133,7 @@ cdef int _observe(
 
 cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
     if leaf.n_rows >= policy.row_limit:
-        if policy.kept_rows > 0:
+        if policy.stored_rows > 0:
             policy.counted.take_rows(leaf, policy)
         else:
             policy.later.take_rows(leaf, policy)
@@ -376,7 +376,7 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
             leaf.drawn.features[k] = leaf.drawn.features[k - 1]
             k -= 1
         leaf.drawn.features[k] = feature
-    give_back(policy.blocks, features)
+    release(policy.blocks, features)
     own = &leaf.drawn.policy
     own[0] = policy[0]
     own.n_features = n

@@ -103,7 +103,7 @@ cdef class NodeArrays:
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
     cdef ByChance* by_chance            # [capacity // 2] likewise; NULL if evidence is kept
     cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
-    cdef Competitor* competitors                  # [capacity // 2, MOST_COMPETITORS] likewise
+    cdef Competitor* competitors          # [capacity // 2, MAX_STORED_COMPETITORS] likewise
 
     cdef dict _shapes(self, intp_t capacity)
     cdef tuple _names(self)

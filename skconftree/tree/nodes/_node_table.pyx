@@ -8,7 +8,7 @@ from cpython.buffer cimport (
 from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree._settings cimport MOST_COMPETITORS
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.tree.nodes._derived import (
     children_left,
     children_right,
@@ -186,7 +186,7 @@ cdef object _found(Snapshot self, str name):
 
 
 cdef enum:
-    FIRST_ROOM = 64     # nodes; more room costs many small arrays at a time
+    INITIAL_CAPACITY = 64     # nodes; more room costs many small arrays at a time
 
 HELD = (    # in the order in which they are pointed at
     "parent", "depth", "first_child", "n_children", "n_node_samples", "counts",
@@ -222,7 +222,7 @@ cdef class NodeArrays:
         self.keeps_costs = keep_costs
         self.keeps_competitors = keep_competitors
         self._arrays = {}
-        self.reserve(FIRST_ROOM)
+        self.reserve(INITIAL_CAPACITY)
 
     cdef dict _shapes(self, intp_t capacity):
         # A split has two children or more.
@@ -241,7 +241,7 @@ cdef class NodeArrays:
         if self.keeps_costs:
             shapes[COSTS] = ((capacity // 2,), COSTS_DTYPE)
         if self.keeps_competitors:
-            shapes[COMPETITORS] = ((capacity // 2, MOST_COMPETITORS), COMPETITOR_DTYPE)
+            shapes[COMPETITORS] = ((capacity // 2, MAX_STORED_COMPETITORS), COMPETITOR_DTYPE)
         return shapes
 
     cdef tuple _names(self):
@@ -324,7 +324,7 @@ cdef class NodeArrays:
         return (
             (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(ByChance))
             + self.keeps_costs * sizeof(TrialCosts)
-            + self.keeps_competitors * MOST_COMPETITORS * sizeof(Competitor)
+            + self.keeps_competitors * MAX_STORED_COMPETITORS * sizeof(Competitor)
         )
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
@@ -666,8 +666,8 @@ cdef class NodeTable(NodeArrays):
         if self.costs != NULL:
             self.costs[place] = NOTHING_TRIED
         if self.competitors != NULL:
-            for i in range(MOST_COMPETITORS):
-                self.competitors[place * MOST_COMPETITORS + i] = no_competitor()
+            for i in range(MAX_STORED_COMPETITORS):
+                self.competitors[place * MAX_STORED_COMPETITORS + i] = no_competitor()
 
     cdef void forget(self) noexcept nogil:
         # Be without nodes again, with the room there is.
@@ -745,9 +745,9 @@ cdef class NodeTable(NodeArrays):
             tree.costs[place] = self.costs[split]
         if self.competitors != NULL:
             memcpy(
-                tree.competitors + place * MOST_COMPETITORS,
-                self.competitors + split * MOST_COMPETITORS,
-                MOST_COMPETITORS * sizeof(Competitor),
+                tree.competitors + place * MAX_STORED_COMPETITORS,
+                self.competitors + split * MAX_STORED_COMPETITORS,
+                MAX_STORED_COMPETITORS * sizeof(Competitor),
             )
 
     cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:

@@ -21,7 +21,7 @@ cdef struct Node:
 cdef enum:
     NUMERIC = -1
     MISSING_SEEN = -2
-    MOST_CODES = 32767
+    MAX_CODES = 32767
     LANES = 8       # rows routed in step: their cache misses overlap
 
 
@@ -89,8 +89,8 @@ cdef struct PackedNode:
 cdef enum:
     PACKED_LANES = 16                      # rows routed in step: their cache misses overlap
     COLUMN_BITS = 12
-    MOST_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
-    MOST_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)
+    MAX_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
+    MAX_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)
 
 
 # Rows that are given memory: their number, filled up to whole groups.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...utils._codec import damaged
-from .._settings import MOST_COMPETITORS as MOST_COMPETITORS
+from .._settings import MAX_STORED_COMPETITORS as MAX_STORED_COMPETITORS
 
 EVIDENCE_DTYPE = np.dtype(
     [
@@ -58,7 +58,7 @@ COSTS = "costs"  # behind these, if the table keeps it; one element a split
 COMPETITORS = "competitors"  # last of all, likewise
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
-MOST_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
+MAX_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
 # Up to here, no product of numbers of features, classes and bins is too large.
 MAX_FEATURES = 2**31 - 1
@@ -132,14 +132,14 @@ def check_nodes(arrays, n_features):
         size = n_splits if name in OF_SPLITS else count
         if len(arrays[name]) != size:
             raise damaged("tree", repr(name))
-    for name, is_sound in (
-        ("counts", _are_counts(arrays["counts"], MOST_WEIGHT)),
+    for name, is_valid in (
+        ("counts", _are_counts(arrays["counts"], MAX_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
         ("evidence", _names_features(arrays["evidence"], n_features)),
         (COSTS, _names_features(arrays.get(COSTS), n_features)),
         (COMPETITORS, _names_features(arrays.get(COMPETITORS), n_features, "feature")),
     ):
-        if not is_sound:
+        if not is_valid:
             raise damaged("tree", repr(name))
 
 

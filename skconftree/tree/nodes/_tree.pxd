@@ -11,16 +11,16 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
 # Ordinals that a test takes once it has met a category that it had no room for: there
 # will be more of them.
-cdef inline intp_t room_for_code(intp_t code) noexcept nogil:
+cdef inline intp_t capacity_for_code(intp_t code) noexcept nogil:
     return 2 * code + 2
 
 
 cdef class Tree(NodeTable):
     cdef intp_t n_ordinals              # used; 0 if no test is nominal
-    cdef intp_t ordinal_room
+    cdef intp_t ordinal_capacity
     cdef Node* nodes                    # [capacity]
     cdef Branching* branching           # [capacity]
-    cdef int16_t* ordinals              # [ordinal_room]
+    cdef int16_t* ordinals              # [ordinal_capacity]
 
     cdef void forget(self) noexcept nogil
     cdef void reserve_ordinals(self, intp_t room) except *

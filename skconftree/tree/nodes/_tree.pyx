@@ -14,7 +14,7 @@ from skconftree.tree.nodes._derived import (
 )
 from skconftree.tree.nodes._node_table cimport address_of
 from skconftree.tree.nodes._routing cimport (
-    MISSING_SEEN, MOST_CODES, NUMERIC, child_of, route, route_any,
+    MISSING_SEEN, MAX_CODES, NUMERIC, child_of, route, route_any,
 )
 from skconftree.tree.nodes._state import (
     BRANCHING_DTYPE,
@@ -130,16 +130,16 @@ cdef class Tree(NodeTable):
         self.nodes = <Node*> nodes
         self.branching = <Branching*> branching
         self.ordinals = <int16_t*> ordinals
-        self.ordinal_room = len(arrays["ordinals"])
+        self.ordinal_capacity = len(arrays["ordinals"])
 
     cdef void forget(self) noexcept nogil:
         NodeTable.forget(self)
         self.n_ordinals = 0
 
     cdef void reserve_ordinals(self, intp_t room) except *:
-        if room <= self.ordinal_room:
+        if room <= self.ordinal_capacity:
             return
-        room = max(room, 2 * self.ordinal_room)
+        room = max(room, 2 * self.ordinal_capacity)
         if room > 2147483647:
             raise ValueError("The tree has more branches than its index type holds.")
         ordinals = np.zeros(room, dtype=np.int16)
@@ -195,8 +195,8 @@ cdef class Tree(NodeTable):
         cdef intp_t room = n_codes
         cdef intp_t i
         if code >= n_codes:
-            room = room_for_code(code)
-            if room > MOST_CODES:
+            room = capacity_for_code(code)
+            if room > MAX_CODES:
                 raise ValueError("A feature has more categories than a tree can hold.")
             self.reserve_ordinals(self.n_ordinals + room)
             for i in range(room):

@@ -92,7 +92,7 @@ cdef class SubtreeRaising:
     cdef Criterion criterion
     cdef const float32_t[:, ::1] X  # or, if sparse:
     cdef const int64_t[::1] row_starts
-    cdef const int32_t[::1] row_places
+    cdef const int32_t[::1] row_indices
     cdef const float32_t[::1] row_values
     cdef float32_t[::1] row         # the one that is dense at the moment
     cdef intp_t row_held            # its index, or -1
@@ -126,7 +126,7 @@ cdef class SubtreeRaising:
         self.sparse = issparse(X)
         if self.sparse:
             self.row_starts = X.indptr.astype(np.int64, copy=False)
-            self.row_places = X.indices.astype(np.int32, copy=False)
+            self.row_indices = X.indices.astype(np.int32, copy=False)
             self.row_values = X.data
             self.row = np.zeros(X.shape[1], dtype=np.float32)
             self.row_held = -1
@@ -315,9 +315,9 @@ cdef class SubtreeRaising:
                 for i in range(
                     self.row_starts[self.row_held], self.row_starts[self.row_held + 1]
                 ):
-                    self.row[self.row_places[i]] = 0.0
+                    self.row[self.row_indices[i]] = 0.0
             for i in range(self.row_starts[row], self.row_starts[row + 1]):
-                self.row[self.row_places[i]] = self.row_values[i]
+                self.row[self.row_indices[i]] = self.row_values[i]
             self.row_held = row
         return &self.row[0]
 

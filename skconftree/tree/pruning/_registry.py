@@ -22,12 +22,12 @@ PRUNINGS: dict[str, type[BasePruning]] = {
 }
 
 
-def resolve_pruning(pruning, defaults, *, looks_ahead=False):
+def resolve_pruning(pruning, defaults, *, has_lookahead=False):
     """Private, checked copy of a pruning, or None; "auto" means `defaults`."""
     confidence = None
     if isinstance(pruning, str) and pruning == "auto":
         pruning, confidence = defaults.pruning, defaults.pruning_confidence
-        if looks_ahead and defaults.lookahead_confidence is not None:
+        if has_lookahead and defaults.lookahead_confidence is not None:
             confidence = defaults.lookahead_confidence
     if pruning is None:
         return None

@@ -95,7 +95,7 @@ DISTILLED_LEGEND = (
     "near tie if the difference is below 1.96 standard errors",
 )
 TINY = 1e-300  # smaller floats lose digits, then vanish
-MOST_WRITTEN = 1e15  # of a number of candidate splits
+MAX_PRINTED = 1e15  # of a number of candidate splits
 NO_SPLIT = "no split"
 
 
@@ -159,7 +159,7 @@ class SplitEvidence(NamedTuple):
         """The number of candidate splits of the node, in words."""
         if self.level == DISTILLED:
             return ""
-        if self.n_candidates > MOST_WRITTEN:
+        if self.n_candidates > MAX_PRINTED:
             return "countless candidate splits"
         noun = "split" if self.n_candidates == 1 else "splits"
         return f"{write_count(self.n_candidates)} candidate {noun}"

@@ -61,12 +61,12 @@ def class_colors(n_classes: int) -> list[str]:
     return colors
 
 
-MOST_NODES = 1200  # written out
-MOST_LEVELS = 40  # that lie in each other
-FEW_LEAVES = 12  # a tree that is open as a whole
+MAX_NODES = 1200  # written out
+MAX_HTML_LEVELS = 40  # that lie in each other
+SMALL_N_LEAVES = 12  # a tree that is open as a whole
 OPEN_LEVELS = 3  # of a larger one
-MOST_CLASSES = 12  # in the legend
-MOST_SHARES = 6  # in a bar
+MAX_CLASSES = 12  # in the legend
+MAX_SHARES = 6  # in a bar
 OTHERS = "#8a8a8a"
 LONGEST = 80  # characters of a test
 
@@ -148,7 +148,7 @@ def write_tree(
             f"<p>{escape(_headline(estimator, root))}</p>",
             f"<p>{_key(names)}</p>",
             *([SWITCH] if root.branches else []),
-            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES, marks, folded),
+            *_nodes(table, names, tree.n_leaves <= SMALL_N_LEAVES, marks, folded),
             *(
                 [f'<p class="quiet">{n_hidden:,} deeper nodes are not shown.</p>']
                 if n_hidden
@@ -165,8 +165,8 @@ def _shown(tree):
     # more than is written as ellipses, and how many nodes are deeper.
     depth = tree.depth
     sizes = np.cumsum(np.bincount(depth))
-    deepest = int(np.searchsorted(sizes, MOST_NODES, side="right")) - 1
-    deepest = min(max(deepest, 1), MOST_LEVELS)
+    deepest = int(np.searchsorted(sizes, MAX_NODES, side="right")) - 1
+    deepest = min(max(deepest, 1), MAX_HTML_LEVELS)
     return deepest, int((depth > deepest).sum())
 
 
@@ -184,10 +184,10 @@ def _key(names):
     parts = [
         f'<span class="one"><span class="key" style="background:{color}"></span>'
         f"{escape(shortened(name, 30))}</span> "
-        for name, color in zip(names[:MOST_CLASSES], colors, strict=False)
+        for name, color in zip(names[:MAX_CLASSES], colors, strict=False)
     ]
-    if len(names) > MOST_CLASSES:
-        parts.append(f" and {len(names) - MOST_CLASSES} classes more")
+    if len(names) > MAX_CLASSES:
+        parts.append(f" and {len(names) - MAX_CLASSES} classes more")
     return "Classes:" + "".join(parts)
 
 
@@ -251,7 +251,7 @@ def _mark(marks, node):
 
 def _bar(row, names, colors):
     order = sorted(range(len(names)), key=lambda place: -row.value[place])
-    largest = [place for place in order[:MOST_SHARES] if row.value[place] > 0.0]
+    largest = [place for place in order[:MAX_SHARES] if row.value[place] > 0.0]
     stops, words, end = [], [], 0.0
     for place in sorted(largest):
         start, end = end, min(end + 100.0 * row.value[place], 100.0)
@@ -259,7 +259,7 @@ def _bar(row, names, colors):
         words.append(f"{names[place]} {row.value[place]:.3f}")
     if end < 99.9:
         stops.append(f"{OTHERS} {end:.1f}% 100%")
-        if len(largest) == MOST_SHARES:
+        if len(largest) == MAX_SHARES:
             words.append("others")
     text = escape(shortened(", ".join(words), 160))
     return (

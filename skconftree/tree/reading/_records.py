@@ -19,7 +19,7 @@ from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ...utils._warnings import warn
 from ..nodes._derived import DEAD
-from ..nodes._state import MOST_COMPETITORS
+from ..nodes._state import MAX_STORED_COMPETITORS
 from ._evidence import (
     CONFIRMED,
     DISTILLED,
@@ -62,13 +62,13 @@ def _remedy(estimator):
     return ""
 
 
-MOST_NAMES = 8  # categories written out
+MAX_NAMES = 8  # categories written out
 # Categories that need no quotation marks to be told from what stands around them.
 PLAIN = re.compile(
     r"(?!(?:missing|others|and others|and \d+ more)$)[^\W\d]\w*(?:[ ./_-]\w+)*"
 )
 DECIDED = 1.96  # standard errors between the gains of a split and a competitor
-MOST_BITS = 64  # categories of which a competitor knows where they go
+MAX_BITS = 64  # categories of which a competitor knows where they go
 
 
 class Branch(NamedTuple):
@@ -437,9 +437,9 @@ def node_table(
 def check_competitors(estimator, competitors):
     """Raise if no tree keeps so many competitors, warn if this one keeps none."""
     is_whole = isinstance(competitors, Integral) and not isinstance(competitors, bool)
-    if not (is_whole and 0 <= competitors <= MOST_COMPETITORS):
+    if not (is_whole and 0 <= competitors <= MAX_STORED_COMPETITORS):
         raise ValueError(
-            f"competitors must be an int from 0 to {MOST_COMPETITORS}, as many as a "
+            f"competitors must be an int from 0 to {MAX_STORED_COMPETITORS}, as many as a "
             f"tree keeps. Got {competitors!r} instead."
         )
     if competitors and estimator.tree_.competitors is None:
@@ -655,8 +655,8 @@ class _Tests:
             return self._sides(feature, threshold, missing_seen, missing_left)[0]
         if n_children != 2:
             return "= ?"
-        group = [one for code, one in enumerate(known[:MOST_BITS]) if left >> code & 1]
-        rest = "others" if len(known) > MOST_BITS else None
+        group = [one for code, one in enumerate(known[:MAX_BITS]) if left >> code & 1]
+        rest = "others" if len(known) > MAX_BITS else None
         return _set(group, _written(known), rest)
 
     def words(self, feature, branches):
@@ -711,11 +711,11 @@ def _set(group, written, rest=None):
         return f"= {written[group[0]]}"
     others = [one for one in written if one not in group]
     sign = "in"
-    if rest is None and len(group) > MOST_NAMES >= len(others) > 0:
+    if rest is None and len(group) > MAX_NAMES >= len(others) > 0:
         group, sign = others, "not in"
-    labels = [written[one] for one in group[:MOST_NAMES]]
+    labels = [written[one] for one in group[:MAX_NAMES]]
     if rest is not None:
         labels.append(f"and {rest}" if labels else rest)
-    elif len(group) > MOST_NAMES:
-        labels.append(f"and {len(group) - MOST_NAMES} more")
+    elif len(group) > MAX_NAMES:
+        labels.append(f"and {len(group) - MAX_NAMES} more")
     return f"{sign} {{{', '.join(labels)}}}"

@@ -17,7 +17,7 @@ from ...utils._types import Estimator
 from ._records import check_tree, read_nodes
 
 INDENT = "    "
-MOST_NESTED = 80  # Python refuses about a hundred levels of indentation
+MAX_NESTED = 80  # Python refuses about a hundred levels of indentation
 LANGUAGES = ("python", "sql")
 DIALECTS = ("ansi",)
 
@@ -174,7 +174,7 @@ class _Python:
                 label = _python_value(row.label, "class")
                 lines.append(f"{pad}return {label}  # {row.outcome}")
                 continue
-            if level > MOST_NESTED:
+            if level > MAX_NESTED:
                 more.append(item)
                 lines.append(f"{pad}return {self._called(item)}(row)")
                 continue

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ..nodes._state import MOST_COMPETITORS as MAX_COMPETITORS
+from ..nodes._state import MAX_STORED_COMPETITORS as MAX_COMPETITORS
 from ._evidence import (
     CONFIRMED,
     DISTILLED,
@@ -551,7 +551,7 @@ def explain_rows(estimator, rows, competitors=0):
     return explanations
 
 
-MOST_COLUMNS = 5  # named in a summary
+MAX_COLUMNS = 5  # named in a summary
 LEVELS_OF_SPLITS = tuple(level for _, level in LEVELS)
 
 
@@ -641,8 +641,8 @@ def _columns(estimator, splits):
 
 def listed(lead, items):
     """A list as long as is read, in lines of at most 100 columns."""
-    if len(items) > MOST_COLUMNS:
-        items = [*items[:MOST_COLUMNS], f"and {len(items) - MOST_COLUMNS} more"]
+    if len(items) > MAX_COLUMNS:
+        items = [*items[:MAX_COLUMNS], f"and {len(items) - MAX_COLUMNS} more"]
     lines = [lead + items[0]]
     for one in items[1:]:
         if len(lines[-1]) + 2 + len(one) <= WIDTH:

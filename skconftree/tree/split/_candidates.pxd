@@ -66,7 +66,7 @@ cdef class CategorySets:
     cdef float64_t* axis            # [2, n_classes]
     cdef int16_t* ordinals          # [room] of divide()
 
-    cdef inline bint has_room(self, float64_t code) noexcept nogil:
+    cdef inline bint has_capacity(self, float64_t code) noexcept nogil:
         # The last place is that of unknown categories.
         return 0.0 <= code < self.room - 1
 
@@ -120,7 +120,7 @@ cdef class NodeTests(Scan):
     cdef ValueCounts values
 
     cdef Children children          # of count_children()
-    cdef intp_t child_room
+    cdef intp_t child_capacity
 
     cdef inline bint is_nominal(self, intp_t feature) noexcept nogil:
         return self.n_categories != NULL and self.n_categories[feature] > 0

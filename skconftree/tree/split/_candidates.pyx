@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, ldexp, log, sqrt
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
-from skconftree.bounds._contract cimport NodeFacts
+from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.utils._box cimport share_below
 from skconftree.utils._draws cimport mix, unit
@@ -244,7 +244,7 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
     cdef intp_t K = self.node.n_classes
     cdef float64_t* axis = self.axis
     cdef float64_t* moved = self.axis + K
-    cdef const NodeFacts* seen = &self.node.seen
+    cdef const NodeStats* seen = &self.node.seen
     cdef const float64_t* row
     cdef float64_t n, square, length, deviation
     cdef float64_t most = -1.0
@@ -285,7 +285,7 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
 
 
 cdef float64_t _projection(CategorySets self, const float64_t* row) noexcept nogil:
-    cdef const NodeFacts* seen = &self.node.seen
+    cdef const NodeStats* seen = &self.node.seen
     cdef float64_t sum_ = 0.0
     cdef intp_t c
     for c in range(self.node.n_classes):
@@ -428,7 +428,7 @@ cdef class NodeTests(Scan):
 cdef int _reserve_children(NodeTests self, intp_t room) except -1:
     cdef Children* children = &self.children
     cdef intp_t K = self.n_classes
-    if room <= self.child_room:
+    if room <= self.child_capacity:
         return 0
     children.counts = <float64_t*> self.arrays.resize(
         children.counts, room * K, sizeof(float64_t)
@@ -445,7 +445,7 @@ cdef int _reserve_children(NodeTests self, intp_t room) except -1:
     children.n_labelled = <intp_t*> self.arrays.resize(
         children.n_labelled, room, sizeof(intp_t)
     )
-    self.child_room = room
+    self.child_capacity = room
     return 0
 
 

@@ -6,7 +6,7 @@
 #
 # The source of its rows, the sets of its categories and the selection share one.
 
-from skconftree.bounds._contract cimport NodeFacts
+from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
@@ -25,7 +25,7 @@ cdef struct NodeRecord:
     float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
 
 
-cdef class RootFacts:
+cdef class RootStats:
     # What is known of the rows of one tree, beside the settings of its growth. In a
     # growing tree some of it changes with every row.
     cdef readonly intp_t n_features
@@ -50,7 +50,7 @@ cdef class RootFacts:
 
 cdef class ExaminedNode:
     cdef GrowthSettings settings
-    cdef RootFacts root
+    cdef RootStats root
     cdef readonly intp_t n_features
     cdef readonly intp_t n_classes
     cdef bint has_pool          # rows without label count towards W
@@ -73,8 +73,8 @@ cdef class ExaminedNode:
     cdef const float64_t* counts    # [n_classes] as they are
     cdef float64_t n
     cdef float64_t n_repeated   # rows, with repeats where they have whole weights
-    cdef NodeFacts seen
-    cdef NodeFacts facts
+    cdef NodeStats seen
+    cdef NodeStats facts
     cdef float64_t share        # of its weight, the bound is told: 1 unless
                                 # without_repeats
     cdef float64_t* scales      # [2, n_classes] its counts on the other scales

@@ -4,7 +4,7 @@ from skconftree.utils._draws cimport mix
 from skconftree.utils._inline cimport ROUNDING
 
 
-cdef class RootFacts:
+cdef class RootStats:
     """What is known of the rows of one tree, beside the settings of its growth.
 
     The defaults are those of a tree that grows row by row. Weights in `distinct` are
@@ -40,7 +40,7 @@ cdef class RootFacts:
 cdef class ExaminedNode:
     """A node and its scales of class counts."""
 
-    def __init__(self, GrowthSettings settings not None, RootFacts root not None):
+    def __init__(self, GrowthSettings settings not None, RootStats root not None):
         self.settings = settings
         self.root = root
         self.n_features = root.n_features

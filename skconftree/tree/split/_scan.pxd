@@ -181,7 +181,7 @@ cdef class Source:
     cdef void begin(self) noexcept nogil
     # These attributes will be asked about, one by one.
     cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil
-    # Weight of the node's labelled rows by RootFacts.distinct. Of tables only.
+    # Weight of the node's labelled rows by RootStats.distinct. Of tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 
     # Whether rows miss a value. If not, `values` may stay as it is.

@@ -2,7 +2,7 @@ from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, Score, TestBlock,
 )
 from skconftree.criteria._criterion cimport Criterion
-from skconftree.tree._settings cimport MOST_COMPETITORS
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.tree.split._candidates cimport NodeTests
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, TestReader
@@ -100,10 +100,10 @@ cdef class BestTests(Selection):
     cdef bint ranks                 # the bound ranks the attributes,
     cdef bint ranks_by_gain         # and need not see the children for it
     cdef Contender first
-    cdef Contender competitors[MOST_COMPETITORS]      # the best of the others, the best first
+    cdef Contender competitors[MAX_STORED_COMPETITORS]  # the best of the others, the best first
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
-    cdef void _make_room(self, intp_t place) noexcept nogil
+    cdef void _ensure_capacity(self, intp_t place) noexcept nogil
 
 
 # Challengers: the selection of interval bounds. A test wins by its cost, the bound's
@@ -118,7 +118,7 @@ cdef class Challengers(Selection):
     cdef float64_t incumbent        # its cost
     cdef intp_t incumbent_feature   # -1 = the parent's limit
     cdef Cut incumbent_cut
-    cdef CompetitorTest floors[MOST_COMPETITORS + 1]  # the smallest, the smallest first
+    cdef CompetitorTest floors[MAX_STORED_COMPETITORS + 1]  # the smallest, the smallest first
 
 
 # SummedEvidence: the selection of evidence bounds. The evidence of all tests is averaged,

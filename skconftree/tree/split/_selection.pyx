@@ -275,14 +275,14 @@ cdef class BestTests(Selection):
         split.evidence.runner_up_feature = chosen.feature
         split.competitors[0].feature = chosen.feature
         split.competitors[0].cut = chosen.cut
-        for i in range(MOST_COMPETITORS):
+        for i in range(MAX_STORED_COMPETITORS):
             # one less is known where the test is none of those next to the chosen one
-            if n == MOST_COMPETITORS or chosen.competitors[i].feature < 0:
+            if n == MAX_STORED_COMPETITORS or chosen.competitors[i].feature < 0:
                 break
             if chosen.competitors[i].feature != feature:
                 split.competitors[n] = chosen.competitors[i]
                 n += 1
-        if n < MOST_COMPETITORS:
+        if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
         split.evidence.by_chance.log10_expected = NAN
         _tell_tests_of(self, best.n_tests, best.log_tests)
@@ -293,7 +293,7 @@ cdef class BestTests(Selection):
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender new
         cdef intp_t i
-        cdef const Contender* last = &self.competitors[MOST_COMPETITORS - 1]
+        cdef const Contender* last = &self.competitors[MAX_STORED_COMPETITORS - 1]
         if not self.ranks and not (     # as most are
             best.score < max(self.first.score, last.score) - self.tie
         ):
@@ -305,27 +305,27 @@ cdef class BestTests(Selection):
         new.log_tests = best.log_tests
         new.rank = NAN
         if _wins(self, &new, &self.first, tests):
-            self._make_room(0)
+            self._ensure_capacity(0)
             self.competitors[0] = self.first
             self.first = new
             return
-        for i in range(MOST_COMPETITORS):
+        for i in range(MAX_STORED_COMPETITORS):
             if _wins(self, &new, &self.competitors[i], tests):
-                self._make_room(i)
+                self._ensure_capacity(i)
                 self.competitors[i] = new
                 return
 
-    cdef void _make_room(self, intp_t place) noexcept nogil:
+    cdef void _ensure_capacity(self, intp_t place) noexcept nogil:
         # The last competitor goes.
         cdef intp_t i
-        for i in range(MOST_COMPETITORS - 1, place, -1):
+        for i in range(MAX_STORED_COMPETITORS - 1, place, -1):
             self.competitors[i] = self.competitors[i - 1]
 
 cdef void _forget_choice(BestTests self) noexcept nogil:
     cdef intp_t i
     self.first.feature = -1
     self.first.score = INFINITY
-    for i in range(MOST_COMPETITORS):
+    for i in range(MAX_STORED_COMPETITORS):
         self.competitors[i].feature = -1
         self.competitors[i].score = INFINITY
 
@@ -346,7 +346,7 @@ cdef void _contest(
     split.evidence.score = self.first.score / self.node.seen.n
     split.evidence.runner_up_score = self.competitors[0].score / self.node.seen.n
     split.evidence.runner_up_feature = self.competitors[0].feature
-    for j in range(MOST_COMPETITORS):
+    for j in range(MAX_STORED_COMPETITORS):
         split.competitors[j].feature = self.competitors[j].feature
         split.competitors[j].cut = self.competitors[j].cut
 
@@ -355,7 +355,7 @@ cdef bint _wins(
     BestTests self, Contender* later, Contender* earlier, NodeTests tests
 ) noexcept nogil:
     cdef float64_t most = INFINITY
-    cdef Contender* last = &self.competitors[MOST_COMPETITORS - 1]
+    cdef Contender* last = &self.competitors[MAX_STORED_COMPETITORS - 1]
     if not self.ranks:
         return later.score < earlier.score - self.tie
     if earlier.feature < 0 or later.score == INFINITY:
@@ -575,13 +575,13 @@ cdef class Challengers(Selection):
         if split.feature >= 0:
             best = self.best_of + split.feature
             _tell_tests_of(self, best.n_tests, best.log_tests)
-        for j in range(MOST_COMPETITORS + 1):
-            if n == MOST_COMPETITORS or self.floors[j].feature < 0:
+        for j in range(MAX_STORED_COMPETITORS + 1):
+            if n == MAX_STORED_COMPETITORS or self.floors[j].feature < 0:
                 break
             if self.floors[j].feature != split.feature:
                 split.competitors[n] = self.floors[j]
                 n += 1
-        if n < MOST_COMPETITORS:
+        if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
         split.evidence.child_limit = self.incumbent / self.node.facts.pool
 
@@ -600,15 +600,15 @@ cdef void _note_floors(
         i = n
         while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
             i -= 1
-        if i == MOST_COMPETITORS + 1:
+        if i == MAX_STORED_COMPETITORS + 1:
             continue
-        n = min(n + 1, <intp_t> MOST_COMPETITORS + 1)
+        n = min(n + 1, <intp_t> MAX_STORED_COMPETITORS + 1)
         memmove(
             self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(CompetitorTest)
         )
         self.floors[i].feature = visited[j]
         self.floors[i].cut = best.cut
-    if n <= MOST_COMPETITORS:
+    if n <= MAX_STORED_COMPETITORS:
         self.floors[n].feature = -1
 
 

@@ -1,5 +1,5 @@
 from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree._settings cimport MOST_COMPETITORS
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 
 # Cut: where a test of one attribute lies.
@@ -53,5 +53,5 @@ cdef struct Split:
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
     SplitEvidence evidence
-    CompetitorTest competitors[MOST_COMPETITORS]   # the best first
+    CompetitorTest competitors[MAX_STORED_COMPETITORS]   # the best first
     Children children

@@ -15,10 +15,10 @@ from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
 
 # Sets of the categories of one feature are counted up to here, see CategorySets.
-cdef float64_t MOST_TESTS = ldexp(1.0, 1000)
+cdef float64_t MAX_TESTS = ldexp(1.0, 1000)
 
 cdef enum:
-    MOST_CLASSES = 256      # whose rough values add up within GAIN_ERROR
+    MAX_CLASSES = 256      # whose rough values add up within GAIN_ERROR
 
 cdef float64_t LARGEST_GAIN = 0.5   # of two outcomes, whose own entropy is a bit at most
 cdef float64_t ROUGH_SHARE = 0.001  # of the rows: a child that is larger by so much than
@@ -45,7 +45,7 @@ cdef class Foresight:
         self.is_entropy = type(criterion) is Entropy
         self.sees = (
             source.sketches and bound is not None and bound.waits_by_gain
-            and type(criterion) in (Entropy, Gini) and K <= MOST_CLASSES
+            and type(criterion) in (Entropy, Gini) and K <= MAX_CLASSES
             and self.node.class_weight == NULL and not self.node.has_pool
             and not self.node.settings.multiway
         )
@@ -183,7 +183,7 @@ cdef class Splitter:
         if self.node.facts.n_tests == 0.0:
             return split
         split.evidence.by_chance.n_candidates = (
-            self.node.facts.n_tests if self.node.facts.n_tests < MOST_TESTS else INFINITY
+            self.node.facts.n_tests if self.node.facts.n_tests < MAX_TESTS else INFINITY
         )
         split.evidence.runner_up_score = INFINITY
         split.evidence.runner_up_feature = -1
@@ -315,9 +315,9 @@ cdef class Splitter:
 
 
 cdef int _reserve_outcomes(Splitter self) except -1:
-    self.contingency.reserve(self.tests.child_room, self.node.n_classes)
+    self.contingency.reserve(self.tests.child_capacity, self.node.n_classes)
     if self.bound is not None:
-        self.bound.reserve(self.node.n_classes, self.tests.child_room)
+        self.bound.reserve(self.node.n_classes, self.tests.child_capacity)
     return 0
 
 

@@ -15,7 +15,7 @@ from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._grower import with_state
 from skconftree.utils._codec import damaged
 from skconftree.utils._draws cimport mix
-from skconftree.utils._memory cimport Blocks, give_all_back, give_way, resize_array
+from skconftree.utils._memory cimport Blocks, release_all, give_way, resize_array
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
@@ -207,7 +207,7 @@ cdef class Watches:
         self.n_classes = n_classes
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil:
         cdef intp_t room = max(n_nodes, 2 * self.room)
@@ -435,7 +435,7 @@ cdef class ReplacingGrower(WatchingGrower):
         self.total_weight = other.total_weight
         self.source.whole = other.source.whole
         self.limit.full = other.limit.full
-        self.most_rows = max(self.most_rows, other.most_rows)
+        self.max_rows = max(self.max_rows, other.max_rows)
         self.tree.version += 1
         return 0
 
@@ -473,8 +473,8 @@ cdef class ReplacingGrower(WatchingGrower):
 cdef float64_t FADING = 0.98    # of rows that one of the two predicts, with each
 cdef float64_t BOLDEST = 0.9    # largest stake
 cdef float64_t STEP = 0.05      # of the late share of errors, with a row
-cdef float64_t MOST_ERRORS = 0.95   # as a share that is expected
-cdef float64_t GIVEN_UP = 4.0   # logarithm of the wealth that ends an attempt
+cdef float64_t MAX_ERROR_RATE = 0.95   # as a share that is expected
+cdef float64_t ABANDON_LOG_WEALTH = 4.0   # logarithm of the wealth that ends an attempt
 cdef enum:
     PATIENCE = 200      # rows before it is found to be worse
 
@@ -483,7 +483,7 @@ cdef enum:
 cdef class Challenger:
     """What `grower` grows may take the place of all below a node.
 
-    `level` is the logarithm of the wealth that it needs; after `most_rows` rows it is
+    `level` is the logarithm of the wealth that it needs; after `max_rows` rows it is
     given up. The share of errors at the node has been `usual` at most.
     """
 
@@ -500,20 +500,20 @@ cdef class Challenger:
     cdef float64_t n_won            # late rows that it alone, and the other alone,
     cdef float64_t n_lost           # predicted
     cdef int64_t n_rows
-    cdef int64_t most_rows          # when its time is up
+    cdef int64_t max_rows          # when its time is up
     cdef Verdict verdict
     cdef Challenger behind          # the next one, or None
 
     def __init__(
         self, Grower grower, intp_t node, int64_t slot, int64_t serial, float64_t level,
-        int64_t most_rows, float64_t usual,
+        int64_t max_rows, float64_t usual,
     ):
         self.grower = grower
         self.node = node
         self.slot = slot
         self.serial = serial
         self.level = level
-        self.most_rows = most_rows
+        self.max_rows = max_rows
         self.usual = usual
         self.share = usual
 
@@ -545,10 +545,10 @@ cdef class Challenger:
             else (1.0 - self.share) / (1.0 - self.usual)
         )
         self.share += STEP * (other_wrong - self.share)
-        self.share = min(max(self.share, self.usual), MOST_ERRORS)
+        self.share = min(max(self.share, self.usual), MAX_ERROR_RATE)
         if max(self.gain, self.rise) >= self.level and self.n_won > self.n_lost:
             self.verdict = WON
-        elif self.loss >= GIVEN_UP or self.n_rows >= self.most_rows:
+        elif self.loss >= ABANDON_LOG_WEALTH or self.n_rows >= self.max_rows:
             self.verdict = LOST
 
     cdef void _compare(self, bint won) noexcept nogil:
@@ -574,7 +574,7 @@ cdef class Challenger:
                 self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
                 self.usual, self.share,
             ),
-            (self.n_rows, self.most_rows, <int> self.verdict),
+            (self.n_rows, self.max_rows, <int> self.verdict),
         )
 
     def take_numbers(self, numbers):
@@ -584,15 +584,15 @@ cdef class Challenger:
             self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
             self.usual, self.share,
         ) = wealths
-        self.n_rows, self.most_rows, verdict = counts
+        self.n_rows, self.max_rows, verdict = counts
         self.verdict = <Verdict> <int> verdict
 
 
 cdef enum:
-    MOST_SLOTS = 8      # trees that grow beside at a time,
+    MAX_SLOTS = 8      # trees that grow beside at a time,
     LIMITED_SLOTS = 2   # where they share a memory limit
     LEAST_ROWS = 1000   # that each may learn, or as many as
-    MOST_ROWS = 4000    # the node has had, up to here
+    MAX_ROWS = 4000    # the node has had, up to here
     AFFORDED = 2000     # rows that those may learn in vain that replace nothing, and
     SHARE = 2           # one of so many of the stream
     REST = 200          # rows of a node after one that was given up
@@ -621,8 +621,8 @@ cdef class LocalGrower(WatchingGrower):
     cdef Challenger first           # of those that grow, or None
     cdef uint64_t slots             # those taken, a bit each
     cdef int64_t n_begun
-    cdef int64_t n_beside           # rows that they have learnt
-    cdef intp_t most_slots
+    cdef int64_t n_shadow           # rows that they have learnt
+    cdef intp_t max_slots
     cdef float64_t delta
     cdef intp_t warned              # node of the last row whose errors seem to rise, or -1
 
@@ -633,9 +633,9 @@ cdef class LocalGrower(WatchingGrower):
         self.delta = recipe.settings.drift.delta
         self.watches = Watches(tree.n_classes)
         self.limit.watch_bytes = self.watches.node_bytes()
-        self.most_slots = MOST_SLOTS
+        self.max_slots = MAX_SLOTS
         if self.limit.max_bytes != NO_LIMIT:
-            self.most_slots = LIMITED_SLOTS
+            self.max_slots = LIMITED_SLOTS
             self.limit.check_beside(LIMITED_SLOTS)
 
     @property
@@ -660,14 +660,14 @@ cdef class LocalGrower(WatchingGrower):
         )
         left = path
         while left != 0:
-            self.n_beside += 1
+            self.n_shadow += 1
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
                 self.insist(DECIDE)
         elif (
-            self.warned >= 0 and self.slots != (<uint64_t> 1 << self.most_slots) - 1
-            and (self.n_beside - AFFORDED) * SHARE <= self.n_rows_seen
+            self.warned >= 0 and self.slots != (<uint64_t> 1 << self.max_slots) - 1
+            and (self.n_shadow - AFFORDED) * SHARE <= self.n_rows_seen
         ):
             with gil:
                 self.insist(BEGIN)
@@ -707,7 +707,7 @@ cdef class LocalGrower(WatchingGrower):
         self.open_second(grower)
         cdef Challenger beside = Challenger(
             grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
-            min(max(watch.n_rows, <int64_t> LEAST_ROWS), <int64_t> MOST_ROWS),
+            min(max(watch.n_rows, <int64_t> LEAST_ROWS), <int64_t> MAX_ROWS),
             usual_share(watch),
         )
         # nothing fails from here on
@@ -739,13 +739,13 @@ cdef class LocalGrower(WatchingGrower):
         # What becomes of the trees that have shown what they are.
         cdef Challenger beside = self.first
         while beside is not None:
-            if beside.verdict == WON and self._has_room_for(beside):
+            if beside.verdict == WON and self._has_capacity_for(beside):
                 self._repair(beside)
             elif beside.verdict != OPEN:
                 self._give_up(beside)
             beside = beside.behind
 
-    def _has_room_for(self, Challenger beside):
+    def _has_capacity_for(self, Challenger beside):
         # Of memory as if no leaf were replaced.
         cdef Tree branch = beside.grower.tree
         cdef intp_t n_leaves = self.leaves.n_leaves + branch.n_leaves
@@ -753,7 +753,7 @@ cdef class LocalGrower(WatchingGrower):
         while node >= 0:
             n_leaves -= self.tree.n_children[node] == 0
             node = self.tree.next_below(beside.node, node)
-        return n_leaves <= self.settings.max_leaves and self.limit.has_room(
+        return n_leaves <= self.settings.max_leaves and self.limit.has_capacity(
             self.tree, self.leaves, branch.node_count, branch.n_ordinals
         )
 
@@ -792,11 +792,11 @@ cdef class LocalGrower(WatchingGrower):
         self.found.append((self.time_of_row(), node))
         # nothing fails from here on
         self.leaves.graft(node, tree, other.leaves, n_before)
-        self.n_beside -= beside.n_rows  # not in vain
+        self.n_shadow -= beside.n_rows  # not in vain
         self.tree = tree
         self.watches.start(node)
         self.source.whole = self.source.whole and other.source.whole
-        self.most_rows = max(self.most_rows, other.most_rows)
+        self.max_rows = max(self.max_rows, other.max_rows)
         self.limit.look(tree, self.leaves)
         while one is not None:
             if one is beside or tree.parent[one.node] == DEAD:
@@ -814,7 +814,7 @@ cdef class LocalGrower(WatchingGrower):
             one = one.behind
         return WatchingGrower._state(self)._replace(
             watches=self.watches.write(self.tree.node_count), beside=tuple(beside),
-            n_beside=self.n_beside, n_begun=self.n_begun,
+            n_shadow=self.n_shadow, n_begun=self.n_begun,
         )
 
     def _take(self, state):
@@ -822,7 +822,7 @@ cdef class LocalGrower(WatchingGrower):
             raise damaged("growing tree")
         WatchingGrower._take(self, state._replace(watches=None, beside=()))
         self.watches.read(state.watches, self.tree.node_count)
-        self.n_beside, self.n_begun = state.n_beside, state.n_begun
+        self.n_shadow, self.n_begun = state.n_shadow, state.n_begun
         self.first, self.slots = None, 0
         for one in state.beside:
             self._take_beside(one)
@@ -837,7 +837,7 @@ cdef class LocalGrower(WatchingGrower):
         if not (
             all([type(value) is int for value in (node, slot, serial)])
             and 0 <= node < self.tree.node_count and self.tree.parent[node] != DEAD
-            and 0 <= slot < self.most_slots and not self.slots >> slot & 1
+            and 0 <= slot < self.max_slots and not self.slots >> slot & 1
             and 0 <= serial < self.n_begun
             and self.watches.at[node].slot == slot + 1
         ):

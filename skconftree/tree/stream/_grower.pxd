@@ -33,12 +33,12 @@ cdef class MemoryLimit:
     cdef intp_t pool_bytes
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil
-    cdef bint has_room(
+    cdef bint has_capacity(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
     cdef enforce(self, Tree tree, LeafStore leaves)
-    cdef intp_t spare_bytes(
-        self, Tree tree, LeafStore leaves, intp_t most_rows
+    cdef intp_t n_reserve_bytes(
+        self, Tree tree, LeafStore leaves, intp_t max_rows
     ) noexcept nogil
 
 
@@ -70,14 +70,14 @@ cdef class Grower:
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
     cdef Blocks blocks                  # owns these, by memory that was kept back:
-    cdef float64_t* share               # [child_room, n_classes] of new children,
-    cdef Leaf** children                # [child_room] while they are made
-    cdef intp_t child_room
+    cdef float64_t* share               # [child_capacity, n_classes] of new children,
+    cdef Leaf** children                # [child_capacity] while they are made
+    cdef intp_t child_capacity
     cdef MemoryLimit limit
 
     cdef intp_t depth_above             # of its root in the tree that it is a part of
     cdef intp_t reached                 # leaf that the last row came to
-    cdef intp_t most_rows               # that a leaf has kept
+    cdef intp_t max_rows               # that a leaf has kept
     cdef bint finite                    # no value of the rows learnt is missing
     cdef intp_t leaving                 # row of X_pool that is being learnt, or -1
     cdef int64_t n_before               # rows of a forest's stream before this one, or -1
@@ -99,14 +99,14 @@ cdef class Grower:
         const float64_t[::1] weight,
     ) except -1
     cdef open_pool(self, const uint8_t[::1] learnt=*)
-    cdef learnt_bits(self)
+    cdef learned_bits(self)
     cdef take_pool(self, bits)
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
     ) except -1 nogil
     cdef int limit_memory(self) except -1
-    cdef intp_t _spare_bytes(self) noexcept nogil
+    cdef intp_t _reserve_bytes(self) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil

@@ -9,20 +9,20 @@ from libc.string cimport memset
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.leaves._contract cimport Parting, only_fresh
-from skconftree.tree.leaves._counts cimport make_room
+from skconftree.tree.leaves._counts cimport ensure_capacity
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, convert, new_leaf, release_leaf, start_child,
 )
 from skconftree.tree.leaves._leaf_store cimport (
-    leave_pool, part_pool, place_in_pool, pool_bytes,
+    leave_pool, part_pool, index_in_pool, pool_bytes,
 )
 from skconftree.tree.leaves._predictor cimport make_scratch
 from skconftree.tree.leaves._rows cimport policy_of, tell
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
-from skconftree.tree.nodes._tree cimport room_for_code
+from skconftree.tree.nodes._tree cimport capacity_for_code
 from skconftree.tree.split._kernels import make_kernels
-from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.split._node cimport RootStats
 from skconftree.tree.split._split cimport Children
 from skconftree.tree.stream._state import (
     STATE_VERSION,
@@ -34,7 +34,7 @@ from skconftree.tree.stream._state import (
 from skconftree.utils._codec import damaged
 from skconftree.utils._lock cimport Lockable
 from skconftree.utils._memory cimport (
-    SPARE_BYTES, give_all_back, give_way, let_go_of_much, resize_array, set_aside,
+    RESERVE_BYTES, release_all, give_way, let_go_of_much, resize_array, reserve_bytes,
 )
 from skconftree.utils._typedefs cimport int16_t
 
@@ -125,7 +125,7 @@ cdef int require_fit(bint fits) except -1:
 
 
 cdef enum:
-    MOST_FOR_LEAVES = 268435456     # bytes kept back
+    MAX_RETAINED_BYTES = 268435456     # bytes kept back
 
 
 cdef class MemoryLimit:
@@ -153,9 +153,9 @@ cdef class MemoryLimit:
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
         # Whether the tree is full.
-        self.full = not self.has_room(tree, leaves, 2, 0)
+        self.full = not self.has_capacity(tree, leaves, 2, 0)
 
-    cdef bint has_room(
+    cdef bint has_capacity(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil:
         # For a split of a leaf.
@@ -200,8 +200,8 @@ cdef class MemoryLimit:
             if total <= self.max_bytes:
                 break
 
-    cdef intp_t spare_bytes(
-        self, Tree tree, LeafStore leaves, intp_t most_rows
+    cdef intp_t n_reserve_bytes(
+        self, Tree tree, LeafStore leaves, intp_t max_rows
     ) noexcept nogil:
         # To learn rows up to the next boundary: the arrays of the tree may be copied,
         # and so may the rows of the largest leaf; some leaves may part.
@@ -209,14 +209,14 @@ cdef class MemoryLimit:
         cdef intp_t leaf = (
             2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
         )
-        cdef intp_t rows = most_rows * (
+        cdef intp_t rows = max_rows * (
             d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
         )
         return (
-            SPARE_BYTES + 4 * rows
+            RESERVE_BYTES + 4 * rows
             + 3 * tree.capacity
             * (self.node_bytes + self.split_bytes + self.watch_bytes)
-            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
+            + min(4 * leaf, <intp_t> MAX_RETAINED_BYTES)
         )
 
 
@@ -279,7 +279,7 @@ cdef class Grower:
         if recipe.nominal:
             n_categories = np.zeros(d, dtype=np.int32)
             n_categories[list(recipe.nominal)] = 1
-        root = RootFacts(
+        root = RootStats(
             d, K, class_weight=class_weight, n_categories=n_categories,
             seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
         )
@@ -305,7 +305,7 @@ cdef class Grower:
             self.class_weight = self.source.node.class_weight
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
@@ -385,7 +385,7 @@ cdef class Grower:
                     f = self.policy.nominal[j]
                     for i in range(n):
                         sound = sound and (
-                            self.splitter.tests.sets.has_room(X[i, f])
+                            self.splitter.tests.sets.has_capacity(X[i, f])
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
@@ -405,7 +405,7 @@ cdef class Grower:
                 home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
         self.leaves.open_pool(home)
 
-    cdef learnt_bits(self):
+    cdef learned_bits(self):
         # For a state: where the others lie, the tree says.
         waiting = self.unlabelled()
         return None if waiting is None else np.packbits(~waiting).tobytes()
@@ -457,7 +457,7 @@ cdef class Grower:
         mask = np.zeros(rows.shape[0], dtype=np.bool_)
         for i in range(rows.shape[0]):
             node = self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
-            mask[i] = place_in_pool(self.leaves.at[node], rows[i]) >= 0
+            mask[i] = index_in_pool(self.leaves.at[node], rows[i]) >= 0
         return mask
 
     def leave_out(self, const int32_t[::1] rows not None):
@@ -469,7 +469,7 @@ cdef class Grower:
                 self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
             ]
             leave_pool(
-                leaf, self.policy, self.source.pool, place_in_pool(leaf, rows[i])
+                leaf, self.policy, self.source.pool, index_in_pool(leaf, rows[i])
             )
 
     def share_lock(self, Lockable owner):
@@ -512,7 +512,7 @@ cdef class Grower:
             self.leaves.observe(&X[i, 0], False)
             tell(leaf, self.policy)
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
-            make_room(leaf, policy_of(leaf, self.policy), row)
+            ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
@@ -520,18 +520,18 @@ cdef class Grower:
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.places)
             convert(leaf, self.policy)
-            self.most_rows = max(self.most_rows, leaf.n_rows)
+            self.max_rows = max(self.max_rows, leaf.n_rows)
 
     def settle(self):
         """Hold what is remembered, but not as evidence."""
         self.leaves.settle()
 
-    def set_memory_aside(self):
+    def reserve_memory(self):
         """Keep memory back for rows up to the next boundary, or raise MemoryError.
 
         `learn` does so too: what fails here has changed nothing.
         """
-        set_aside(self._spare_bytes())
+        reserve_bytes(self._reserve_bytes())
 
     def learn(
         self, X, const label_t[::1] y, const float64_t[::1] weight, bint finite,
@@ -583,7 +583,7 @@ cdef class Grower:
             out = &guess
         self.finite = finite
         self.held = None
-        set_aside(self._spare_bytes())
+        reserve_bytes(self._reserve_bytes())
         try:
             with nogil:
                 for i in range(n):
@@ -609,7 +609,7 @@ cdef class Grower:
                             self.limit_memory()
                             _let_go(self)
                             PyErr_CheckSignals()
-                            set_aside(self._spare_bytes())
+                            reserve_bytes(self._reserve_bytes())
             _let_go(self)
         finally:
             self.leaving = -1
@@ -658,14 +658,14 @@ cdef class Grower:
         if leaf.drawn != NULL:
             tell(leaf, self.policy)
         if self.policy.n_nominal > 0:
-            make_room(leaf, policy_of(leaf, self.policy), row)
+            ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             row = self.predictor.locate(leaf, x, scratch)
         add_row(leaf, self.policy, row, y, weight, scratch.places)
-        if leaf.n_rows > self.most_rows:
-            self.most_rows = leaf.n_rows
+        if leaf.n_rows > self.max_rows:
+            self.max_rows = leaf.n_rows
         if self.leaving >= 0:
             leave_pool(
-                leaf, self.policy, self.source.pool, place_in_pool(leaf, self.leaving)
+                leaf, self.policy, self.source.pool, index_in_pool(leaf, self.leaving)
             )
         if judging:
             self.predictor.judge(leaf, y, weight)
@@ -704,7 +704,7 @@ cdef class Grower:
                 continue
             at = &self.tree.nodes[node]
             code = <intp_t> x[at.feature]
-            if not _has_room_for_code(self, node, code):
+            if not _has_capacity_for_code(self, node, code):
                 node = at.left + self.tree.branching[node].missing_left
                 continue
             try:
@@ -744,7 +744,7 @@ cdef class Grower:
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0 and _has_room(self, &split):
+                if split.feature >= 0 and _has_capacity(self, &split):
                     _install(self, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
             if not self.settings.recurses:
@@ -798,8 +798,8 @@ cdef class Grower:
             except MemoryError:
                 give_way()
 
-    cdef intp_t _spare_bytes(self) noexcept nogil:
-        return self.limit.spare_bytes(self.tree, self.leaves, self.most_rows)
+    cdef intp_t _reserve_bytes(self) noexcept nogil:
+        return self.limit.n_reserve_bytes(self.tree, self.leaves, self.max_rows)
 
     def __reduce__(self):
         # All parts at one moment, whenever each of them is written.
@@ -829,7 +829,7 @@ cdef class Grower:
             leaves=self.leaves.write(),
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
-            learnt=self.learnt_bits(),
+            learnt=self.learned_bits(),
             losses=self.predictor.write_losses(),
         )
 
@@ -849,7 +849,7 @@ cdef class Grower:
         self.leaves.read(state.leaves, self.tree, self.source.node.by_volume)
         self.take_pool(state.learnt)
         self.predictor.read_losses(state.losses)
-        self.most_rows = self.leaves.most_rows()
+        self.max_rows = self.leaves.max_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen
         self.total_weight = state.total_weight
@@ -866,9 +866,9 @@ cdef int _let_go(Grower self) except -1:
     return 0
 
 
-cdef bint _has_room_for_code(Grower self, intp_t node, intp_t code) noexcept nogil:
+cdef bint _has_capacity_for_code(Grower self, intp_t node, intp_t code) noexcept nogil:
     return code < self.tree.branching[node].n_codes or (
-        self.limit.has_room(self.tree, self.leaves, 0, room_for_code(code))
+        self.limit.has_capacity(self.tree, self.leaves, 0, capacity_for_code(code))
     )
 
 
@@ -881,7 +881,7 @@ cdef bint _due(Grower self, const Leaf* leaf) noexcept nogil:
     return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 
 
-cdef bint _has_room(Grower self, const Split* split) noexcept nogil:
+cdef bint _has_capacity(Grower self, const Split* split) noexcept nogil:
     # A test may have more branches than leaves or bytes are left.
     cdef intp_t r = split.children.n_outcomes
     cdef intp_t n_codes = 0
@@ -890,7 +890,7 @@ cdef bint _has_room(Grower self, const Split* split) noexcept nogil:
     if self.policy.n_codes != NULL:
         n_codes = max(self.policy.n_codes[split.feature], 0)
     return self.leaves.n_leaves - 1 + r <= self.settings.max_leaves and (
-        self.limit.has_room(self.tree, self.leaves, r, n_codes)
+        self.limit.has_capacity(self.tree, self.leaves, r, n_codes)
     )
 
 
@@ -938,14 +938,14 @@ cdef int _reserve(Grower self, const Parting* parting) except -1 nogil:
             except MemoryError:
                 give_way()
     self.leaves.reserve(self.tree.node_count + r)
-    if r > self.child_room:
+    if r > self.child_capacity:
         self.share = <float64_t*> resize_array(
             &self.blocks, self.share, r * self.policy.n_classes, sizeof(float64_t)
         )
         self.children = <Leaf**> resize_array(
             &self.blocks, self.children, r, sizeof(Leaf*)
         )
-        self.child_room = r
+        self.child_capacity = r
     return 0
 
 

@@ -45,7 +45,7 @@ cdef class LeafSource(Source):
     # The leaf's rows without label, in the order of the feature.
     cdef const int32_t* line            # [Leaf.n_pool]
     cdef intp_t n_pool_seen             # the first ones, which have a value
-    cdef bint keeps_places              # of cuts; not within a limit of bytes
+    cdef bint stores_positions              # of cuts; not within a limit of bytes
     cdef int32_t* places                # Leaf.places, or NULL
 
     # Counts per bin of anything else, and of rows with fixed cuts.

@@ -6,15 +6,15 @@ from libc.string cimport memcpy, memset
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable, only_fresh
 from skconftree.tree.leaves._leaf_store cimport (
-    first_above, is_beyond, line_of, next_beyond, reserve_places, sort_pool,
+    first_above, is_beyond, line_of, next_beyond, reserve_positions, sort_pool,
 )
-from skconftree.tree.leaves._rows cimport place_of, policy_of
-from skconftree.tree.split._node cimport ExaminedNode, RootFacts
+from skconftree.tree.leaves._rows cimport index_of, policy_of
+from skconftree.tree.split._node cimport ExaminedNode, RootStats
 from skconftree.tree.split._scan cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
 from skconftree.utils._inline cimport midpoint
-from skconftree.utils._memory cimport give_all_back, take_array
+from skconftree.utils._memory cimport release_all, take_array
 from skconftree.utils._sorting cimport presort
 
 
@@ -26,7 +26,7 @@ cdef class LeafSource(Source):
     """
 
     def __init__(
-        self, GrowthSettings settings, RootFacts root, const float32_t[:, ::1] pool,
+        self, GrowthSettings settings, RootStats root, const float32_t[:, ::1] pool,
         const float64_t[:, ::1] root_box,
     ):
         super().__init__(ExaminedNode(settings, root))
@@ -38,7 +38,7 @@ cdef class LeafSource(Source):
         self.whole = True
         self.sketches = True
         self.pool = pool
-        self.keeps_places = settings.max_bytes == NO_LIMIT
+        self.stores_positions = settings.max_bytes == NO_LIMIT
         self.root_box = root_box
         self.arena = Arena()
         self.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
@@ -51,7 +51,7 @@ cdef class LeafSource(Source):
         )
 
     def __dealloc__(self):
-        give_all_back(&self.blocks)
+        release_all(&self.blocks)
 
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil:
         cdef NodeRecord* record = &self.record
@@ -73,8 +73,8 @@ cdef class LeafSource(Source):
             self._reserve(leaf.n_pool)
             sort_pool(leaf, self.policy, self.pool, self.column, self.keys, self.order)
         self.places = NULL
-        if leaf.n_pool > 0 and self.keeps_places and not self.tabulated:
-            reserve_places(leaf, self.policy)
+        if leaf.n_pool > 0 and self.stores_positions and not self.tabulated:
+            reserve_positions(leaf, self.policy)
             self.places = leaf.places
         record.id = leaf.node
         record.depth = depth
@@ -123,7 +123,7 @@ cdef class LeafSource(Source):
         cdef Blocks* blocks = &self.blocks
         if n > self.room:
             self.room = 0
-            give_all_back(blocks)
+            release_all(blocks)
             self.column = <float32_t*> take_array(blocks, 2 * n, sizeof(float32_t))
             self.order = <uint32_t*> take_array(blocks, 2 * n, sizeof(uint32_t))
             self.keys = <uint64_t*> take_array(blocks, 4 * n, sizeof(uint64_t))
@@ -132,7 +132,7 @@ cdef class LeafSource(Source):
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
         cdef intp_t stride = self.own.n_features
-        cdef intp_t place = place_of(self.leaf, feature)
+        cdef intp_t place = index_of(self.leaf, feature)
         cdef float64_t w
         cdef intp_t i
         self.n_labelled_seen = self.n_rows
@@ -186,7 +186,7 @@ cdef class LeafSource(Source):
         ):
             return -1
         return self.leaf.memory.sketch(
-            self.leaf, self.own, place_of(self.leaf, feature), self.node.n, left
+            self.leaf, self.own, index_of(self.leaf, feature), self.node.n, left
         )
 
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
@@ -284,7 +284,7 @@ cdef class LeafSource(Source):
         cdef intp_t i, code
         memset(counts, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
         leaf.memory.count_categories(
-            leaf, self.own, place_of(leaf, feature), n_codes, counts, K + 1
+            leaf, self.own, index_of(leaf, feature), n_codes, counts, K + 1
         )
         if self.pool is not None:
             for i in range(leaf.n_pool):
@@ -336,7 +336,7 @@ cdef void _tabulate(LeafSource self, intp_t feature) noexcept nogil:
     table.missing = self.missing_counts
     table.n_missing = 0.0
     self.leaf.memory.tabulate(
-        self.leaf, self.own, place_of(self.leaf, feature), &table
+        self.leaf, self.own, index_of(self.leaf, feature), &table
     )
     self.n_bins = table.n_bins
     self.n_missing = table.n_missing

@@ -153,7 +153,7 @@ class GrowerState(NamedTuple):
     # Trees that grow beside parts of this one: node, slot, number, what `Challenger`
     # has found, tree, and the state of its growth.
     beside: tuple = ()
-    n_beside: int = 0  # rows they have learnt
+    n_shadow: int = 0  # rows they have learnt
     n_begun: int = 0  # how many there were
     learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
     losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them

@@ -20,8 +20,8 @@ from skconftree import NCMForestClassifier
 from skconftree.ensemble.ncm import _forest
 from skconftree.ensemble.ncm._model import (
     Samples,
+    capacity_of_class,
     judge,
-    room_of_a_class,
     seed_of_update,
 )
 from skconftree.tables._content_order import ContentOrder, hash_rows
@@ -98,7 +98,7 @@ def test_a_tree_that_has_seen_all_rows_is_kept():
 def test_room_of_a_class():
     seen = np.array([2, 10, 5])
     for most, room in ((3, 1), (6, 2), (7, 2), (8, 3), (12, 5), (16, 9), (17, 10)):
-        assert room_of_a_class(seen, most) == room
+        assert capacity_of_class(seen, most) == room
 
 
 # -- the reference ---------------------------------------------------------------------
