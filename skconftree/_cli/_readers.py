@@ -204,7 +204,7 @@ def check_categories(known, X, first_row, stream):
                 break
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
-            f"than {MAX_COLUMN_CATEGORIES} categories, as many as a tree can tell apart; "
+            f"than {MAX_COLUMN_CATEGORIES} categories, the maximum of a tree; "
             f"leave it out by --drop {stream.features[place]}, or group rare ones "
             "under one name in the table; if they are numbers that begin with 0, "
             f"--numeric {stream.features[place]} reads them as such"
@@ -489,8 +489,8 @@ class CsvStream:
         self._length += len(line)
         if self._length > MAX_ROW_CHARACTERS:
             raise UserError(
-                f"{self.path}, line {self._n_lines}: a row of more than {MAX_ROW_CHARACTERS} "
-                "characters; the end of a line or of a quotation is missing"
+                f"{self.path}, line {self._n_lines}: a row of more than "
+                f"{MAX_ROW_CHARACTERS} characters; the end of a line or of a quotation is missing"
             )
         return line
 

@@ -162,7 +162,10 @@ def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, cap
     names = [f"name {place}" for place in range(MAX_COLUMN_CATEGORIES + 300)]
     many = [(name, *rows[place % N_ROWS][1:]) for place, name in enumerate(names)]
     write(table, many)
-    words = f"row {MAX_COLUMN_CATEGORIES + 1}: column 'fur' has more than {MAX_COLUMN_CATEGORIES}"
+    words = (
+        f"row {MAX_COLUMN_CATEGORIES + 1}: column 'fur' has more than "
+        f"{MAX_COLUMN_CATEGORIES}"
+    )
     for size in ("1000", "9999"):
         assert main(command(table, model, "--chunk-size", size)) == 1
         assert words in capsys.readouterr().err
