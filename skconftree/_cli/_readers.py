@@ -490,7 +490,8 @@ class CsvStream:
         if self._length > MAX_ROW_CHARACTERS:
             raise UserError(
                 f"{self.path}, line {self._n_lines}: a row of more than "
-                f"{MAX_ROW_CHARACTERS} characters; the end of a line or of a quotation is missing"
+                f"{MAX_ROW_CHARACTERS} characters; the end of a line or of a "
+                "quotation is missing"
             )
         return line
 

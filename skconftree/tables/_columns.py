@@ -86,6 +86,6 @@ def warn_of_unparseable(table, counts_of, features, most):
         warn(
             f"Column {name} holds strings, so it is nominal with {len(categories)} "
             f"categories; but only {n_unparseable} of its {n_known} values are not "
-            f"numbers ({shown}). If they stand for missing values, {table.to_numbers(name)} "
+            f"numbers ({shown}). If they are missing values, {table.to_numbers(name)} "
             f"makes a column of numbers of it; if not, {table.declaring} says so."
         )

@@ -439,8 +439,8 @@ def check_competitors(estimator, competitors):
     is_whole = isinstance(competitors, Integral) and not isinstance(competitors, bool)
     if not (is_whole and 0 <= competitors <= MAX_STORED_COMPETITORS):
         raise ValueError(
-            f"competitors must be an int from 0 to {MAX_STORED_COMPETITORS}, as many as "
-            f"a tree keeps. Got {competitors!r} instead."
+            f"competitors must be an int from 0 to {MAX_STORED_COMPETITORS}, as "
+            f"many as a tree keeps. Got {competitors!r} instead."
         )
     if competitors and estimator.tree_.competitors is None:
         warn(
