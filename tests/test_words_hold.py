@@ -19,28 +19,39 @@ def count(row, name):
     return int(row[name].replace(",", ""))
 
 
+def share(row, name="confirmed"):
+    return float(row[name].removesuffix(" %")) / 100.0
+
+
 @pytest.mark.parametrize(("level", "least"), [("overwhelming", 0.99), ("strong", 0.80)])
 @pytest.mark.parametrize("tree", ["default", "greedy", "CART"])
-def test_strong_levels_hold_on_other_rows(tree, level, least):
+@pytest.mark.parametrize("tables", ["chosen on", "held out"])
+def test_strong_levels_hold_on_other_rows(tables, tree, level, least):
     (row,) = (
         row
         for row in read("splits-hold")
-        if (row["tree"], row["level"]) == (tree, level)
+        if (row["tables"], row["tree"], row["level"]) == (tables, tree, level)
     )
-    assert count(row, "splits") >= 100
-    assert float(row["hold"]) >= least
+    assert count(row, "decidable") >= 100
+    assert share(row, "confirmed of decidable") >= least
 
 
-def test_the_stronger_the_level_the_more_splits_hold():
-    rows = read("splits-hold")
+@pytest.mark.parametrize("tables", ["chosen on", "held out"])
+def test_the_stronger_the_level_the_more_splits_hold(tables):
+    rows = [row for row in read("splits-hold") if row["tables"] == tables]
     for tree in ("default", "greedy", "CART"):
-        shares = [float(row["hold"]) for row in rows if row["tree"] == tree]
+        own = [row for row in rows if row["tree"] == tree]
+        *levels, every = own
+        assert sum(count(row, "splits") for row in levels) == count(every, "splits")
+        shares = [share(row) for row in levels]
         assert shares == sorted(shares, reverse=True)
-        assert shares[-1] > 0.05  # of weak ones more than by chance
-    decades = read("splits-hold-decades")
-    default = sum(count(row, "splits") for row in rows if row["tree"] == "default")
-    assert sum(count(row, "splits") for row in decades) == default
-    shares = [float(row["hold"]) for row in decades]
+        assert shares[2] > 0.05  # of weak ones more than by chance
+    decades = [row for row in read("splits-hold-decades") if row["tables"] == tables]
+    (every,) = (
+        row for row in rows if (row["tree"], row["level"]) == ("default", "all")
+    )
+    assert sum(count(row, "splits") for row in decades) == count(every, "splits")
+    shares = [share(row) for row in decades]
     assert shares == pytest.approx(sorted(shares, reverse=True), abs=0.05)
 
 

@@ -1,6 +1,7 @@
 """How classifiers are judged: one meaning of log loss, of a tie, of an error."""
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 TIE = 0.5  # points of accuracy
 CLIP = 1e-6  # smallest probability in a log loss: a sure error costs 13.8
@@ -29,6 +30,20 @@ def scores(proba, classes, y, n_classes):
     loss = -np.log(np.clip(every[true], CLIP, 1.0)).mean()
     right = (every.argmax(axis=1) == y).mean()
     return [right, loss, ((every - true) ** 2).sum(axis=1).mean()]
+
+
+def auc(proba, y):
+    """Mean over the classes, each against the others, of the area under the ROC curve.
+
+    Classes that none or all of the rows have are left out; NaN if all are.
+    """
+    n_classes = proba.shape[1]
+    found = [
+        roc_auc_score(y == one, proba[:, one])
+        for one in (range(1, 2) if n_classes == 2 else range(n_classes))
+        if 0 < (y == one).sum() < len(y)
+    ]
+    return np.mean(found) if found else np.nan
 
 
 def with_error(differences, digits):

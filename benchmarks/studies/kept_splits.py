@@ -28,9 +28,8 @@ from pathlib import Path
 import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, table_names
-from common.judging import CLIP
+from common.judging import CLIP, auc
 from common.study import Fold
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from skconftree import ConfidenceTreeClassifier
@@ -73,17 +72,11 @@ def scores(fold, protect_below):
     proba[:, model.classes_] = model.predict_proba(X_test)
     y = fold.y_test
     true = proba[np.arange(len(y)), y]
-    classes = range(1, 2) if fold.n_classes == 2 else range(fold.n_classes)
-    auc = [
-        roc_auc_score(y == one, proba[:, one])
-        for one in classes
-        if 0 < (y == one).sum() < len(y)
-    ]
     return (
         100.0 * (proba.argmax(axis=1) == y).mean(),
         -np.log(np.clip(true, CLIP, 1.0)).mean(),
         ((proba**2).sum(axis=1) - 2.0 * true + 1.0).mean(),
-        np.mean(auc) if auc else np.nan,
+        auc(proba, y),
         model.get_n_leaves(),
     )
 
