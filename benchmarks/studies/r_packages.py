@@ -8,7 +8,7 @@ on tables of FOLDER; on those of OTHER, which ``python benchmarks held_out`` mak
 nothing was.
 
 "Pruned by CV" is the penalty of least error in cross-validation: for scikit-learn's
-CART among at most 20 of its cost-complexity path by five folds, for rpart among all of
+CART among at most 10 of its cost-complexity path by five folds, for rpart among all of
 its own by its own ten folds, after growth with cp=0. All else are defaults. Log loss
 clips probabilities at 1e-6, AUC is the mean over classes, each against the others,
 times are CPU seconds of the fit, the cross-validation included. Differences are from
@@ -40,7 +40,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 
-MAX_ROWS, MAX_ALPHAS, FOLDS = 2_000, 20, 5
+MAX_ROWS, MAX_ALPHAS, FOLDS = 2_000, 10, 5
 BASE = "default"
 MODELS = {
     BASE: lambda X, y, nominal: ConfidenceTreeClassifier(
