@@ -7,7 +7,7 @@ change of the default or of the levels that weakens them has to be noticed.
 import csv
 
 import pytest
-from scripts import RESULTS
+from scripts import RESULTS, ROOT
 
 
 def read(name):
@@ -53,6 +53,21 @@ def test_the_stronger_the_level_the_more_splits_hold(tables):
     assert sum(count(row, "splits") for row in decades) == count(every, "splits")
     shares = [share(row) for row in decades]
     assert shares == pytest.approx(sorted(shares, reverse=True), abs=0.05)
+
+
+@pytest.mark.parametrize("page", ["README.md", "doc/guide/reading.rst"])
+def test_pages_quote_what_held_out_rows_confirm(page):
+    overwhelming, strong, weak = (
+        row["confirmed of decidable"]
+        for row in read("splits-hold")
+        if (row["tables"], row["tree"]) == ("held out", "default")
+        and row["level"] != "all"
+    )
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+    assert (
+        f"held-out rows confirm {overwhelming} of the overwhelming splits, {strong} of "
+        f"the strong and {weak} of the weak ones"
+    ) in text
 
 
 def test_audits_keep_their_level():

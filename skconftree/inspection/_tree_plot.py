@@ -96,8 +96,8 @@ class PlotPicture(Picture):
             )
         if not given:
             tall = self.unit[1] / POINTS * height + LEGEND_INCHES
-            size = size, min(max(1.6, tall), MAX_INCHES)
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+            tall = min(max(1.6, tall), MAX_INCHES)
+            _, ax = plt.subplots(figsize=(size, tall), layout="constrained")
         self.ax, self.figure = ax, ax.figure
         self.ink = plt.rcParams["text.color"]
         self.ground = self.figure.get_facecolor()
@@ -109,7 +109,14 @@ class PlotPicture(Picture):
                 self._draw_small(row, x, y)
             else:
                 self._draw_box(row, x, y)
-        below = self._draw_legend(given)
+        legend, below = self._draw_legend(given), 0.0
+        if given:  # part of the axes, else of the figure
+            inches = ax.get_window_extent().height / self.figure.dpi
+            share = min(legend / inches, 0.5)
+            below = share / (1.0 - share)
+        elif legend > LEGEND_INCHES:
+            tall = min(tall + legend - LEGEND_INCHES, MAX_INCHES)
+            self.figure.set_size_inches(size, tall)
         ax.set_xlim(-0.5, width - 0.5)
         ax.set_ylim(TOP - height * (1.0 + below), TOP)
         ax.set_axis_off()
@@ -352,7 +359,7 @@ class PlotPicture(Picture):
         self.ax.plot([limit, limit], [y - 0.02, y + 0.05], color=self.ink, lw=1.6)
 
     def _draw_legend(self, inside):
-        """Draw it below the tree; return the room it needs of axes that were given."""
+        """Draw it below the tree; return its height in inches."""
         from matplotlib.patches import Patch
 
         shown, n_more, text = self.legend()
@@ -380,12 +387,8 @@ class PlotPicture(Picture):
             frameon=False,
             borderaxespad=0.0,
         )
-        if not inside:
-            return 0.0
         # lines of a legend are about 14 points high
-        height = 14.0 * (len(lines) + math.ceil(len(handles) / columns))
-        share = min(height / (POINTS * box.height / self.figure.dpi), 0.5)
-        return share / (1.0 - share)
+        return 14.0 * (len(lines) + math.ceil(len(handles) / columns)) / POINTS
 
 
 def _points(text, size, weight="normal"):

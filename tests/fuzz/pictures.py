@@ -6,6 +6,7 @@ import numpy as np
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.tree import fold_weak_subtrees
 
 from . import invariants
 from .findings import require
@@ -29,6 +30,7 @@ def draw_tree(sequence):
     options = {
         "max_depth": depth,
         "compact": draw.chance(0.4),
+        "fold_weak": draw.chance(0.5),
         "verbose": draw.chance(0.4),
     }
     if tree.node_count > MOST_BOXES and depth in ("auto", None, 2**40):
@@ -46,7 +48,7 @@ def draw_tree(sequence):
             *(ConfidenceTreeDisplay.from_estimator, model),
             **options,
         )
-        _boxes(display, tree, options)
+        _boxes(display, options)
         if draw.chance(0.2):
             file = io.BytesIO()
             kind = draw.one(["png", "svg"])
@@ -58,13 +60,16 @@ def draw_tree(sequence):
     require(invariants.state_of(model) == before, "a picture changed the model")
 
 
-def _boxes(display, tree, options):
-    """As many boxes as nodes down to the depth."""
+def _boxes(display, options):
+    """As many boxes as nodes down to the depth, without those that are folded."""
     depth = options["max_depth"]
     if depth == "auto" and not options["compact"]:
         return  # the display chooses
-    most = tree.depth.max() if depth in ("auto", None) else depth
-    wanted = int((tree.depth <= most).sum())
+    most = np.inf if depth in ("auto", None) else depth
+    nodes = display.nodes
+    if options["fold_weak"]:
+        nodes = fold_weak_subtrees(nodes)
+    wanted = sum(row.depth <= most for row in nodes)
     boxes = [one for one in display.ax_.patches if hasattr(one, "get_boxstyle")]
     found = len(display.ax_.patches if options["compact"] else boxes)
     require(

@@ -126,6 +126,20 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
     assert shown[-1].get_text() == "and 88 classes more"
 
 
+@pytest.mark.parametrize(
+    "title", [(), ("a long note on the audit of this tree, " * 20,)]
+)
+def test_a_figure_has_room_for_its_legend(large, title):
+    """Of a tree of few levels and many classes, the layout collapsed with a warning."""
+    nodes = node_table(large)
+    display = ConfidenceTreeDisplay(nodes, class_names=["x" * 30] * 100, notes=title)
+    figure = display.plot(max_depth=0).figure_
+    figure.canvas.draw()
+    height = figure.get_window_extent().height
+    assert display.ax_.get_legend().get_window_extent().y0 >= 0.0
+    assert display.ax_.get_window_extent().height > height / 4
+
+
 def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
     assert large.get_n_leaves() == 150
     display = ConfidenceTreeDisplay.from_estimator(large)
