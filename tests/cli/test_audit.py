@@ -184,3 +184,18 @@ def test_what_is_no_model(tmp_path, capsys):
     path = write(tmp_path / "new.csv", made_rows(10, 8))
     assert "is not a model that this version" in error(capsys, path, path)
     assert "cannot read" in error(capsys, tmp_path / "none", path)
+
+
+def test_classes_that_are_numbers(tmp_path, capsys):
+    """1, 1.0 and 01 are one label, to `audit` as to `fit`."""
+    kinds = {"cat": 1, "dog": 2}
+    rows = [(size, fur, kinds[kind]) for size, fur, kind in made_rows(300, 0)]
+    table, path = write(tmp_path / "pets.csv", rows), tmp_path / "model"
+    argv = ["fit", table, "--target", "kind", "--output", path, *FAST]
+    assert main([str(one) for one in argv]) == 0
+    new = [(size, fur, f"{kind:02d}") for size, fur, kind in rows[:50]]
+    assert "50 labeled rows" in run(capsys, path, write(tmp_path / "new.csv", new)).out
+    new[3] = (*new[3][:2], "3")
+    assert "the model has not seen" in error(
+        capsys, path, write(tmp_path / "new.csv", new)
+    )

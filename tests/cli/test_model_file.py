@@ -440,3 +440,14 @@ def test_every_model_can_be_written_and_gone_on_with(table, folder, bound):
         settings = ["--bound", bound, "--set", "drift=ddm", "--nominal", "b"]
         settings += ["--set", "class_weight={'yes': 2}", "--set", "max_features=1"]
         assert stream(table, model, "--resume", *settings) == 0
+
+
+def test_a_file_of_another_checksum_is_refused(table, folder, capsys):
+    model = folder / "model"
+    assert stream(table, model) == 0
+    members = members_of(model)
+    members["array_0"] = members["array_0"][::-1]
+    with open(model, "wb") as file:
+        np.savez(file, **members)
+    assert stream(table, model, "--resume") == 1
+    assert "is damaged: it is not what was written" in capsys.readouterr().err

@@ -106,3 +106,12 @@ def test_a_plot_needs_matplotlib(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = refused(capsys, "fit", path, "--target", "y", "--plot", tmp_path / "t.png")
     assert "pip install matplotlib" in told
+
+
+def test_a_column_of_numbers_that_is_mostly_texts_below(tmp_path, capsys):
+    """The first rows, from which columns are guessed, are numbers."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i if i < 3000 else 'x'},{'uv'[i % 2]}" for i in range(4000)]
+    path.write_text("\n".join(["a,y", *rows]) + "\n")
+    told = refused(capsys, "fit", path, "--target", "y", "--numeric", "a")
+    assert "--numeric a: more than a tenth of the values of this column are not" in told

@@ -9,8 +9,13 @@ import pytest
 from cli.people import write_people
 
 from skconftree._cli import main
-from skconftree._cli._report import headline
-from skconftree._cli._report_figures import calibration, confusion, numbers
+from skconftree._cli._report import _drifts, headline
+from skconftree._cli._report_figures import (
+    calibration,
+    categories,
+    confusion,
+    numbers,
+)
 
 SECTIONS = [
     "Confusion matrix",
@@ -218,3 +223,12 @@ def test_sentences_of_many_classes_and_of_no_gain():
         "b. 0% of c rows are predicted c (recall); 10% of rows predicted c are c "
         "(precision)."
     )
+
+
+def test_what_is_too_much_for_a_page_is_counted():
+    values = np.array([f"category {i}" for i in range(40)])
+    shown = categories(values, np.zeros(40, dtype=int), 2)
+    n_more = int(re.search(r"and (\d+) categories more", shown)[1])
+    assert shown.count("category ") == 40 - n_more
+    drifts = [(10 * i, 0) for i in range(103)]
+    assert list(_drifts(drifts))[-1] == "<p class=soft>and 3 more</p>"

@@ -187,3 +187,13 @@ def test_what_cannot_be_had():
         SGDClassifier(random_state=0), X, Y, scoring="f1_macro", chunk_size=20
     )
     assert 0.5 < found <= 1.0
+
+
+def test_a_score_that_cannot_be_computed_is_nan():
+    def fails(estimator, rows, y):
+        if len(y) > 4:  # as many are tried first
+            raise ValueError("too few classes")
+        return 1.0
+
+    records = iter_prequential(tree(), X, Y, scoring=fails, report_every=50)
+    assert math.isnan(next(records).window_scores["fails"])

@@ -229,3 +229,17 @@ def test_missing_memory_is_no_fault_of_the_file(path, monkeypatch):
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", starve)
     refuses(fitted(), path, "malloc", MemoryError)
+
+
+def test_a_column_whose_kinds_differ_between_files(tmp_path):
+    pq.write_table(table(two=list(map(str, Y))), tmp_path / "a.parquet")
+    kinds = pa.array(map(bytes, Y[:, None])).dictionary_encode()
+    pq.write_table(table(two=kinds), tmp_path / "b.parquet")
+    refuses(fitted(), tmp_path, "Column 'two'|type of", (TypeError, ValueError))
+
+
+def test_a_file_without_rows_beside_others(path):
+    pq.write_table(table().slice(0, 0), path.with_name("empty.parquet"))
+    model = ConfidenceTreeClassifier(max_bins=255)
+    found = large.fit(model, path.parent, target="y")
+    assert found.n_rows_seen_ == len(Y)

@@ -130,3 +130,10 @@ def test_copies_need_nothing_of_this_package(name, tmp_path):
         [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True
     )
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_naive_bayes_has_no_copy():
+    model = ConfidenceTreeClassifier(leaf_prediction="nb")
+    model.partial_fit(np.eye(2), [0, 1], [0, 1])
+    with pytest.raises(ValueError, match="by naive Bayes has no counterpart"):
+        model.to_sklearn()

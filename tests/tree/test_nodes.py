@@ -266,3 +266,12 @@ def test_looks_beside_each_other():
         expected = [None]
         look(0, plain, expected, threading.Barrier(1))
         assert set(found) == set(expected)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [(np.ones(3), r"shape \(2,\), got \(3,\)"), ([1.0, -1.0], "finite and not neg")],
+)
+def test_weights_of_classes_that_are_none(class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        NodeTable(1, 2, class_weight)

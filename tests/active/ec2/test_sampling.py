@@ -29,6 +29,7 @@ from skconftree.active import (
     MarginSampling,
     WeightedSampling,
 )
+from skconftree.active.ec2 import _strategies
 
 FAMILY = [
     {"lazy": lazy, "clustered": clustered, "pure": pure}
@@ -540,3 +541,11 @@ def test_an_oracle_that_raises_half_way():
         whole = learner_of(EC2Sampling(**settings)).run(ArrayOracle(Y), budget=20)
         one.run(ArrayOracle(Y), budget=13)
         assert [a.row for a in one.history_] == [a.row for a in whole.history_]
+
+
+def test_a_pool_is_asked_about_in_parts(monkeypatch):
+    """What all hypotheses foresee of all rows might not fit into memory."""
+    whole = asked(learner_of(EC2Sampling(clustered=True)), Y, 3)[0]
+    monkeypatch.setattr(_strategies, "CELLS", 2000)  # ten rows for 200 hypotheses
+    parts = asked(learner_of(EC2Sampling(clustered=True)), Y, 3)[0]
+    assert_array_equal(whole, parts)
