@@ -5,6 +5,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from reference.effort import cases
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -88,7 +89,13 @@ def test_a_model_that_knows_where_is_believed():
     assert legend(display)[1][1] == "Exact (1 drift)"
 
 
-@pytest.mark.parametrize("metric", ["kappa", "geometric_mean", "roc_auc", "f1_macro"])
+@pytest.mark.parametrize(
+    "metric",
+    cases(
+        ["kappa", "geometric_mean", "roc_auc", "f1_macro"],
+        ["geometric_mean", "roc_auc"],
+    ),
+)
 def test_other_figures(metric):
     scoring = metric if metric in ("roc_auc", "f1_macro") else None
     display = PrequentialDisplay.from_estimator(

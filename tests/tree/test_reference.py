@@ -186,8 +186,8 @@ def test_bound_answers_both_ways(case, criterion):
     and a light one does not split to the end.
     """
     rng = np.random.default_rng(5)
-    y = np.arange(60) % 3
-    X = np.column_stack([y + rng.normal(0, 0.4, 60), rng.normal(size=60)])
+    y = np.arange(48) % 3
+    X = np.column_stack([y + rng.normal(0, 0.4, 48), rng.normal(size=48)])
     sizes = []
     # Races need many rows; textbook moments of the others cancel there.
     heavy = 3e5 if case.startswith(("hoeffding", "mcdiarmid", "derosa")) else 100.0
@@ -197,7 +197,7 @@ def test_bound_answers_both_ways(case, criterion):
             "X": X,
             "y": y,
             "K": 3,
-            "sample_weight": np.full(60, weight),
+            "sample_weight": np.full(48, weight),
             "X_pool": None,
             "class_weight": None,
             "growth": {},
