@@ -3,6 +3,7 @@
 from ._classes import ConfidenceTreeClassifier
 from ._distill import distill
 from ._row_index import RowIndex
+from .nodes._state import LeafReason
 from .pruning._base import BasePruning
 from .pruning._classes import (
     C45Pruning,
@@ -24,6 +25,7 @@ __all__ = [
     "ConfidenceTreeClassifier",
     "CostComplexityPruning",
     "EC2Pruning",
+    "LeafReason",
     "PessimisticPruning",
     "PossibilisticPruning",
     "RowIndex",

@@ -146,7 +146,9 @@ class ReadableTree:
             ``feature`` (index), ``name``, ``threshold``, ``categories`` (of the
             branch taken, None at a numeric test), ``value`` (of the row), ``goes``
             (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
-            if the category was not known there) and the fields of ``tree_.evidence``.
+            if the category was not known there) and the fields of ``tree_.evidence``;
+            ``leaf_reason`` and ``why_leaf``, see :func:`~skconftree.tree.node_table`,
+            of the leaf that the split leads to, else None and empty.
             If asked for, ``competitors``: dicts of the ``feature``, ``name``, ``test``
             in words, ``gain`` and ``z`` of other tests, see
             :func:`~skconftree.tree.node_table`.

@@ -134,7 +134,9 @@ class ConfidenceTreeClassifier(
 
         A name is the object with its own strength, and ``"auto"`` is what the
         bound recommends, which for ``bound="gtest"`` is ``PessimisticPruning(0.02)``
-        where the tree looks ahead, else ``PessimisticPruning(0.1)``.
+        where the tree looks ahead, else ``PessimisticPruning(0.1)``. If ``"auto"``
+        prunes, it also merges the leaves of a split without strong evidence that all
+        predict the same class, from the leaves upwards.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` draws a leaf towards the nodes above
         it (hierarchical shrinkage): from the root down, the step from the class

@@ -286,7 +286,15 @@ class TreeGrowth(NamedTuple):
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
         left_out = leave_out(table)
         lookahead = told.start_to_look(lookahead, n_rows * schema.n_features)
-        plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
+        plan = Plan(
+            settings,
+            pruning,
+            shrinkage,
+            lookahead,
+            left_out,
+            keeps_stops=True,
+            merges=estimator.pruning == "auto" and pruning is not None,
+        )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0
         if estimator.max_bins is not None:

@@ -31,6 +31,7 @@ from ..utils import NO_DEFAULT, completed
 from ._settings import FIRST_CUTS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows
+from .pruning._pruning import merge_leaves
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
@@ -397,13 +398,19 @@ class Grown(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a tree is grown from a table; the features `left_out` are not searched."""
+    """How a tree is grown from a table; the features `left_out` are not searched.
+
+    The tree `keeps_stops`, why its leaves are leaves. It `merges` leaves of splits
+    without strong evidence that predict the same class.
+    """
 
     settings: GrowthSettings
     pruning: object
     shrinkage: float
     lookahead: Lookahead | None = None
     left_out: np.ndarray | None = None
+    keeps_stops: bool = False
+    merges: bool = False
 
     @property
     def resolved(self):
@@ -427,13 +434,16 @@ class Plan(NamedTuple):
             spends=spends,
             lookahead=self.lookahead,
             team=team,
+            keeps_stops=self.keeps_stops,
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)
         pruned = prune(tree, self.pruning, rows)
+        pruned._shrunk_by(self.shrinkage)
+        if self.merges:
+            pruned = merge_leaves(pruned)
         taken_back = np.count_nonzero(tree.n_children) - np.count_nonzero(
             pruned.n_children
         )
-        pruned._shrunk_by(self.shrinkage)
         return Grown(pruned, int(taken_back))
 
 

@@ -15,6 +15,20 @@ cpdef enum:
     FIRST_CUTS = 32
     # Tests of other attributes that a split is compared with.
     MAX_STORED_COMPETITORS = 3
+    # Why a node is a leaf, see `LeafReason`.
+    NO_LEAF = 0
+    PURE = 1
+    MAX_DEPTH = 2
+    MIN_SAMPLES_SPLIT = 3
+    MIN_SAMPLES_LEAF = 4
+    MIN_WEIGHT_FRACTION_LEAF = 5
+    MIN_IMPURITY_DECREASE = 6
+    MAX_LEAF_NODES = 7
+    NO_CANDIDATE = 8
+    REJECTED = 9
+    PRUNED = 10
+    MERGED = 11
+    WAITING = 12
 
 
 cdef class GrowthSettings:

@@ -180,7 +180,7 @@ def test_thresholds_of_nominal_columns():
     """Only a test of categories can ask for a column that has them."""
     model, X = with_categories()
     fitted = clone(model).set_params(bound=None, delta=None).fit(X, STREAM.y)
-    place = 1 + ARRAYS.index("nodes")
+    place = ARRAYS.index("nodes") - len(ARRAYS)
     for one in (model, fitted):
         kind, arguments, state = one.tree_.__reduce__()
         nodes = np.frombuffer(state[place], NODE_DTYPE).copy()

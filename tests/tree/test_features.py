@@ -21,7 +21,12 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import export_text
-from skconftree.tree.nodes._state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._state import (
+    ARRAYS,
+    BRANCHING_DTYPE,
+    NODE_ARRAYS,
+    NODE_DTYPE,
+)
 
 TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some tests send missing values")
 OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
@@ -271,7 +276,9 @@ def test_pickle(tree):
 def test_hostile_state(array, field, value):
     tree = ConfidenceTreeClassifier(bound=None).fit(FRAME[["color"]], Y).tree_
     make, args, state = tree.__reduce__()
-    place = 1 + ARRAYS.index(array)
+    place = ARRAYS.index(array) - len(ARRAYS)
+    if array in NODE_ARRAYS:  # between them and the tests are others
+        place = 1 + NODE_ARRAYS.index(array)
     if field is None:
         kind = {"ordinals": np.int16, "parent": np.int32}[array]
         data = np.frombuffer(state[place], kind).copy()

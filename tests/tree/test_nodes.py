@@ -12,7 +12,7 @@ from skconftree.tree.nodes._node_table import NodeTable
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tree import node_table
-from skconftree.tree.nodes._derived import NO_COMPETITOR, NONE
+from skconftree.tree.nodes._derived import NO_COMPETITOR, NO_STOP, NONE
 from skconftree.tree.nodes._state import (
     BRANCHING_DTYPE,
     BY_CHANCE_DTYPE,
@@ -38,6 +38,7 @@ OF_A_SPLIT = NONE.nbytes
 WITHOUT_A_BOUND = BY_CHANCE_DTYPE.itemsize
 OF_A_LOOK = COSTS_DTYPE.itemsize
 OF_COMPETITORS = 3 * NO_COMPETITOR.nbytes
+OF_A_STOP = NO_STOP.nbytes
 
 
 @pytest.mark.parametrize("how", ["fit", "stream", "pruned", "pickled"])
@@ -52,8 +53,11 @@ def test_bytes_are_those_of_the_arrays(how):
         tree = pickle.loads(pickle.dumps(tree))
     n_splits = tree.node_count - tree.n_leaves
     assert n_splits >= 2
-    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK + OF_COMPETITORS)
-    assert tree.n_bytes == tree.node_count * OF_A_NODE + n_splits * of_a_split
+    of_a_node, of_a_split = OF_A_NODE, OF_A_SPLIT
+    if how != "stream":
+        of_a_node += OF_A_STOP
+        of_a_split += OF_A_LOOK + OF_COMPETITORS
+    assert tree.n_bytes == tree.node_count * of_a_node + n_splits * of_a_split
     state = dict(zip(NODE_ARRAYS, tree.__getstate__()[1:], strict=False))
     assert len(state["evidence"]) == n_splits * OF_A_SPLIT
     if how != "stream":
@@ -82,7 +86,9 @@ def test_no_evidence_without_a_bound(how):
     tree = model.tree_
     inner = tree.n_children > 0
     assert inner.sum() >= 3
-    assert tree.n_bytes == tree.node_count * OF_A_NODE + inner.sum() * WITHOUT_A_BOUND
+    of_a_node = OF_A_NODE + (OF_A_STOP if tree.keeps_stops else 0)
+    assert tree.keeps_stops == (how in ("fit", "go on"))
+    assert tree.n_bytes == tree.node_count * of_a_node + inner.sum() * WITHOUT_A_BOUND
     said = tree.evidence
     assert np.all(said["n_candidates"][inner] >= 1)
     for name in {*said.dtype.names} - {*BY_CHANCE_DTYPE.names, "runner_up_feature"}:
@@ -104,7 +110,8 @@ def test_no_evidence_without_a_bound(how):
 
 def test_evidence_that_a_tree_cannot_have():
     tree = make_model(bound=None, delta=None).fit(*FIT).tree_
-    kind, (*size, weight, keeps, shrinkage), state = tree.__reduce__()
+    kind, (n, K, weight, keeps, shrinkage, *others), state = tree.__reduce__()
+    size = n, K
     assert not keeps
     n_splits = tree.node_count - tree.n_leaves
     place = 1 + NODE_ARRAYS.index("evidence")
@@ -119,8 +126,8 @@ def test_evidence_that_a_tree_cannot_have():
     ):
         changed = (*state[:place], data, *state[place + 1 :])
         with pytest.raises(ValueError, match="'evidence'"):
-            kind(*size, weight, keeps, shrinkage).__setstate__(changed)
-    claims = kind(*size, weight, True, shrinkage)
+            kind(*size, weight, keeps, shrinkage, *others).__setstate__(changed)
+    claims = kind(*size, weight, True, shrinkage, *others)
     claims.__setstate__((*state[:place], more, *state[place + 1 :]))
     for bound, other in ((None, claims), ("gtest", tree)):
         model = make_model(bound=bound, delta=None).fit(*FIT)
@@ -182,8 +189,23 @@ def test_damaged_competitors(damage):
             kind(*arguments).__setstate__(changed)
 
 
+@pytest.mark.parametrize(("field", "damage"), [("feature", 3), ("reason", 13)])
+def test_damaged_stops(field, damage):
+    tree = make_model().fit(*FIT).tree_
+    kind, arguments, state = tree.__reduce__()
+    place = 1 + tree_arrays(tree).index("stops")
+    stops = np.frombuffer(state[place], NO_STOP.dtype).copy()
+    shorter = stops[:-1].tobytes()
+    stops[field][1] = damage
+    for data in (stops.tobytes(), shorter):
+        changed = (*state[:place], data, *state[place + 1 :])
+        with pytest.raises(ValueError, match="'stops'"):
+            kind(*arguments).__setstate__(changed)
+
+
 def tree_arrays(tree):
-    kept = [name for name in ("costs", "competitors") if getattr(tree, f"keeps_{name}")]
+    kept = ("costs", "competitors", "stops")
+    kept = [name for name in kept if getattr(tree, f"keeps_{name}")]
     return [*NODE_ARRAYS, *kept, *TEST_ARRAYS]
 
 

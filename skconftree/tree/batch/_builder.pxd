@@ -51,7 +51,8 @@ cdef class Builder:
     cdef Helpers helpers            # None if there is one thread
     cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth
-    cdef float64_t min_split_weight
+    cdef float64_t least_split      # by min_samples_split,
+    cdef float64_t min_split_weight     # and by min_samples_leaf too
     cdef intp_t max_leaves
     cdef bint best_first
     cdef Arena arena                # of the candidates too

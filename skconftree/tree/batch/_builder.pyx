@@ -3,9 +3,12 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
-from skconftree.tree._settings cimport MAX_STORED_COMPETITORS, NO_LIMIT, GrowthSettings
+from skconftree.tree._settings cimport (
+    MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
+    NO_LEAF, NO_LIMIT, PURE, GrowthSettings,
+)
 from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing
-from skconftree.tree.nodes._node_table cimport Competitor
+from skconftree.tree.nodes._node_table cimport Competitor, Stop
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._box cimport cut_box
 
@@ -45,6 +48,7 @@ cdef class Builder:
         self.runner_up = runner_up
         self.source = splitter.source
         self.max_depth = settings.max_depth
+        self.least_split = min_split_weight
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
@@ -79,6 +83,7 @@ cdef class Builder:
         cdef NodeRecord* root = &candidate.record
         cdef intp_t f
         self.tree = tree
+        self.splitter.explains = tree.keeps_stops
         self.n_root = self.source.n_rows
         candidate.segments = NULL
         candidate.n_segments = 0
@@ -115,6 +120,7 @@ cdef class Builder:
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = leaf.record.id
         root.record.id = 0
+        self.splitter.explains = self.tree.keeps_stops
         self._take_over(&root)
         self.tree.add_leaf(
             -1, other.counts + node * K, other.n_node_samples[node],
@@ -144,6 +150,8 @@ cdef class Builder:
         self._examine(candidate)
         if candidate.split.feature >= 0:
             self._install(candidate)
+        else:
+            _note_stop(self, candidate)
         self._release(candidate)
         return 0
 
@@ -173,14 +181,19 @@ cdef class Builder:
     cdef bint _may_split(self, intp_t node) noexcept nogil:
         cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
         cdef float64_t n = 0.0
+        cdef int32_t reason = NO_LEAF
         cdef intp_t c
         for c in range(self.tree.n_classes):
             n += counts[c]
-        return (
-            self.tree.depth[node] < self.max_depth
-            and n >= self.min_split_weight
-            and self.tree.impurity[node] > DBL_EPSILON
-        )
+        if not self.tree.impurity[node] > DBL_EPSILON:
+            reason = PURE
+        elif self.tree.depth[node] >= self.max_depth:
+            reason = MAX_DEPTH
+        elif n < self.min_split_weight:
+            reason = MIN_SAMPLES_SPLIT if n < self.least_split else MIN_SAMPLES_LEAF
+        if self.tree.stops != NULL:
+            self.tree.stops[node].reason = reason
+        return reason == NO_LEAF
 
     cdef int _install(self, Candidate* candidate) except -1 nogil:
         # Split the node and open those of its children that may split in turn.
@@ -276,8 +289,11 @@ cdef class Builder:
         if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
+                _note_stop(self, candidate)
                 self._release(candidate)
                 return 0
+            if self.tree.stops != NULL:     # until its turn comes
+                self.tree.stops[candidate.record.id].reason = MAX_LEAF_NODES
         if self.n_open == self.room:
             self.room = 2 * self.room + 16
             self.open = <Candidate*> self.arena.resize(
@@ -288,6 +304,20 @@ cdef class Builder:
         if self.best_first:
             _sift_up(self)
         return 0
+
+
+cdef void _note_stop(Builder self, const Candidate* candidate) noexcept nogil:
+    # Why a candidate without a split is a leaf.
+    cdef const Split* split = &candidate.split
+    cdef Stop* stop
+    if self.tree.stops == NULL:
+        return
+    stop = self.tree.stops + candidate.record.id
+    stop.reason = <int32_t> split.reason
+    if split.rejected >= 0:
+        stop.feature = <int32_t> split.rejected
+        stop.threshold = split.threshold
+        stop.log10_expected = split.evidence.by_chance.log10_expected
 
 
 cdef int32_t* _copied(

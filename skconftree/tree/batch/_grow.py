@@ -74,6 +74,7 @@ class GrowBelow:
             growth.class_weight,
             settings.bound is not None,
             keep_competitors=growth.may_compare and not self.uses_lookup,
+            keep_stops=growth.keeps_stops,
         )
         tree = growth.builder(growth.splitter(source), source).build(
             tree,
@@ -111,7 +112,15 @@ LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
 def grow(
-    data, settings, seed=0, *, left_out=None, spends=False, lookahead=None, team=None
+    data,
+    settings,
+    seed=0,
+    *,
+    left_out=None,
+    spends=False,
+    lookahead=None,
+    team=None,
+    keeps_stops=False,
 ):
     """Grow a tree in batch from `GrowthData`.
 
@@ -124,7 +133,8 @@ def grow(
     `serves_lookahead`, and a sample without `distinct` weights. Features that are
     `left_out`, a mask, are not searched. Who `spends` the data, which saves a copy of
     the table's arrays, cannot use it again. The threads of a `team` share the work,
-    unless the table is sparse or its rows are looked up; the tree is the same.
+    unless the table is sparse or its rows are looked up; the tree is the same. It
+    `keeps_stops`, why its leaves are leaves.
     """
     sample = data.sample()
     distinct = sample.distinct
@@ -175,6 +185,7 @@ def grow(
             COMPARED_SHARE * root_weight if root_weight > LARGEST_COMPARED else 0.0
         ),
         least_split=_weight(settings.min_samples_split, root_weight),
+        keeps_stops=keeps_stops,
     )
     root = root_stats(distinct=distinct)
     source = workers = None
@@ -214,6 +225,7 @@ def grow(
         settings.bound is not None,
         keep_costs=lookahead is not None,
         keep_competitors=compares,
+        keep_stops=keeps_stops,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)
@@ -242,6 +254,7 @@ class _Growth(NamedTuple):
     may_compare: bool
     least_compared: float
     least_split: float
+    keeps_stops: bool
 
     def splitter(self, source, kind=Splitter, *shared):
         criterion, bound = self.kernels()

@@ -375,6 +375,7 @@ cdef int append(Tree whole, intp_t place, Tree tree) except -1:
     cdef intp_t moved = whole.node_count - 1
     cdef intp_t split = 0
     cdef intp_t node, parent, above
+    copy_stop(whole, place, tree, 0)
     for node in range(1, tree.node_count):
         parent = tree.parent[node]
         above = place if parent == 0 else parent + moved
@@ -392,7 +393,13 @@ cdef intp_t add_node(Tree whole, intp_t parent, Tree tree, intp_t node) noexcept
     )
     if parent < 0:
         whole.depth[added] = tree.depth[node]
+    copy_stop(whole, added, tree, node)
     return added
+
+
+cdef inline void copy_stop(Tree whole, intp_t place, Tree tree, intp_t node) noexcept:
+    if whole.stops != NULL:
+        whole.stops[place] = tree.stops[node]
 
 
 cdef int copy_test(

@@ -15,6 +15,9 @@ from ._state import (
     NODE_ARRAYS,
     NUMERIC,
     OF_SPLITS,
+    STOP_DTYPE,
+    STOPS,
+    LeafReason,
 )
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
@@ -27,6 +30,7 @@ NO_COMPETITOR = np.array(
     (LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=COMPETITOR_DTYPE
 )
 NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
+NO_STOP = np.array((np.nan, np.nan, LEAF, LeafReason.NO_LEAF), dtype=STOP_DTYPE)
 
 
 def first_children(parent):
@@ -59,6 +63,40 @@ def competitors_of_nodes(arrays):
     rows = arrays[COMPETITORS]
     none = np.full((len(arrays["parent"]), rows.shape[1]), NO_COMPETITOR)
     return _of_nodes(arrays, rows, none)
+
+
+def leaf_reasons(arrays):
+    """Why the leaves of a tree that `fit` has grown are leaves."""
+    return arrays[STOPS]["reason"].copy()
+
+
+def reasons_of_growing_leaves(arrays, depth_limit):
+    """Why the leaves of a tree that grows row by row are leaves."""
+    is_leaf = (arrays["n_children"] == 0) & (arrays["parent"] != DEAD)
+    reason = np.where(is_leaf, LeafReason.WAITING, LeafReason.NO_LEAF).astype(np.int32)
+    reason[is_leaf & (arrays["depth"] >= depth_limit)] = LeafReason.MAX_DEPTH
+    is_pure = np.count_nonzero(arrays["counts"], axis=1) == 1
+    reason[is_leaf & is_pure] = LeafReason.PURE
+    return reason
+
+
+def pruned_stops(arrays, n_nodes, kept, keep_as_leaf, reason):
+    """`stops` of the nodes that a pruning has kept; some become leaves."""
+    stops = arrays[STOPS][kept]
+    new = np.flatnonzero(keep_as_leaf[kept] & (arrays["n_children"][kept] > 0))
+    if len(new):
+        nodes, parent = kept[new], arrays["parent"][:n_nodes]
+        # A branch may have taken the place of its parent, but siblings have the parent
+        # that they were made with.
+        made = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
+        split = made[arrays["first_child"][nodes] - 1] - 1
+        tests = arrays["nodes"][nodes]
+        stops["reason"][new] = reason
+        stops["feature"][new] = tests["feature"]
+        stops["threshold"][new] = tests["threshold"]
+        name = "log10_expected_by_chance"
+        stops[name][new] = arrays["evidence"][name][split]
+    return stops
 
 
 def children_left(arrays):
@@ -226,7 +264,10 @@ def retold(tree, counts, n_node_samples, impurity, competitors, z):
     told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
     told["impurity"] = impurity.tobytes()
     told["evidence"] = evidence.tobytes()
-    other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
+    other = type(tree)(
+        n_features, counts.shape[1], None, keeps_evidence, keep_stops=tree.keeps_stops
+    )
+    # why nodes are leaves, and the tests
     tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_competitors :]
     other.__setstate__((arrays[0], *told.values(), *tests))
     return other
@@ -261,7 +302,7 @@ def graft(old, new, node):
     # ids of the other tree are moved on by those there are, its root being the node
     place = np.append(node, np.arange(n, n + len(new["parent"]) - 1))
     arrays = {"ordinals": np.concatenate([old["ordinals"], new["ordinals"]])}
-    for name in OF_NODES:
+    for name in (*OF_NODES, *((STOPS,) if STOPS in old else ())):
         arrays[name] = np.concatenate([old[name], new[name][1:]])
         arrays[name][node] = new[name][0]
     parent = np.concatenate([old["parent"], place[new["parent"][1:]]])
@@ -281,6 +322,8 @@ def graft(old, new, node):
         arrays[name][gone] = 0
     nodes["threshold"][gone], nodes["feature"][gone] = np.inf, LEAF
     nodes["left"][gone] = gone
+    if STOPS in old:
+        arrays[STOPS][gone] = NO_STOP
     branching["first"][gone], branching["n_codes"][gone] = NUMERIC, 0
     branching["missing_left"][gone] = 1
     return arrays

@@ -67,6 +67,19 @@ cdef inline Competitor no_competitor() noexcept nogil:
     return Competitor(-2, 0, 0, 0, NAN, 0, NAN, NAN)
 
 
+cdef struct Stop:
+    # Why a node is a leaf.
+    float64_t log10_expected    # of the best split that was rejected, or of the one that
+                                # was removed; NaN if there is none
+    float64_t threshold         # its threshold; NaN if its feature is nominal
+    int32_t feature             # -2 = there is none
+    int32_t reason              # a LeafReason
+
+
+cdef inline Stop no_stop() noexcept nogil:
+    return Stop(NAN, NAN, -2, 0)
+
+
 cdef void* address_of(array) except? NULL
 
 
@@ -81,6 +94,7 @@ cdef class NodeArrays:
     cdef readonly bint keeps_evidence   # of splits; else what is expected by chance alone
     cdef readonly bint keeps_costs      # of trials, of splits
     cdef readonly bint keeps_competitors     # of splits
+    cdef readonly bint keeps_stops      # of nodes: why leaves have not split
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
@@ -90,6 +104,7 @@ cdef class NodeArrays:
     # Of a tree that grows row by row.
     cdef ModelLock lock                 # None if it is finished
     cdef object criterion               # gives impurities; None if it is finished
+    cdef intp_t depth_limit             # of leaves that split
     cdef intp_t version                 # of the counts: moves on with every row
     cdef intp_t n_edits                 # of tests that were there already
 
@@ -100,6 +115,7 @@ cdef class NodeArrays:
     cdef intp_t* n_node_samples         # rows, whatever their weight
     cdef float64_t* counts              # [capacity, n_classes]
     cdef float64_t* impurity
+    cdef Stop* stops                    # [capacity]; NULL if not kept
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
     cdef ByChance* by_chance            # [capacity // 2] likewise; NULL if evidence is kept
     cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
@@ -161,7 +177,7 @@ cdef class NodeTable(NodeArrays):
     ) noexcept nogil
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef void grows(self, object criterion, ModelLock lock) except *
+    cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil
     cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *
     cdef object _check(self, dict arrays)

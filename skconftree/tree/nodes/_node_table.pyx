@@ -8,16 +8,19 @@ from cpython.buffer cimport (
 from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
+from skconftree.tree._settings cimport MAX_STORED_COMPETITORS, PRUNED
 from skconftree.tree.nodes._derived import (
     children_left,
     children_right,
     costs_of_nodes,
     evidence_of_nodes,
+    leaf_reasons,
     paths,
     proportions,
     proportions_of_leaves,
+    pruned_stops,
     competitors_of_nodes,
+    reasons_of_growing_leaves,
     shrunk,
     weights,
 )
@@ -31,6 +34,8 @@ from skconftree.tree.nodes._state import (
     COMPETITORS,
     COMPETITOR_DTYPE,
     STATE_VERSION,
+    STOP_DTYPE,
+    STOPS,
     BY_CHANCE_DTYPE,
     check_nodes,
     check_size,
@@ -190,7 +195,7 @@ cdef enum:
 
 HELD = (    # in the order in which they are pointed at
     "parent", "depth", "first_child", "n_children", "n_node_samples", "counts",
-    "impurity", "evidence", COSTS, COMPETITORS,
+    "impurity", "evidence", COSTS, COMPETITORS, STOPS,
 )
 OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
 
@@ -211,7 +216,7 @@ cdef class NodeArrays:
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        shrinkage=0.0, keep_costs=False, keep_competitors=False,
+        shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
     ):
         check_size(n_features, n_classes)
         self.shrinkage = checked_shrinkage(shrinkage)
@@ -221,6 +226,7 @@ cdef class NodeArrays:
         self.keeps_evidence = keep_evidence
         self.keeps_costs = keep_costs
         self.keeps_competitors = keep_competitors
+        self.keeps_stops = keep_stops
         self._arrays = {}
         self.reserve(INITIAL_CAPACITY)
 
@@ -242,6 +248,8 @@ cdef class NodeArrays:
             shapes[COSTS] = ((capacity // 2,), COSTS_DTYPE)
         if self.keeps_competitors:
             shapes[COMPETITORS] = ((capacity // 2, MAX_STORED_COMPETITORS), COMPETITOR_DTYPE)
+        if self.keeps_stops:
+            shapes[STOPS] = ((capacity,), STOP_DTYPE)
         return shapes
 
     cdef tuple _names(self):
@@ -249,7 +257,9 @@ cdef class NodeArrays:
         cdef tuple names = NODE_ARRAYS
         if self.keeps_costs:
             names += (COSTS,)
-        return (*names, COMPETITORS) if self.keeps_competitors else names
+        if self.keeps_competitors:
+            names += (COMPETITORS,)
+        return (*names, STOPS) if self.keeps_stops else names
 
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
@@ -289,7 +299,7 @@ cdef class NodeArrays:
 
     cdef object _hold(self, dict arrays):
         # Own these arrays and point into them: all of them, or none if it fails.
-        cdef void* at[10]
+        cdef void* at[11]
         cdef intp_t i
         for i, name in enumerate(HELD):
             at[i] = address_of(arrays[name]) if name in arrays else NULL
@@ -306,6 +316,7 @@ cdef class NodeArrays:
         self.by_chance = <ByChance*> (NULL if self.keeps_evidence else at[7])
         self.costs = <TrialCosts*> at[8]
         self.competitors = <Competitor*> at[9]
+        self.stops = <Stop*> at[10]
 
     @property
     def n_bytes(self):
@@ -317,6 +328,7 @@ cdef class NodeArrays:
         return (
             4 * sizeof(int32_t) + sizeof(intp_t)
             + (self.n_classes + 1) * sizeof(float64_t)
+            + self.keeps_stops * sizeof(Stop)
         )
 
     cdef intp_t split_bytes(self) noexcept nogil:
@@ -492,6 +504,21 @@ cdef class NodeArrays:
         return self._still().of_structure(competitors_of_nodes) if self.keeps_competitors else None
 
     @property
+    def stops(self):
+        return self._still().array(STOPS) if self.keeps_stops else None
+
+    @property
+    def leaf_reason(self):
+        cdef Snapshot shown = self._still()
+        if self.lock is None:
+            return shown.of_structure(leaf_reasons) if self.keeps_stops else None
+        reasons = shown.counted.get("reasons")
+        if reasons is None:
+            reasons = read_only(reasons_of_growing_leaves(shown.arrays, self.depth_limit))
+            shown.counted["reasons"] = reasons
+        return reasons
+
+    @property
     def value(self):
         return self._still().values()
 
@@ -618,8 +645,8 @@ cdef class NodeTable(NodeArrays):
 
     In addition a node may keep: the evidence of its split, 88 bytes (without a bound what
     is expected by chance, 24 bytes); what trees cost in which growth looked ahead, 24
-    bytes (`keep_costs`); and the tests that it was chosen over, 40 bytes each
-    (`keep_competitors`).
+    bytes (`keep_costs`); the tests that it was chosen over, 40 bytes each
+    (`keep_competitors`); and why it is a leaf, 24 bytes (`keep_stops`).
     """
 
     def _add_root(self):
@@ -645,9 +672,13 @@ cdef class NodeTable(NodeArrays):
             if self.n_children[parent] == 0:
                 self.first_child[parent] = <int32_t> node
                 self.n_leaves -= 1
+                if self.stops != NULL:
+                    self.stops[parent] = no_stop()
             self.n_children[parent] += 1
         self.n_node_samples[node] = n_rows
         self.impurity[node] = impurity
+        if self.stops != NULL:
+            self.stops[node] = no_stop()
         for c in range(self.n_classes):
             self.counts[node * self.n_classes + c] = counts[c]
         if self.depth[node] > self.max_depth:
@@ -676,22 +707,23 @@ cdef class NodeTable(NodeArrays):
         self.n_dead = 0
         self.max_depth = 0
 
-    cdef void grows(self, object criterion, ModelLock lock) except *:
+    cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *:
         # From now on whoever holds the lock to learn may let it grow row by row. Looks
         # at the impurity take nothing from the criterion of the growth.
         self.criterion = type(criterion)(self.n_classes)
         self.lock = lock
+        self.depth_limit = depth_limit
         self._show(None)
 
-    def _pruned(self, keep_as_leaf):
+    def _pruned(self, keep_as_leaf, reason=PRUNED):
         """Copy the tree with the internal nodes of a mask turned into leaves.
 
         What lies below them goes; the nodes left keep their order, and the splits their
-        evidence. True at a leaf changes nothing.
+        evidence. True at a leaf changes nothing; the others get the `reason`.
         """
         self._check_root()
         if self.lock is not None:   # inner nodes of a tree that grows have no counts
-            return copy(self)._pruned(keep_as_leaf)
+            return copy(self)._pruned(keep_as_leaf, reason)
         cdef intp_t n = self.node_count
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (n,):
@@ -704,7 +736,7 @@ cdef class NodeTable(NodeArrays):
         cdef const int32_t[::1] parent = above
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
-            self.shrinkage, self.keeps_costs, self.keeps_competitors,
+            self.shrinkage, self.keeps_costs, self.keeps_competitors, self.keeps_stops,
         )
         cdef intp_t split = -1      # that the children come of which were seen last
         cdef intp_t seen = 0
@@ -729,6 +761,8 @@ cdef class NodeTable(NodeArrays):
                 )
         self._copy_tests(tree, kept)
         tree.cut_to_size()
+        if self.keeps_stops:
+            tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
         return tree
 
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
@@ -775,9 +809,9 @@ cdef class NodeTable(NodeArrays):
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,
         )
-        if self.keeps_costs or self.keeps_competitors:
+        if self.keeps_costs or self.keeps_competitors or self.keeps_stops:
             arguments += (bool(self.keeps_costs), bool(self.keeps_competitors))
-        return arguments
+        return (*arguments, True) if self.keeps_stops else arguments
 
     def __getstate__(self):
         cdef dict shown = self._still().all_arrays()

@@ -1,9 +1,73 @@
 """The state of a tree: its arrays, and checks of those that a pickle holds."""
 
+from enum import IntEnum
+
 import numpy as np
 
 from ...utils._codec import damaged
+from .. import _settings
 from .._settings import MAX_STORED_COMPETITORS as MAX_STORED_COMPETITORS
+
+
+class LeafReason(IntEnum):
+    """Why a node is a leaf: the codes of ``tree_.leaf_reason``.
+
+    Attributes
+    ----------
+    NO_LEAF
+        The node has split.
+    PURE
+        All its rows are of one class.
+    MAX_DEPTH, MIN_SAMPLES_SPLIT
+        The limit of this name is reached.
+    MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF
+        No candidate split leaves enough rows in each branch.
+    MIN_IMPURITY_DECREASE
+        The best candidate split that the bound accepted does not lower the impurity
+        enough.
+    MAX_LEAF_NODES
+        There were as many leaves before its turn came.
+    NO_CANDIDATE
+        It has none: no feature varies among its rows, or none that varies may be
+        tested.
+    REJECTED
+        The bound rejected the best candidate split.
+    PRUNED
+        It has split, and the pruning removed the split.
+    MERGED
+        It has split, and all branches predicted the same class with weak evidence.
+    WAITING
+        The tree grows row by row, and may split it when more rows have come.
+
+    See Also
+    --------
+    node_table : Records of the nodes, with the reason in words.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import LeafReason
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y).tree_
+    >>> [LeafReason(code).name for code in tree.leaf_reason]
+    ['NO_LEAF', 'PURE', 'MAX_DEPTH']
+    """
+
+    NO_LEAF = _settings.NO_LEAF
+    PURE = _settings.PURE
+    MAX_DEPTH = _settings.MAX_DEPTH
+    MIN_SAMPLES_SPLIT = _settings.MIN_SAMPLES_SPLIT
+    MIN_SAMPLES_LEAF = _settings.MIN_SAMPLES_LEAF
+    MIN_WEIGHT_FRACTION_LEAF = _settings.MIN_WEIGHT_FRACTION_LEAF
+    MIN_IMPURITY_DECREASE = _settings.MIN_IMPURITY_DECREASE
+    MAX_LEAF_NODES = _settings.MAX_LEAF_NODES
+    NO_CANDIDATE = _settings.NO_CANDIDATE
+    REJECTED = _settings.REJECTED
+    PRUNED = _settings.PRUNED
+    MERGED = _settings.MERGED
+    WAITING = _settings.WAITING
+
 
 EVIDENCE_DTYPE = np.dtype(
     [
@@ -50,14 +114,26 @@ COMPETITOR_DTYPE = np.dtype(
     ],
     align=True,
 )
+# Why a node is a leaf, and the split that was rejected or removed.
+STOP_DTYPE = np.dtype(
+    [
+        ("log10_expected_by_chance", np.float64),
+        ("threshold", np.float64),
+        ("feature", np.int32),
+        ("reason", np.int32),
+    ],
+    align=True,
+)
 STATE_VERSION = 7
 # The arrays of a state, in this order: one element a node, but one a split in
 # `evidence`. What follows from `parent` is not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 COSTS = "costs"  # behind these, if the table keeps it; one element a split
-COMPETITORS = "competitors"  # last of all, likewise
+COMPETITORS = "competitors"  # behind them, likewise
+STOPS = "stops"  # last of all, likewise; one element a node
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
+STRONG = -2.0  # logarithms to base 10 of what is expected by chance are strong below it
 MAX_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
 # Up to here, no product of numbers of features, classes and bins is too large.
@@ -126,7 +202,7 @@ def check_nodes(arrays, n_features):
     """Raise unless a table can have these nodes, whatever their tests."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
-    for name in (*NODE_ARRAYS, COSTS, COMPETITORS):
+    for name in (*NODE_ARRAYS, COSTS, COMPETITORS, STOPS):
         if name not in arrays:
             continue
         size = n_splits if name in OF_SPLITS else count
@@ -138,6 +214,7 @@ def check_nodes(arrays, n_features):
         ("evidence", _names_features(arrays["evidence"], n_features)),
         (COSTS, _names_features(arrays.get(COSTS), n_features)),
         (COMPETITORS, _names_features(arrays.get(COMPETITORS), n_features, "feature")),
+        (STOPS, _are_stops(arrays.get(STOPS), n_features)),
     ):
         if not is_valid:
             raise damaged("tree", repr(name))
@@ -146,6 +223,13 @@ def check_nodes(arrays, n_features):
 def _are_counts(counts, limit):
     # Sums of them must be counts as well.
     return bool(((counts >= 0) & (counts < limit / len(counts))).all())
+
+
+def _are_stops(stops, n_features):
+    if stops is None:
+        return True
+    is_known = (stops["reason"] >= 0) & (stops["reason"] < len(LeafReason))
+    return bool(is_known.all()) and _names_features(stops, n_features, "feature")
 
 
 def _names_features(evidence, n_features, field="runner_up_feature"):

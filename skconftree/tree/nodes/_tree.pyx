@@ -83,6 +83,15 @@ cdef class Tree(NodeTable):
         ``runner_up_z``. NaN where a field does not apply; at a leaf all of them, and
         ``runner_up_feature`` is -2. Without a bound a split has ``n_candidates``,
         ``multiplicity`` and ``log10_expected_by_chance`` alone.
+    leaf_reason : ndarray of shape (node_count,), int32, or None
+        Why each leaf is one, a code of :class:`skconftree.tree.LeafReason`; 0 at other
+        nodes. None if the tree is one of a forest that `fit` has grown.
+    stops : ndarray of shape (node_count,), structured, or None
+        What `leaf_reason` is taken from after `fit`: ``reason``, and ``feature`` (-2 =
+        none), ``threshold`` (NaN if the feature is nominal) and
+        ``log10_expected_by_chance`` of the best split that the bound, or
+        `min_impurity_decrease`, rejected, or of the split that was pruned or merged.
+        Interval bounds reject all splits at once and know no best one.
     trial_costs : ndarray of shape (node_count,), structured, or None
         What splits were chosen by where `fit` looked ahead and had a choice: the
         pessimistic count of errors of the trees below the test (``cost``) and below the
@@ -99,7 +108,7 @@ cdef class Tree(NodeTable):
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        shrinkage=0.0, keep_costs=False, keep_competitors=False,
+        shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
     ):
         # what the nodes hold is there by now
         self._hold(self._arrays | {

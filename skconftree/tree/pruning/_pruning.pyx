@@ -6,6 +6,7 @@ from scipy.sparse import issparse
 from scipy.special.cython_special cimport betainc, betaincinv, ndtri
 
 from skconftree.criteria._criterion cimport Criterion
+from skconftree.tree.nodes._state import STRONG as STRONG_LIMIT, LeafReason
 from skconftree.tree.nodes._tree cimport LeafCost, Tree, as_cheap
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport Arena
@@ -17,6 +18,7 @@ from skconftree.utils._typedefs cimport (
 # by which a test has to be better.
 cdef float64_t SLACK = 0.1
 cdef float64_t COLLAPSE = 1e-3
+cdef float64_t STRONG = STRONG_LIMIT    # logarithm of what is expected by chance
 
 
 def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
@@ -47,6 +49,61 @@ def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
             else:
                 best[node] = below
     return keep_as_leaf
+
+
+def merge_leaves(Tree tree):
+    """Merge leaves of a split without strong evidence that predict the same class.
+
+    Bottom-up, until there are none; rows keep the class that is predicted.
+    """
+    cdef intp_t split = tree.n_splits()
+    cdef float64_t[::1] value = np.empty(tree.n_classes)
+    cdef uint8_t[::1] leaf
+    cdef int32_t[::1] label
+    cdef intp_t child, node, sibling
+    if tree.node_count == 1:
+        return tree
+    merged = np.zeros(tree.node_count, dtype=np.bool_)
+    leaf = merged.view(np.uint8)
+    labels = np.full(tree.node_count, -1, dtype=np.int32)   # not known
+    if tree.shrinkage == 0.0:
+        labels[:] = (<object> tree).value.argmax(axis=1)
+    label = labels
+    # children have larger ids than their parent, and splits are in their order
+    for child in range(tree.node_count - 1, 0, -1):
+        node = tree.parent[child]
+        if tree.first_child[node] != child:
+            continue
+        split -= 1
+        if not _log10_expected(tree, split) >= STRONG:
+            continue
+        for sibling in range(child, child + tree.n_children[node]):
+            if tree.n_children[sibling] > 0 and not leaf[sibling]:
+                break
+            if label[sibling] < 0:
+                tree.fill_value(sibling, &value[0])
+                label[sibling] = _largest(value)
+            if label[sibling] != label[child]:
+                break
+        else:
+            leaf[node] = True
+    return tree._pruned(merged, LeafReason.MERGED) if merged.any() else tree
+
+
+cdef float64_t _log10_expected(Tree tree, intp_t split) noexcept:
+    if tree.evidence != NULL:
+        return tree.evidence[split].by_chance.log10_expected
+    return tree.by_chance[split].log10_expected
+
+
+cdef int32_t _largest(const float64_t[::1] value) noexcept:
+    # The first one of equals, as `predict` has it.
+    cdef intp_t best = 0
+    cdef intp_t c
+    for c in range(1, value.shape[0]):
+        if value[c] > value[best]:
+            best = c
+    return <int32_t> best
 
 
 cdef float64_t upper_errors(

@@ -13,13 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from ..nodes._state import STRONG
 
-def write_expected(log10_expected):
+
+def write_expected(log10_expected, *limits):
     """Write an expected number: ``"0.02"``, ``"3e-94"``, ``"12"``.
 
     With one digit, or as many as keep it apart from the limits of the levels, so that
-    0.0098 is not written as 0.01.
+    0.0098 is not written as 0.01, and from other `limits`, also logarithms.
     """
+    limits = (*(limit for limit, _ in LEVELS), *limits)
     for digits in range(1, 7):
         written = _write_expected(log10_expected, digits)
         mantissa, _, power = written.replace(",", "").partition("e")
@@ -27,7 +30,7 @@ def write_expected(log10_expected):
         if all(
             (number > limit) - (number < limit)
             == (log10_expected > limit) - (log10_expected < limit)
-            for limit, _ in LEVELS
+            for limit in limits
         ):
             break
     return written
@@ -73,7 +76,7 @@ def write_probability(probability):
 # The level of an expected number whose logarithm to base 10 is below each limit.
 LEVELS = (
     (-6.0, "overwhelming"),
-    (-2.0, "strong"),
+    (STRONG, "strong"),
     (0.0, "weak"),
     (math.inf, "none"),
 )
@@ -97,6 +100,16 @@ DISTILLED_LEGEND = (
 TINY = 1e-300  # smaller floats lose digits, then vanish
 MAX_PRINTED = 1e15  # of a number of candidate splits
 NO_SPLIT = "no split"
+
+
+def level_of(log10_expected):
+    """The level of evidence of an expected number."""
+    return next(level for limit, level in LEVELS if log10_expected < limit)
+
+
+def describe_level(level, number):
+    """Level and expected number, in words."""
+    return f"{'no' if level == 'none' else level} evidence ({number} by chance)"
 
 
 class SplitEvidence(NamedTuple):
@@ -151,8 +164,7 @@ class SplitEvidence(NamedTuple):
         """Level and expected number, in words."""
         if self.level == DISTILLED:
             return self.by_chance
-        level = "no" if self.level == "none" else self.level
-        return f"{level} evidence ({self.by_chance})"
+        return describe_level(self.level, self.number)
 
     @property
     def candidates(self):
@@ -216,9 +228,7 @@ class EvidenceReader:
         )
 
     def _level(self, log10_expected):
-        if self.is_distilled:
-            return DISTILLED
-        return next(level for limit, level in LEVELS if log10_expected < limit)
+        return DISTILLED if self.is_distilled else level_of(log10_expected)
 
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it

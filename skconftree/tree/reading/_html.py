@@ -97,7 +97,7 @@ STYLE = """\
 .skconftree:has(> p > label > input:checked) .num { display: inline }
 """
 FOLDED = "folded splits still predict: open a node to see them"
-SWITCH = '<p><label><input type="checkbox"> numbers of each split</label></p>'
+SWITCH = '<p><label><input type="checkbox"> details of each node</label></p>'
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -194,6 +194,7 @@ def _key(names):
 def _nodes(table, names, is_open, marks, folded):
     colors = class_colors(len(names))
     lines = ["<ul>"]
+    quiet = "num" if table[0].branches else "quiet"  # without a switch
     waiting = [(0, "all rows")]
     while waiting:
         node, words = waiting.pop()
@@ -207,7 +208,8 @@ def _nodes(table, names, is_open, marks, folded):
             if row.branches:
                 lines.append(f"<li>{lead}{row.rows}, split further</li>")
             else:
-                lines.append(f"<li>{lead}{_outcome(row)}</li>")
+                why = f'<span class="{quiet}">{escape(row.why_leaf)}</span>'
+                lines.append(f"<li>{lead}{_outcome(row)}{why}</li>")
             continue
         is_shown = is_open or row.depth < OPEN_LEVELS
         split = f"split by <b>{escape(shortened(row.name, 40))}</b>"

@@ -19,14 +19,17 @@ from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ...utils._warnings import warn
 from ..nodes._derived import DEAD
-from ..nodes._state import MAX_STORED_COMPETITORS
+from ..nodes._state import LEAF, MAX_STORED_COMPETITORS, LeafReason
 from ._evidence import (
     CONFIRMED,
     DISTILLED,
     ENOUGH,
     EvidenceReader,
     SplitEvidence,
+    describe_level,
+    level_of,
     log_evidence,
+    write_expected,
     write_probability,
     write_rows,
     write_weight,
@@ -115,6 +118,8 @@ class NodeRow(NamedTuple):
     gain: float
     near_ties: tuple
     competitors: tuple
+    leaf_reason: LeafReason | None
+    why_leaf: str
 
     @property
     def rows(self):
@@ -394,7 +399,11 @@ def node_table(
           says, the best first, each with its ``feature``, ``name`` and ``test`` in
           words, its ``gain`` and ``z``, how much more the split gains, in standard
           errors of the paired difference. :doc:`/guide/ties` says which trees know
-          them.
+          them;
+        - ``leaf_reason``: why a leaf is one, a :class:`~skconftree.tree.LeafReason`,
+          and ``why_leaf``, the same in words, with the best split that was rejected, or
+          the one that was pruned. None and empty at other nodes, and at leaves of trees
+          of a forest, which keep no reason.
 
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
@@ -501,6 +510,7 @@ def read_nodes(
     impurity, n_children = tree.impurity, tree.n_children
     gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
     weight = tree.n_node_samples[nodes] if is_distilled else counts.sum(axis=1)
+    reasons, why = _reasons(estimator, nodes, weight, tests)
     columns = NodeRow(
         node=nodes.tolist(),
         parent=parent[nodes].tolist(),
@@ -536,8 +546,69 @@ def read_nodes(
             for one, some in zip(evidence, known, strict=True)
         ],
         competitors=(some[:competitors] for some in known),
+        leaf_reason=reasons,
+        why_leaf=why,
     )
     return list(map(DistilledRow if is_distilled else NodeRow, *columns))
+
+
+REASONS = {
+    LeafReason.PURE: "all rows of the leaf are of one class",
+    LeafReason.MAX_DEPTH: "max_depth is reached",
+    LeafReason.MIN_SAMPLES_LEAF: "no candidate split has as many rows in each branch "
+    "as min_samples_leaf requires",
+    LeafReason.MIN_WEIGHT_FRACTION_LEAF: "no candidate split has as many rows in each "
+    "branch as min_weight_fraction_leaf requires",
+    LeafReason.MIN_IMPURITY_DECREASE: "the best candidate split lowers the impurity "
+    "less than min_impurity_decrease requires",
+    LeafReason.MAX_LEAF_NODES: "max_leaf_nodes is reached",
+    LeafReason.NO_CANDIDATE: "its rows have no candidate split",
+    LeafReason.WAITING: "it waits for more rows",
+}
+
+
+def _reasons(estimator, nodes, weight, tests):
+    # Why nodes are leaves, as codes and in words.
+    tree = estimator.tree_
+    codes, stops = tree.leaf_reason, tree.stops
+    if codes is None:
+        return [None] * len(nodes), [""] * len(nodes)
+    reasons = [LeafReason(code) if code else None for code in codes[nodes].tolist()]
+    stops = [None] * len(nodes) if stops is None else stops[nodes].tolist()
+    why = [
+        "" if reason is None else _why(estimator, tests, reason, rows, stop)
+        for reason, rows, stop in zip(reasons, weight.tolist(), stops, strict=True)
+    ]
+    return reasons, why
+
+
+def _why(estimator, tests, reason, rows, stop):
+    # Why a node of so many rows is a leaf, in words.
+    if reason in REASONS:
+        return REASONS[reason]
+    if reason == LeafReason.MIN_SAMPLES_SPLIT:
+        are = "is" if rows == 1 else "are"
+        return f"{write_rows(rows)} {are} too few by min_samples_split"
+    log10_expected, threshold, feature, _ = stop
+    # a distilled tree has no evidence
+    is_known = log10_expected == log10_expected and not hasattr(estimator, "fidelity_")
+    test = "" if feature == LEAF else tests.rejected(feature, threshold)
+    if reason == LeafReason.REJECTED:
+        chance, limit = " expected by chance", ()
+        why = "the bound rejected all candidate splits"
+        if estimator.bound_.statistic_name == chance[1:]:
+            limit = (math.log10(estimator.bound_.delta),)
+            why = f"no candidate split had fewer than {10 ** limit[0]:g}{chance}"
+        if not is_known:
+            return why
+        number = write_expected(log10_expected, *limit)
+        return f"{why}; the best, {test}, had {number}{chance * (not limit)}"
+    if is_known:
+        level = level_of(log10_expected)
+        test += f", {describe_level(level, write_expected(log10_expected))},"
+    if reason == LeafReason.MERGED:
+        return f"the branches of {test} predicted the same class and were merged"
+    return f"the split by {test} was pruned"
 
 
 def _evidence_of(estimator, nodes, names, branches):
@@ -658,6 +729,13 @@ class _Tests:
         group = [one for code, one in enumerate(known[:MAX_BITS]) if left >> code & 1]
         rest = "others" if len(known) > MAX_BITS else None
         return _set(group, _written(known), rest)
+
+    def rejected(self, feature, threshold):
+        """A test that the tree does not make."""
+        if threshold != threshold:
+            return self.names[feature]
+        side, _ = self._sides(feature, threshold, False, True)
+        return f"{self.names[feature]} {side}"
 
     def words(self, feature, branches):
         """What a node asks; None at a leaf."""

@@ -16,6 +16,7 @@ import numpy as np
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ..nodes._state import MAX_STORED_COMPETITORS as MAX_COMPETITORS
+from ..nodes._state import LeafReason
 from ._evidence import (
     CONFIRMED,
     DISTILLED,
@@ -65,6 +66,7 @@ BAR = "|   "
 MIN_WIDTH = 80
 MIN_CONDITION = 21  # letters of a line that are left for its dashes and condition
 EVIDENCE_WIDTH, AUDIT_WIDTH = 25, 15  # columns of evidence, and of verdicts
+REMOVED = (LeafReason.PRUNED, LeafReason.MERGED)
 MAX_NEAR_TIES = 6  # lines of the footer that name them
 
 
@@ -539,6 +541,8 @@ def explain_rows(estimator, rows, competitors=0):
             "goes": goes,
             **fields,
             **close,
+            "leaf_reason": records[child][0].leaf_reason,
+            "why_leaf": records[child][0].why_leaf,
         }
 
     explanations = []
@@ -579,7 +583,7 @@ def summarize(estimator):
         most = shortened(str(root.label), 40)
         lines += [
             f"no split: every row is given the class {most}: {root.outcome}",
-            f"The tree stops at the root{_why(estimator, root)}.",
+            *wrap(f"The tree stops at the root{_why(estimator, root)}.", WIDTH),
         ]
         return "\n".join(lines)
     if root.evidence.level == DISTILLED:
@@ -713,37 +717,18 @@ def _path(estimator, table, steps, leaf, verbose, marks):
     if end.branches:
         lines.append("Stops here: no row of that node had this category.")
     else:
-        lines.append(f"Stops here{_why(estimator, end)}.")
+        lines += wrap(f"Stops here{_why(estimator, end)}.", WIDTH)
     return lines
 
 
 def _why(estimator, leaf):
-    if max(leaf.counts) == leaf.weight:
-        return ": all rows of the leaf are of one class"
-    if estimator.max_depth is not None and leaf.depth >= estimator.max_depth:
-        return ": max_depth is reached"
-    if _is_too_small(estimator, leaf):
-        are = "is" if leaf.weight == 1 else "are"
-        return f": {leaf.rows} {are} too few by min_samples_split"
-    if estimator.bound_ is None:
-        return ""
-    if estimator._model.grows:
-        return ": no split has passed its bound and limits yet"
+    why = f": {leaf.why_leaf}" if leaf.why_leaf else ""
+    if leaf.depth == 0 and leaf.leaf_reason == LeafReason.REJECTED:
+        why += "; bound=None shows it"
     taken_back = estimator._model.resolved.taken_back
-    if leaf.depth == 0 and taken_back:
-        back = _count(taken_back, "split")
-        it = "it" if taken_back == 1 else "them"
-        return f": pruning took back {back}; pruning=None shows {it}"
-    if estimator.pruning_ is None or taken_back == 0:
-        would = "; bound=None shows the best"
-        return f": no split passed its bound and limits{would * (leaf.depth == 0)}"
-    return ": no split passed its bound and limits, or pruning took it back"
-
-
-def _is_too_small(estimator, leaf):
-    # A fraction is one of the weight that was there when the tree was grown.
-    least = estimator.min_samples_split
-    return isinstance(least, Integral) and leaf.weight < least
+    if leaf.depth == 0 and leaf.leaf_reason in REMOVED and taken_back:
+        why += f"; pruning=None shows {_count(taken_back, 'split')}"
+    return why
 
 
 def _sentence(row, following, value, width):

@@ -48,7 +48,11 @@ cdef struct CompetitorTest:
 
 
 cdef struct Split:
-    intp_t feature              # -1 = no split, and nothing else is set
+    intp_t feature              # -1 = no split
+    intp_t rejected             # then the feature of the best test, which was rejected, if
+                                # the splitter explains that: also threshold and evidence
+                                # are set. Else -1
+    intp_t reason               # then why there is none, a LeafReason
     Cut cut
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn

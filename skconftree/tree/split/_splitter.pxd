@@ -50,6 +50,7 @@ cdef class Splitter:
     cdef Arena arena
     cdef intp_t max_features
     cdef float64_t total_weight     # of the root, reweighted by class
+    cdef bint explains              # which test was the best where none splits the node
     cdef bint sampling              # not all features are examined
     cdef int32_t* sample            # [n_features] features examined, if so
     cdef int32_t* visited           # those that vary, ascending

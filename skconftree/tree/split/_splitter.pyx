@@ -9,6 +9,10 @@ from skconftree.bounds._contract cimport (
 )
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
+from skconftree.tree._settings cimport (
+    MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE,
+    REJECTED,
+)
 from skconftree.tree.split._selection cimport BestTests, Challengers, SummedEvidence
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
@@ -173,6 +177,8 @@ cdef class Splitter:
         self._enter(record, counts)
         self.selection.begin()
         split.feature = -1
+        split.rejected = -1
+        split.reason = REJECTED
         split.competitors[0].feature = -1
         clear_evidence(&split.evidence)
         if self.foresees and self.foresight.must_wait(
@@ -181,6 +187,7 @@ cdef class Splitter:
             return split
         self._visit_features()
         if self.node.facts.n_tests == 0.0:
+            split.reason = _why_no_candidate(self)
             return split
         split.evidence.by_chance.n_candidates = (
             self.node.facts.n_tests if self.node.facts.n_tests < MAX_TESTS else INFINITY
@@ -190,6 +197,10 @@ cdef class Splitter:
         split.evidence.parent_limit = self.selection.whole / self.node.seen.n
         self.selection.choose(self.tests, self.visited, self.n_visited, &split)
         if split.feature >= 0 and not _accepts(self, &split):
+            if self.explains:
+                _expect_by_chance(self, &split)
+                _set_threshold(self, &split)
+                split.rejected = split.feature
             split.feature = -1
         return split
 
@@ -343,18 +354,32 @@ cdef void _expect_by_chance(Splitter self, Split* split) noexcept nogil:
     )
 
 
+cdef intp_t _why_no_candidate(Splitter self) noexcept nogil:
+    if self.n_visited > 0 and max(self.node.min_weight, self.node.min_seen_weight) > 1.0:
+        if self.node.min_weight >= self.node.min_seen_weight:
+            return MIN_SAMPLES_LEAF
+        return MIN_WEIGHT_FRACTION_LEAF
+    return NO_CANDIDATE
+
+
+cdef inline void _set_threshold(Splitter self, Split* split) noexcept nogil:
+    split.threshold = NAN
+    if not self.tests.is_nominal(split.feature):
+        split.threshold = self.tests.threshold(split.feature, split.cut)
+
+
 cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
     # Whether a test may split the node; sets all of the split but its attribute, cut
     # and scores.
     self.tests.count_children(split.feature, split.cut)
     split.children = self.tests.children
+    split.reason = REJECTED
     if not self._decide(split):
         return False
+    split.reason = MIN_IMPURITY_DECREASE
     _expect_by_chance(self, split)
     split.improvement = self._improvement(&split.children)
     if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
         return False
-    split.threshold = NAN
-    if not self.tests.is_nominal(split.feature):
-        split.threshold = self.tests.threshold(split.feature, split.cut)
+    _set_threshold(self, split)
     return True

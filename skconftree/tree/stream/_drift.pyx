@@ -700,7 +700,7 @@ cdef class LocalGrower(WatchingGrower):
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence, 0.0, self.tree.keeps_costs,
-            self.tree.keeps_competitors,
+            self.tree.keeps_competitors, self.tree.keeps_stops,
         )
         tree._add_root()
         cdef Grower grower = self._grower_at(tree, node, self.n_begun)
@@ -786,7 +786,7 @@ cdef class LocalGrower(WatchingGrower):
         cdef Grower other = beside.grower
         cdef Tree tree = self.tree._grafted(node, other.tree)
         cdef Challenger one = self.first
-        tree.grows(self.tree.criterion, self.lock)
+        tree.grows(self.tree.criterion, self.lock, self.settings.max_depth)
         self.leaves.reserve(tree.node_count)
         self.watches.reserve(tree.node_count)
         self.found.append((self.time_of_row(), node))

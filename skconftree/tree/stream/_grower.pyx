@@ -272,7 +272,7 @@ cdef class Grower:
         criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
         self.lock = ModelLock()
-        tree.grows(criterion, self.lock)
+        tree.grows(criterion, self.lock, settings.max_depth)
         self.recipe = recipe
         self.settings = settings
         n_categories = None     # as if each nominal feature had one
