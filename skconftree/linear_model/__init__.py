@@ -1,4 +1,4 @@
-"""Linear classifiers that know how sure they are."""
+"""Linear classifiers that estimate their uncertainty."""
 
 from ._oasis import OASISClassifier
 

@@ -10,7 +10,7 @@ from ..tables._schema import Schema, refuse_infinite
 
 
 def read_doubles(X, schema, caller):
-    """Read rows of finite numbers, in double precision."""
+    """Validate rows of finite numbers and convert them to double precision."""
     names = None
     if type(X) is Records and schema is not None:
         schema.check_names(X, caller)
@@ -37,11 +37,14 @@ def read_doubles(X, schema, caller):
 
 
 SPREAD = 0.5
-FAR = 1e100  # no value or coordinate is further out: products of two stay finite
+FAR = 1e100  # bound of values and coordinates: products of two stay finite
 
 
 def measure(X):
-    """Means and scales for a standard deviation of 1/2; infinite if undefined."""
+    """Mean and scale that standardize each feature to a standard deviation of 1/2.
+
+    The scale of a constant feature, or of one whose variance overflows, is infinite.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (X / len(X)).sum(axis=0)
         scale = np.sqrt(((X - mean) ** 2 / len(X)).sum(axis=0)) / SPREAD
@@ -51,10 +54,10 @@ def measure(X):
 
 
 def scaled(X, mean, scale, intercept):
-    """Move and stretch features, and put a constant behind them if asked for."""
+    """Standardize features, and append a constant column if `intercept`."""
     n, d = X.shape
-    found = np.ones((n, d + intercept))
+    scaled_rows = np.ones((n, d + intercept))
     with np.errstate(over="ignore", under="ignore"):
         moved = np.clip(X - mean, -1e300, 1e300)
-        found[:, :d] = np.clip(moved / scale, -FAR, FAR)
-    return found
+        scaled_rows[:, :d] = np.clip(moved / scale, -FAR, FAR)
+    return scaled_rows

@@ -1,7 +1,7 @@
-# Margins w.x of planes at rows, and exponentials, in loops that become vector
-# instructions.
+# Margins w.x of hyperplanes at rows, and exponentials, in loops that compilers
+# vectorize.
 #
-# Coordinates of planes lie feature by feature, neighbouring planes beside each other.
+# Coordinates are stored feature by feature: those of neighboring planes are contiguous.
 
 cimport cython
 from libc.string cimport memcpy
@@ -9,11 +9,11 @@ from libc.string cimport memcpy
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 cdef enum:
-    BLOCK = 256         # planes whose margins stay in the first cache
+    BLOCK = 256         # planes whose margins fit into the L1 cache
 
 
 cdef inline float64_t bounded(float64_t x) noexcept nogil:
-    # No coordinate is further out: products of two stay finite.
+    # Bound of coordinates: products of two stay finite.
     x = x if x < 1e100 else 1e100
     return x if x > -1e100 else -1e100
 
@@ -22,7 +22,7 @@ cdef inline void find_margins(
     const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
     intp_t size, float64_t* margin,
 ) noexcept nogil:
-    # w.x of neighbouring particles, two features a turn.
+    # w.x of neighboring particles, two features per iteration.
     cdef const float64_t* w0 = particles
     cdef const float64_t* w1
     cdef float64_t x0, x1
@@ -49,7 +49,7 @@ cdef inline void find_margins_of_four(
     intp_t size, float64_t* margin,
 ) noexcept nogil:
     # The same for four rows, whose margins are `stride` apart: particles are read once.
-    # The compiler knows that arrays of its own do not overlap with any other.
+    # The compiler knows that local arrays do not overlap with any other array.
     cdef const float64_t* w0 = particles
     cdef const float64_t* w1
     cdef const float64_t* x1 = x + d
@@ -100,9 +100,9 @@ cdef inline void find_margins_of_four(
     memcpy(margin + 3 * stride, m3, size * sizeof(float64_t))
 
 
-# The exponential function of many numbers: weights are exponentials of log weights, of
-# every particle at every row. Within 2 units in the last place. A loop over the function
-# of the C library does not become vector instructions.
+# Vectorizable exponential function, accurate to 2 units in the last place. Each row
+# needs the exponentials of the log weights of all particles, and compilers do not
+# vectorize loops over the function of the C library.
 
 cdef union Bits:
     float64_t number
@@ -111,17 +111,17 @@ cdef union Bits:
 
 @cython.overflowcheck(False)     # bits, not numbers
 cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
-    # From -300 to 300.
-    cdef Bits turned
-    cdef Bits found
+    # exp(x) for x from -300 to 300.
+    cdef Bits shifted
+    cdef Bits result
     cdef float64_t whole
     cdef float64_t r
-    # x = n ln 2 + r. Adding 1.5 * 2^52 rounds to n, which its last bits then are.
-    turned.number = x * 1.4426950408889634 + 6755399441055744.0
-    whole = turned.number - 6755399441055744.0
+    # x = n ln 2 + r. Adding 1.5 * 2^52 rounds to n, which is then in the last bits.
+    shifted.number = x * 1.4426950408889634 + 6755399441055744.0
+    whole = shifted.number - 6755399441055744.0
     r = x - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
-    # Taylor: |r| < 0.35, hence the thirteenth term is below the last place.
-    found.number = 1.0 + r * (1.0 + r * (0.5 + r * (
+    # Taylor series: |r| < 0.35, so the thirteenth term is below the last place.
+    result.number = 1.0 + r * (1.0 + r * (0.5 + r * (
         1.6666666666666666e-1 + r * (4.1666666666666664e-2 + r * (
             8.3333333333333332e-3 + r * (1.3888888888888889e-3 + r * (
                 1.9841269841269841e-4 + r * (2.4801587301587302e-5 + r * (
@@ -129,12 +129,12 @@ cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
                         2.5052108385441720e-8 + r * 2.0876756987868100e-9
                     ))))))))))
     )
-    found.bits = found.bits + (turned.bits << 52)
-    return found.number
+    result.bits = result.bits + (shifted.bits << 52)
+    return result.number
 
 
 cdef inline float64_t exp_negative(float64_t x) noexcept nogil:
-    # Below exp(-300) it is 0: squares must not underflow, which takes a processor a
-    # hundred times as long.
-    cdef float64_t found = exp_moderate(x if x > -300.0 else -300.0)
-    return found if x > -300.0 else 0.0
+    # exp(x) for x <= 0, and 0 below exp(-300): squares must not become subnormal
+    # numbers, which are a hundred times slower.
+    cdef float64_t result = exp_moderate(x if x > -300.0 else -300.0)
+    return result if x > -300.0 else 0.0

@@ -1,4 +1,4 @@
-"""The model behind OASIS, and what it tells about a label to be asked for."""
+"""Model of OASIS, and the scores by which it selects labels to query."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ..utils._types import Floats, Indices, TableLike
 from ._columns import measure, scaled
 from ._particle_filter import ParticleFilter, restored
 
-FIRST_ROWS = 100  # set the scale in partial_fit
+FIRST_ROWS = 100  # that determine the scale in partial_fit
 
 
 def count_problems(n_classes):
-    """How many hyperplanes tell so many classes apart: one for two, none for one."""
+    """Number of hyperplanes that separate the classes: one for two, none for one."""
     return n_classes if n_classes > 2 else n_classes - 1
 
 
 @dataclass(eq=False)
 class OASISModel:
-    """A cloud of planes, or the rows that wait until the scale of features is known.
+    """State of an OASIS classifier: a particle filter, or rows that wait for the scale.
 
-    `waiting` are rows, labels and weights, none of which has been learnt; the cloud is
-    None before the scale is known. `n_taken` rows of the call that has made this model
-    need not be learnt any more.
+    `waiting` are rows, labels and weights that are learned as soon as the scale of the
+    features is known; `cloud` is None before. The first `n_taken` rows of the call that
+    created this model are already processed.
     """
 
     schema: Schema
@@ -48,46 +48,47 @@ class OASISModel:
 
     @property
     def grows(self):
-        """Whether it learns rows at once."""
+        """Whether rows are learned at once."""
         return self.cloud is not None
 
     @property
     def n_rows_seen(self):
-        """Rows given so far, those of weight 0 left out."""
+        """Number of rows so far, without those of weight 0."""
         if self.cloud is not None:
             return self.cloud.n_rows
         return 0 if self.waiting is None else len(self.waiting[0])
 
     @property
     def known_mean(self):
-        """Mean of the features; an error before it is known."""
+        """Mean of the features; raises an error before it is known."""
         return self._known(self.mean)
 
     @property
     def known_scale(self):
-        """Scale of the features; an error before it is known."""
+        """Scale of the features; raises an error before it is known."""
         return self._known(self.scale)
 
     def _known(self, value):
         if value is None:
             raise AttributeError(
-                f"The scale is known once {FIRST_ROWS} rows are there."
+                f"The scale is known after {FIRST_ROWS} rows. Pass more rows to "
+                "partial_fit, or set standardize=False."
             )
         return value
 
     def scaled(self, X):
-        """Rows as the planes see them."""
+        """Standardize rows, and append a constant column if there is an intercept."""
         intercept = self.cloud.n_features > self.schema.n_features
         return scaled(X, self.mean, self.scale, intercept)
 
     def odds(self, X):
-        """Odds of each problem; 1 to 1 before there are planes."""
+        """Odds of each problem; 1 to 1 before there are particles."""
         if self.cloud is None:
             return np.ones((len(X), count_problems(len(self.classes)), 2))
         return self.cloud.odds(self.scaled(X))
 
     def start(self, settings, X):
-        """Draw the planes, for features whose scale rows tell (None: as they are)."""
+        """Draw the particles; X determines the scale of features (None: no scaling)."""
         d, intercept = self.schema.n_features, settings.pop("intercept")
         self.mean, self.scale = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self.cloud = ParticleFilter(
@@ -100,7 +101,7 @@ class OASISModel:
         )
 
     def wait_or_start(self, settings, call):
-        """Keep the first rows until they tell the scale, then learn them."""
+        """Store the first rows; learn them once they determine the scale."""
         X, n_waiting = call.rows.X, self.n_rows_seen
         weight = np.ones(len(X)) if call.weight is None else call.weight
         needed = np.flatnonzero(weight > 0.0)[: FIRST_ROWS - n_waiting]
@@ -116,15 +117,15 @@ class OASISModel:
         self.cloud.learn(self.scaled(X), y, weight, None)
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
-    def make_ready(self, call, resample, foresee):
-        """Nothing can fail any more."""
+    def make_ready(self, call, **options):
+        """Do nothing: no step of `learn` allocates memory that can fail."""
 
-    def learn(self, call, *, resample, foresee):
-        """Learn rows in their order."""
+    def learn(self, call, *, resample, return_odds):
+        """Learn rows in their order; return the odds of each before it was learned."""
         X, begin = call.rows.X, self.n_taken
         self.n_taken = 0
         odds = None
-        if foresee:
+        if return_odds:
             odds = np.ones((len(X), count_problems(len(self.classes)), 2))
         if begin < len(X):
             self.cloud.set_resample(resample)
@@ -138,8 +139,8 @@ class OASISModel:
         return odds
 
     def state(self):
-        """What there is, as arrays and plain values."""
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        """Serialize to a dict of arrays and plain values."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["schema"], state["classes"] = self.schema.state(), self.classes.names
         if self.cloud is not None:
             state["cloud"] = self.cloud.__reduce__()[1]
@@ -147,7 +148,7 @@ class OASISModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file."""
+        """Restore a model from its serialized state."""
         owner = cls.__new__(cls) if owner is None else owner
         state = completed(state, default_parameters(cls), "The state of OASIS")
         state["schema"] = Schema.of_state(state["schema"], owner)
@@ -160,35 +161,41 @@ class OASISModel:
 SCORES = ("oasis", "gbs", "uc")
 
 
-class Questions:
-    """Mixin of an estimator with particles, for those who buy labels."""
+class QueryMixin:
+    """Mixin of an estimator with particles: query scores and hypotheses."""
 
     @reads
     def query_score(
         self, X: TableLike, score: Literal["oasis", "gbs", "uc"] = "oasis"
     ) -> NDArray[Any]:
-        r"""Score rows by how much their label would tell.
+        r"""Score rows by how informative their label would be.
 
-        With the weights :math:`w_j` of the planes that have the row on their positive
-        and on their negative side:
+        The scores compare the total weight of the planes that have the row on their
+        positive side with the total weight of those that have it on their negative
+        side:
 
-        - ``"oasis"``: the difference of the two sums, in [0, 1]; *small* is worth
-          asking;
-        - ``"gbs"``: the smaller of the two, in [0, 1/2]; *large* is worth asking. With
-          no plane through the row it is (1 - ``"oasis"``) / 2;
-        - ``"uc"``: :math:`|P(1 \mid x) - 1/2|`; *small* is worth asking.
+        - ``"oasis"``: the absolute difference of the two, in [0, 1]. *Small* values
+          are informative.
+        - ``"gbs"``: the smaller of the two, in [0, 1/2]. *Large* values are
+          informative. If no plane passes through the row, it is
+          (1 - ``"oasis"``) / 2.
+        - ``"uc"``: :math:`|P(1 \mid x) - 1/2|`. *Small* values are informative.
 
-        Of more than two classes the least certain one against the rest counts.
+        With more than two classes, the score is that of the least certain class
+        against the rest.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to score.
         score : {"oasis", "gbs", "uc"}, default="oasis"
+            Which score to compute.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Before anything is known, that of a row which is worth asking.
+            Score of each row. Before any row is learned, all rows have the score of
+            the most informative row.
         """
         if not (isinstance(score, str) and score in SCORES):
             raise InvalidParameterError(
@@ -196,8 +203,8 @@ class Questions:
                 f"Got {score!r} instead."
             )
         if score == "uc":
-            found = np.abs(expit(decide(self._odds(X))) - 0.5)
-            return found.min(axis=1, initial=0.5)
+            distance = np.abs(expit(decide(self._odds(X))) - 0.5)
+            return distance.min(axis=1, initial=0.5)
         X, model = self._rows(X), self._model
         if model.grows:
             sides = model.cloud.sides(model.scaled(X))
@@ -209,33 +216,34 @@ class Questions:
 
     @reads
     def hypotheses(self, X: TableLike) -> tuple[NDArray[np.int16], Floats, Indices]:
-        r"""Say what planes drawn from the cloud make of rows.
+        r"""Predict rows by planes drawn from the posterior.
 
-        As many planes as there are particles are drawn by their weights
-        (systematically, with a draw of their own that stays the same until a row is
-        learnt), so that each counts alike. Copies of one particle are one group.
+        As many planes as there are particles are drawn by weight (systematic
+        resampling), so that each has the same weight. Repeated calls use the same draw
+        until another row is learned. Copies of one particle form a group.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         outcomes : ndarray of shape (n_particles, n_samples), int16
-            Place in `classes_` of what each plane takes a row for.
+            Index in `classes_` of the class that each plane predicts for each row.
         weights : ndarray of shape (n_particles,)
-            All 1 / `n_particles`.
+            Weights of the planes, all equal to 1 / `n_particles`.
         groups : ndarray of shape (n_particles,), intp
-            Which particle each plane is.
+            Index of the particle that each plane is a copy of.
 
         Raises
         ------
         ValueError
-            If there are not two classes, or no particles yet.
+            If the number of classes is not two, or if there are no particles yet.
 
         See Also
         --------
-        skconftree.active.EC2Sampling : Buys the labels that tell planes apart.
+        skconftree.active.EC2Sampling : Query strategy that separates the planes.
         """
         cloud = self._planes()
         X = self._model.scaled(self._rows(X))
@@ -244,55 +252,52 @@ class Questions:
 
     @reads
     def hypothesis_points(self) -> Floats:
-        """Coordinates of the planes that `hypotheses` draws, to find alike ones by.
+        """Coordinates of the planes that `hypotheses` draws, for clustering.
 
         Returns
         -------
         ndarray of shape (n_particles, n_coordinates)
+            Coordinates of each plane, the intercept last.
         """
         cloud = self._planes()
         _, parent = cloud.hypotheses(np.empty((0, cloud.n_features)), cloud.n_rows)
         return cloud.cloud()[0, parent]
 
     def _planes(self):
-        # The cloud, if each of its particles is a hypothesis.
+        # The particle filter, if each of its particles is a hypothesis.
         check_is_fitted(self)
         if self.n_classes_ != 2:
             raise ValueError(
-                f"A plane tells two classes apart; {type(self).__name__} has "
-                f"{self.n_classes_}, and learns more than two one-vs-rest. Give it the "
-                "labels of one class against the rest, or ask by query_score, whose "
-                '"gbs" takes the least certain class.'
+                f"Hypotheses need 2 classes, this {type(self).__name__} has "
+                f"{self.n_classes_} and learns them one-vs-rest. Fit it to the labels "
+                'of one class against the rest, or use query_score with "gbs", which '
+                "scores the least certain class."
             )
-        if self._model is None or not self._model.grows:
-            raise ValueError(
-                f"This {type(self).__name__} has no particles yet: they are drawn when "
-                f"{FIRST_ROWS} rows have told the scale, or at once with "
-                "standardize=False."
-            )
-        return self._model.cloud
+        return self._particles(ValueError)
 
-    def _particles(self):
+    def _particles(self, error=AttributeError):
         if self._model is None or not self._model.grows:
-            raise AttributeError(
+            raise error(
                 f"This {type(self).__name__} has no particles yet: they are drawn by "
-                f"fit, or by partial_fit when {FIRST_ROWS} rows have told the scale."
+                f"fit, or by partial_fit after {FIRST_ROWS} rows, which determine the "
+                "scale. With standardize=False the first row is enough."
             )
         return self._model.cloud
 
     @property
     @reads
     def particles_(self) -> NDArray[Any]:
-        """Planes, (n_problems, n_particles, n_features), intercepts last.
+        """Coordinates of the planes, (n_problems, n_particles, n_features).
 
-        There is one problem for two classes, and else one a class.
+        The intercept is last. There is one problem for two classes, otherwise one per
+        class.
         """
         return self._particles().cloud()
 
     @property
     @reads
     def weights_(self) -> Floats:
-        """Weights of the planes, (n_problems, n_particles); they sum to 1."""
+        """Weights of the planes, (n_problems, n_particles); each problem sums to 1."""
         return self._particles().shares()
 
     @property
@@ -300,35 +305,36 @@ class Questions:
     def ess_(self) -> Floats:
         """Effective sample size of each problem: 1 / sum of squared weights.
 
-        Copies of one plane count as several; `n_distinct_` counts them once.
+        Each copy of a plane counts; `n_distinct_` counts copies once.
         """
         return self._particles().counts()["ess"]
 
     @property
     @reads
     def n_distinct_(self) -> Indices:
-        """How many different planes each problem has, of any weight."""
+        """Number of distinct planes of each problem, of any weight."""
         return self._particles().n_distinct()
 
     @property
     @reads
     def n_moves_(self) -> Indices:
-        """How often the particles of each problem were resampled and moved."""
+        """Number of times the particles of each problem were resampled and moved."""
         return self._particles().counts()["n_moves"]
 
     @property
     @reads
     def n_restarts_(self) -> Indices:
-        """How often each problem lost all its weights and began again from the prior.
+        """Number of restarts of each problem from the prior.
 
-        No row of an ordinary weight can do that.
+        A problem restarts if all weights become 0, which requires rows of extreme
+        weight.
         """
         return self._particles().counts()["n_restarts"]
 
 
 def decide(odds):
-    """Logarithm of the odds of each class against the rest."""
-    # Where several classes are as sure as the likelihood lets them be, only rounding
-    # tells them apart. Steps of 2**-30 make ties of these, here and in probabilities.
+    """Log odds of each class against the rest."""
+    # If several classes have the largest odds that the likelihood permits, they differ
+    # by rounding errors only. Rounding to multiples of 2**-30 makes them ties.
     decision = np.log(odds[..., 0]) - np.log(odds[..., 1])
     return np.ldexp(np.rint(np.ldexp(decision, 30)), -30)

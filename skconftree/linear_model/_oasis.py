@@ -27,21 +27,21 @@ from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
 from ._columns import read_doubles
-from ._model import OASISModel, Questions, decide
+from ._model import OASISModel, QueryMixin, decide
 
-SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
-SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size
-LARGEST = 2**31 - 1
-FEWEST = 10  # a share of the planes; if fewer are different, it is said
+LIKELIHOODS = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
+MIN_PARAMETER = 1e-9  # of alpha and gamma, so that their logarithms are moderate
+MAX_COUNT = 2**31 - 1
+MIN_DISTINCT_DIVISOR = 10  # a warning is issued if fewer than 1 / 10 are distinct
 
 
 @suggests_parameters()
-class OASISClassifier(Questions, LearntClassifier):
-    r"""A linear classifier that learns online, with few labels, from a cloud of planes.
+class OASISClassifier(QueryMixin, LearntClassifier):
+    r"""Semi-supervised online linear classifier based on a particle filter (OASIS).
 
-    OASIS (online, active, semi-supervised) keeps a posterior over hyperplanes
-    :math:`w` as weighted particles. A row :math:`x` with label :math:`y \in \{-1, 1\}`
-    multiplies the weight of each particle by
+    OASIS (online, active, semi-supervised) approximates the posterior over hyperplanes
+    :math:`w` by weighted particles. A row :math:`x` with label
+    :math:`y \in \{-1, 1\}` multiplies the weight of each particle by
 
     .. math::
 
@@ -50,73 +50,75 @@ class OASISClassifier(Questions, LearntClassifier):
         c = \sqrt{(1 - \gamma) \gamma \alpha}, \quad c' = \ln(\gamma \alpha / c),
 
     and a row without a label by :math:`L(1 \mid x, w) + L(-1 \mid x, w)`, which is
-    small for planes that run through data. When the weights have gathered on too few
-    particles, these are resampled and each is moved by Metropolis steps, one along its
-    length and more along each coordinate in turn. More than two classes are learnt one
-    against the rest.
+    small for planes that pass close to rows. When the weight concentrates on too few
+    particles, the particles are resampled and each is moved by Metropolis steps: one
+    along its length and several along its coordinates in turn. More than two classes
+    are learned one-vs-rest.
 
-    Use it for a stream of which few rows have a label, or to decide which labels to
-    buy, where a line separates the classes with a gap; :doc:`/guide/oasis` says when it
-    does not pay.
+    Use it for a stream in which few rows are labeled, or to select the labels to
+    query, if the classes are linearly separable with a gap. :doc:`/guide/oasis`
+    describes when it does not help.
 
     Parameters
     ----------
     likelihood : {"normal", "steep", "flat"} or tuple of two floats, default="normal"
-        The pair :math:`(\alpha, \gamma)`, by name (0.5, 0.2), (0.1, 0.1), (0.7, 0.3).
-        :math:`1 - \gamma` is the likelihood of a label on the right side of the
-        margin, :math:`\gamma \alpha` on the wrong one.
+        The pair :math:`(\alpha, \gamma)`; the names stand for (0.5, 0.2), (0.1, 0.1)
+        and (0.7, 0.3). :math:`1 - \gamma` is the likelihood of a label on the correct
+        side of the margin, :math:`\gamma \alpha` that on the wrong side. Larger values
+        tolerate more label noise.
     prior : {"cauchy", "normal"}, default="cauchy"
-        Distribution of each coordinate of a plane before any row, around 0.
+        Prior distribution of each coordinate of a plane, centered at 0.
     scale : float, default=1.0
-        Its scale: the standard deviation of ``"normal"``.
+        Scale of the prior: the standard deviation of ``"normal"``.
     n_particles : int, default=1000
-        Planes, for each class against the rest.
+        Number of planes per problem. More particles approximate the posterior better
+        and take proportionally longer.
     buffer_size : int, default=1000
-        Rows, the last ones, that a moved particle has to fit: older ones are forgotten
-        by and by. Fewer follow a stream that drifts, more take longer.
+        Number of recent rows that determine where particles are moved. Older rows are
+        gradually forgotten. Smaller values adapt faster to concept drift, larger ones
+        take longer.
     resample : bool, default=True
         Whether particles are resampled and moved when their effective sample size
-        falls below half their number. Otherwise only weights change: for offline
-        learning from a cloud that stays. It may be changed between two calls of
-        `partial_fit`.
+        falls below half their number. If False, only the weights change. The
+        parameter may be changed between two calls of `partial_fit`.
     fit_intercept : bool or "auto", default="auto"
-        Whether planes may miss the mean of the rows. Then a feature that is always 1
-        is added, and its coordinate has the same prior. ``"auto"`` is True: the mean
-        seldom lies between classes of unequal size, or between one and all others. The
-        published classifier has none.
+        Whether planes have an intercept relative to the mean of the rows. If True, a
+        constant feature is added, whose coordinate has the same prior. ``"auto"`` is
+        True, because the mean rarely lies between classes of unequal size, or between
+        one class and the rest. The published classifier has no intercept.
     standardize : bool, default=True
-        Whether features are brought to mean 0 and standard deviation 1/2: by all rows
-        in `fit`, by the first 100 rows in `partial_fit`, which are learnt when they
-        are there. Until then nothing is known. Otherwise rows are taken as they are
-        and learnt at once.
+        Whether features are scaled to mean 0 and standard deviation 1/2. `fit` uses
+        all rows, `partial_fit` the first 100 rows, which it learns as soon as all of
+        them have arrived; predictions are uninformative until then. If False, rows
+        are not scaled and learned at once.
     missing_label : int, float, str or None, default=None
-        What stands for no label beside None and NaN, which always do. By default -1 is
-        an ordinary label.
+        Value that marks a missing label, in addition to None and NaN. By default, -1
+        is an ordinary label.
     random_state : int, RandomState instance or None, default=None
-        Seed of the prior, of resampling and of moves. Pass an int for the same planes
-        on every call.
+        Seed of the prior, of resampling and of moves. Pass an int for reproducible
+        results.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Class labels. Of two, the second is the label 1 of the planes.
+        Class labels. With two classes, the second is the label 1 of the planes.
     n_classes_ : int
-        Their number.
+        Number of classes.
     mean_, scale_ : ndarray of shape (`n_features_in_`,)
-        Planes are those of the features ``(X - mean_) / scale_``. Not there before the
-        scale is known. `scale_` is infinite for a feature that was constant.
+        The planes separate the standardized features ``(X - mean_) / scale_``. Only
+        available once the scale is known. `scale_` is infinite for constant features.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if they are all strings.
+        Names of the features, if they are all strings.
     n_rows_seen_ : int
-        Rows given so far, those of weight 0 left out.
+        Number of rows so far, without those of weight 0.
     learns_unlabeled : bool
-        True: unlabelled rows teach something.
+        True: the estimator learns from unlabeled rows.
 
     See Also
     --------
-    ConfidenceTreeClassifier : Learns streams without a gap, with all their labels.
+    ConfidenceTreeClassifier : Learns streams of labeled rows that need no gap.
 
     References
     ----------
@@ -137,20 +139,20 @@ class OASISClassifier(Questions, LearntClassifier):
     >>> model.score(X, y) > 0.95
     True
 
-    Where is a further label worth most?
+    The row whose label would be the most informative:
 
     >>> score = model.query_score(X, "oasis")
-    >>> asked = score.argmin()
-    >>> bool(np.abs(X[asked, 0]) < 0.25)
+    >>> best = score.argmin()
+    >>> bool(np.abs(X[best, 0]) < 0.25)
     True
     """
 
     _parameter_constraints: dict = {
-        "likelihood": [StrOptions(set(SHAPES)), tuple, list],
+        "likelihood": [StrOptions(set(LIKELIHOODS)), tuple, list],
         "prior": [StrOptions({"cauchy", "normal"})],
         "scale": [Interval(Real, 1e-9, 1e9, closed="both")],
-        "n_particles": [Interval(Integral, 2, LARGEST, closed="both")],
-        "buffer_size": [Interval(Integral, 1, LARGEST, closed="both")],
+        "n_particles": [Interval(Integral, 2, MAX_COUNT, closed="both")],
+        "buffer_size": [Interval(Integral, 1, MAX_COUNT, closed="both")],
         "resample": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
         "standardize": ["boolean"],
@@ -195,12 +197,12 @@ class OASISClassifier(Questions, LearntClassifier):
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
-        """Learn a table, row by row in its order, from the prior on.
+        """Fit to a table, row by row in its order, starting from the prior.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of numbers, none missing. All of them set the scale.
+            Rows of numbers without missing values. All of them determine the scale.
         y : array-like of shape (n_samples,)
             Class labels, some of which may be missing (see `missing_label`).
 
@@ -212,8 +214,7 @@ class OASISClassifier(Questions, LearntClassifier):
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
+            If the input or a parameter is invalid. The estimator is then unchanged.
         """
         alpha_gamma, caller = self._resolve_likelihood(), type(self).__name__
         labels, known = split_labels(y, self.missing_label)
@@ -221,8 +222,8 @@ class OASISClassifier(Questions, LearntClassifier):
         check_consistent_length(rows.X, known)
         if not len(labels):
             raise ValueError(
-                "y has no label: fit does not know the classes. Give them to "
-                "partial_fit, which can learn unlabelled rows first."
+                "y has no label, from which fit could determine the classes. Use "
+                "partial_fit with the argument classes, which accepts unlabeled rows."
             )
         classes, _ = Classes.of(labels)
         model = OASISModel(rows.schema, classes, self._draw_seed())
@@ -241,12 +242,12 @@ class OASISClassifier(Questions, LearntClassifier):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn further rows.
+        """Update the model with further rows.
 
-        A stream gives the same model, bit for bit, however it is cut into calls. After
-        `fit` the fitted particles go on. Parameters, all but `resample`, are those of
-        the call that draws the particles: the first one, or with `standardize` the one
-        that brings the hundredth row.
+        The model does not depend on how a stream is divided into calls; it is the same
+        bit for bit. After `fit`, the fitted particles are updated. All parameters
+        except `resample` are those of the call that draws the particles: the first
+        call, or with `standardize` the one that passes the hundredth row.
 
         Parameters
         ----------
@@ -255,21 +256,21 @@ class OASISClassifier(Questions, LearntClassifier):
         y : array-like of shape (n_samples,)
             Class labels, any of which may be missing (see `missing_label`).
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur. Needed on the first call, unless the estimator
-            is fitted already.
+            All classes that may occur. Required on the first call, unless the estimator
+            is already fitted.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: the power of their likelihood. A row of weight 0 is not
-            learnt.
+            Weights of the rows: exponents of their likelihoods. A row of weight 0 is
+            ignored.
 
         Returns
         -------
         OASISClassifier
-            The estimator itself.
+            The updated estimator.
 
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
+            If the input or a parameter is invalid. The estimator is then unchanged.
         """
         self._learn(X, y, classes, sample_weight, False)
         return self
@@ -281,7 +282,7 @@ class OASISClassifier(Questions, LearntClassifier):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> NDArray[Any]:
-        """Predict each row, then learn it: `partial_fit` with foresight.
+        """Predict each row before learning it (prequential `partial_fit`).
 
         Parameters
         ----------
@@ -292,25 +293,25 @@ class OASISClassifier(Questions, LearntClassifier):
         classes : array-like of shape (n_classes,), default=None
             All classes that may occur, as in `partial_fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+            Weights of the rows. A row of weight 0 is predicted, but not learned.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class predicted for each row, with or without a label, by the model as
-            it was before the row was learnt.
+            The class predicted for each row, labeled or not, by the model before it
+            learned the row.
         """
         return self._learn(X, y, classes, sample_weight, True)
 
     @learns
-    def _learn(self, X, y, classes, sample_weight, foresee):
+    def _learn(self, X, y, classes, sample_weight, predicts):
         before = self._model
         grew = before is not None and before.grows
         if not grew:
             self._validate_params()
         call = self._read_call(X, y, classes, sample_weight)
         n_moves = before.cloud.counts()["n_moves"] if grew else 0
-        odds = learn(self, call, resample=bool(self.resample), foresee=foresee)
+        odds = learn(self, call, resample=bool(self.resample), return_odds=predicts)
         if self._model.grows:
             self._warn_of_copies(n_moves)
         return None if odds is None else self.classes_[_choice(decide(odds))]
@@ -319,7 +320,7 @@ class OASISClassifier(Questions, LearntClassifier):
         model, caller = self._model, type(self).__name__
         if model is None and classes is None:
             raise ValueError(
-                "classes must be given on the first call to partial_fit: all "
+                "classes must be given on the first call to partial_fit. Pass all "
                 "classes that may occur in the stream."
             )
         labels, known = split_labels(y, self.missing_label)
@@ -329,8 +330,9 @@ class OASISClassifier(Questions, LearntClassifier):
             listed = np.asarray(classes, dtype=object).ravel()
             if is_unlabeled(listed, self.missing_label).any():
                 raise ValueError(
-                    f"classes={classes!r} holds missing_label={self.missing_label!r} "
-                    "or another sign for no label."
+                    f"classes={classes!r} contains missing_label="
+                    f"{self.missing_label!r}, None or NaN, which mark missing labels. "
+                    "Pass actual class labels only."
                 )
         if model is None:
             names = Classes.listed(classes)
@@ -357,35 +359,35 @@ class OASISClassifier(Questions, LearntClassifier):
         return model
 
     def _warn_of_copies(self, n_moves):
-        # n_moves: how often particles had moved before this call.
+        # n_moves: number of moves of the particles before this call.
         cloud = self._model.cloud
         moved = cloud.counts()["n_moves"] > n_moves
         if not moved.any():
             return
         n_distinct = cloud.n_distinct()[moved].min()
-        if n_distinct * FEWEST < cloud.n_particles:
+        if n_distinct * MIN_DISTINCT_DIVISOR < cloud.n_particles:
             warn(
-                f"Of the {cloud.n_particles} planes of this "
-                f"{type(self).__name__} {n_distinct} are different, the others are "
-                "copies: the rows leave hardly any plane that is likely. Take more "
-                "particles (n_particles), a prior of another scale, or smaller sample "
-                "weights."
+                f"Only {n_distinct} of the {cloud.n_particles} planes of this "
+                f"{type(self).__name__} are distinct: few planes are likely given the "
+                "rows. Increase n_particles, use a prior of another scale, or pass "
+                "smaller sample weights."
             )
 
     def _resolve_likelihood(self):
-        given = self.likelihood
-        pair = SHAPES[given] if isinstance(given, str) else tuple(given)
-        sound = len(pair) == 2 and all(isinstance(one, Real) for one in pair)
-        if sound:
+        likelihood = self.likelihood
+        is_name = isinstance(likelihood, str)
+        pair = LIKELIHOODS[likelihood] if is_name else tuple(likelihood)
+        valid = len(pair) == 2 and all(isinstance(value, Real) for value in pair)
+        if valid:
             alpha, gamma = pair
-            sound = SMALLEST <= alpha <= 1.0 and SMALLEST <= gamma < 1.0
-            sound = sound and gamma * alpha < 1.0 - gamma
-        if not sound:
+            valid = MIN_PARAMETER <= alpha <= 1.0 and MIN_PARAMETER <= gamma < 1.0
+            valid = valid and gamma * alpha < 1.0 - gamma
+        if not valid:
             raise InvalidParameterError(
                 f"The 'likelihood' parameter of {type(self).__name__} must be one of "
-                f"{sorted(SHAPES)} or a pair (alpha, gamma) of numbers with alpha in "
-                f"[{SMALLEST}, 1], gamma in [{SMALLEST}, 1) and gamma * alpha below "
-                f"1 - gamma. Got {given!r} instead."
+                f"{sorted(LIKELIHOODS)} or a pair (alpha, gamma) of numbers with alpha "
+                f"in [{MIN_PARAMETER}, 1], gamma in [{MIN_PARAMETER}, 1) and gamma * "
+                f"alpha below 1 - gamma. Got {likelihood!r} instead."
             )
         return float(pair[0]), float(pair[1])
 
@@ -406,24 +408,25 @@ class OASISClassifier(Questions, LearntClassifier):
         return read_doubles(X, self._model.schema, type(self).__name__).X
 
     def _odds(self, X):
-        rows = self._rows(X)
-        return self._model.odds(rows)
+        return self._model.odds(self._rows(X))
 
     def _best(self, rows):
         return _choice(decide(self._model.odds(rows)))
 
     @reads
     def decision_function(self, X: TableLike) -> Floats:
-        """Logarithm of the odds of each class against the rest.
+        """Log odds of each class against the rest.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes those of the second: positive where it is predicted.
+            With two classes, the log odds of the second, which is predicted if they are
+            positive.
         """
         decision = decide(self._odds(X))
         if self.n_classes_ == 1:
@@ -434,17 +437,21 @@ class OASISClassifier(Questions, LearntClassifier):
     def predict_proba(self, X: TableLike) -> Floats:
         r"""Predict class probabilities.
 
-        The ratio of weighted sums :math:`\sum_j w_j L(1 \mid x, w_j)` over
-        :math:`\sum_j w_j [L(1 \mid x, w_j) + L(-1 \mid x, w_j)]`; of more than two
-        classes, those of each against the rest, divided by their sum.
+        The probability is the ratio of the weighted sums
+        :math:`\sum_j w_j L(1 \mid x, w_j)` and
+        :math:`\sum_j w_j [L(1 \mid x, w_j) + L(-1 \mid x, w_j)]`. With more than two
+        classes, it is computed for each class against the rest and divided by the sum
+        over the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            Class probabilities, in the order of `classes_`.
         """
         share = expit(decide(self._odds(X)))
         if self.n_classes_ == 1:
@@ -455,7 +462,7 @@ class OASISClassifier(Questions, LearntClassifier):
 
 
 def _encoded(classes, labels, known):
-    # Class indices, -1 where there is no label.
+    # Class indices, -1 for missing labels.
     y = np.full(len(known), -1, dtype=np.intp)
     if len(labels):
         y[known] = classes.codes(labels, np.intp)
@@ -463,7 +470,7 @@ def _encoded(classes, labels, known):
 
 
 def _choice(decision):
-    # Class indices; ties go to the lowest.
+    # Predicted class indices; ties are broken in favor of the lowest.
     if decision.shape[1] > 1:
         return decision.argmax(axis=1)
     return (decision > 0.0).any(axis=1).astype(np.intp)

@@ -1,9 +1,10 @@
-# Metropolis steps of some planes along their length and their coordinates, margins kept.
+# Metropolis steps of hyperplanes along their length and their coordinates.
 #
-# A coordinate that takes a step moves the margins of all rows by the step times their
-# values of that feature: so a sweep costs a few times what it costs to find margins, and
-# each coordinate has a step of its own size. Neighbouring planes are moved together.
-# Single precision is enough to accept a step, and twice as fast.
+# Margins are updated, not recomputed: a step along a coordinate changes the margin of
+# each row by the step times the row's value of that feature. So a sweep costs only a
+# few times as much as computing the margins once, and each coordinate has its own step
+# size. Neighboring planes are moved together. Single precision is accurate enough for
+# the acceptance test, and twice as fast.
 
 from libc.math cimport exp, fabsf, log, sqrt
 from libc.string cimport memcpy
@@ -13,31 +14,31 @@ from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 
 cdef enum:
-    GROUP = 64          # planes whose margins at 100 rows stay in the first cache
-    KNOTS = 1024        # of the likelihood of a row without a label, made of lines
-    AT_ONCE = 32        # factors of at most e^6 each whose product is a number
+    GROUP = 64          # planes whose margins at 100 rows fit into the L1 cache
+    KNOTS = 1024        # of the piecewise linear likelihood of a row without a label
+    AT_ONCE = 32        # factors of at most e^6 whose product is finite
 
 
 cdef struct Target:
-    # Prior times likelihood of the rows in a buffer, as one problem sees them; those
+    # Posterior of one problem: prior times likelihood of the rows in the buffer. Rows
     # with a label come first. Margins are scaled: the log likelihood of a label is the
-    # margin, within `slope` on both sides of 0, and a constant.
-    float32_t* values       # [feature, row]: times `slope`, and the sign of the label
+    # margin, clipped to [-slope, slope], plus a constant.
+    float32_t* values       # [feature, row] times `slope` and the sign of the label
     float32_t* weights      # of the rows
     intp_t stride           # between features
-    intp_t n_labelled
+    intp_t n_labeled
     intp_t n_rows
     float32_t slope
-    const float32_t* either     # ln(L(1) + L(-1)) at each knot, up to `slope`
+    const float32_t* unlabeled_knots    # ln(L(1) + L(-1)) at each knot, up to `slope`
     bint cauchy
     float64_t precision     # 1 / scale of the prior
 
 
-cdef inline void find_all_margins(
+cdef inline void compute_margins(
     const Target* target, const float64_t* w, intp_t stride, intp_t d, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Scaled margins [row, plane], four features a turn.
+    # Scaled margins [row, plane], four features per iteration.
     cdef float32_t sums[GROUP]
     cdef const float32_t* own
     cdef const float32_t* value
@@ -75,13 +76,13 @@ cdef inline void find_all_margins(
         memcpy(margin + row * GROUP, sums, size * sizeof(float32_t))
 
 
-cdef inline void weigh_moved(
+cdef inline void moved_likelihood(
     const Target* target, float32_t* margin, const float32_t* values_before,
     const float32_t* taken, const float32_t* values, const float32_t* step,
-    intp_t size, float32_t* found,
+    intp_t size, float32_t* log_likelihood,
 ) noexcept nogil:
-    # Log likelihood of planes that take a step, constants left out. The step that was
-    # taken before enters the margins on the way.
+    # Log likelihood of planes after a proposed step, without constants. The margins are
+    # updated on the way by the step that was accepted before.
     cdef float32_t sums[GROUP]
     cdef float32_t steps[GROUP]
     cdef float32_t old[GROUP]
@@ -96,7 +97,7 @@ cdef inline void weigh_moved(
         sums[i] = 0.0
         steps[i] = step[i]
         old[i] = taken[i]
-    while row + 2 <= target.n_labelled:     # two rows a turn
+    while row + 2 <= target.n_labeled:      # two rows per iteration
         x0 = values[row]
         x1 = values[row + 1]
         before0 = values_before[row]
@@ -124,16 +125,16 @@ cdef inline void weigh_moved(
         weight0 = target.weights[row]
         for i in range(size):
             own[i] = own[i] + before0 * old[i]
-        if row < target.n_labelled:
-            weigh_label(target, own, x0, steps, weight0, size, sums)
+        if row < target.n_labeled:
+            add_labeled(target, own, x0, steps, weight0, size, sums)
         else:
-            weigh_either(target, own, x0, steps, weight0, size, sums)
+            add_unlabeled(target, own, x0, steps, weight0, size, sums)
         own += GROUP
         row += 1
-    memcpy(found, sums, size * sizeof(float32_t))
+    memcpy(log_likelihood, sums, size * sizeof(float32_t))
 
 
-cdef inline void weigh_label(
+cdef inline void add_labeled(
     const Target* target, const float32_t* margin, float32_t x, const float32_t* step,
     float32_t weight, intp_t size, float32_t* sums,
 ) noexcept nogil:
@@ -149,12 +150,12 @@ cdef inline void weigh_label(
         sums[i] = sums[i] + weight * here
 
 
-cdef inline void weigh_either(
+cdef inline void add_unlabeled(
     const Target* target, const float32_t* margin, float32_t x, const float32_t* step,
     float32_t weight, intp_t size, float32_t* sums,
 ) noexcept nogil:
     # Add the log likelihood of a row without a label.
-    cdef float32_t place[GROUP]
+    cdef float32_t fraction[GROUP]
     cdef int32_t knot[GROUP]
     cdef float32_t last = KNOTS - 1
     cdef float32_t to_knots = last / target.slope
@@ -164,19 +165,21 @@ cdef inline void weigh_either(
         here = to_knots * fabsf(margin[i] + x * step[i])
         here = here if here < last else last
         knot[i] = <int32_t> here
-        place[i] = here - knot[i]
+        fraction[i] = here - knot[i]
     for i in range(size):
-        here = target.either[knot[i]]
-        sums[i] += weight * (here + place[i] * (target.either[knot[i] + 1] - here))
+        here = target.unlabeled_knots[knot[i]]
+        sums[i] += weight * (
+            here + fraction[i] * (target.unlabeled_knots[knot[i] + 1] - here)
+        )
 
 
-cdef inline void weigh_stretched(
+cdef inline void rescaled_likelihood(
     const Target* target, const float32_t* margin, const float32_t* factor, intp_t size,
-    float32_t* found,
+    float32_t* log_likelihood,
 ) noexcept nogil:
-    # Log likelihood of planes times a factor, constants left out.
+    # Log likelihood of planes multiplied by a factor, without constants.
     cdef float32_t sums[GROUP]
-    cdef float32_t stretched[GROUP]
+    cdef float32_t rescaled[GROUP]
     cdef float32_t none[GROUP]
     cdef float32_t weight
     cdef intp_t row, i
@@ -186,38 +189,39 @@ cdef inline void weigh_stretched(
     for row in range(target.n_rows):
         weight = target.weights[row]
         for i in range(size):
-            stretched[i] = margin[i] * factor[i]
-        if row < target.n_labelled:
-            weigh_label(target, stretched, 0.0, none, weight, size, sums)
+            rescaled[i] = margin[i] * factor[i]
+        if row < target.n_labeled:
+            add_labeled(target, rescaled, 0.0, none, weight, size, sums)
         else:
-            weigh_either(target, stretched, 0.0, none, weight, size, sums)
+            add_unlabeled(target, rescaled, 0.0, none, weight, size, sums)
         margin += GROUP
-    memcpy(found, sums, size * sizeof(float32_t))
+    memcpy(log_likelihood, sums, size * sizeof(float32_t))
 
 
-cdef inline void stretch(
+cdef inline void rescale(
     const Target* target, float64_t* w, intp_t stride, intp_t d, const uint64_t* keys,
-    intp_t turn, intp_t size, float32_t* margin, float32_t* now,
+    intp_t turn, intp_t size, float32_t* margin, float32_t* current,
 ) noexcept nogil:
-    # Make planes longer or shorter. Along its length the posterior reaches far: no step
-    # of one coordinate does. Logarithms of lengths differ by .1 to .5 with 10 features
-    # or more, so that of steps of the size .3 a quarter to a half are taken; none beyond
-    # 3.0, which squared is the e^6 of `AT_ONCE`.
+    # Propose a change of the length of each plane. The posterior extends far along the
+    # length, farther than steps of one coordinate reach. With 10 or more features the
+    # logarithms of lengths differ by 0.1 to 0.5, so that a quarter to a half of the
+    # steps of size 0.3 are accepted. Steps are limited to 3.0, the e^6 of `AT_ONCE`
+    # squared.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t ratio[GROUP]
     cdef float64_t log_ratio[GROUP]
     cdef float32_t factor[GROUP]
-    cdef float32_t found[GROUP]
+    cdef float32_t proposed[GROUP]
     cdef float64_t here, there
     cdef intp_t i, j, row
     draw(keys, turn, size, t, v)
     for i in range(size):
         t[i] = at_least(at_most(0.3 * t[i], 3.0), -3.0)
         factor[i] = <float32_t> exp(t[i])
-        log_ratio[i] = d * t[i]     # of volumes, then of the prior
+        log_ratio[i] = d * t[i]     # of volumes, then also of the prior
         ratio[i] = 1.0
-    weigh_stretched(target, margin, factor, size, found)
+    rescaled_likelihood(target, margin, factor, size, proposed)
     for j in range(d):
         for i in range(size):
             here = w[j * stride + i] * target.precision
@@ -231,8 +235,8 @@ cdef inline void stretch(
                 log_ratio[i] += log(ratio[i])
                 ratio[i] = 1.0
     for i in range(size):
-        if log(v[i]) < <float64_t> found[i] - <float64_t> now[i] + log_ratio[i]:
-            now[i] = found[i]
+        if log(v[i]) < <float64_t> proposed[i] - <float64_t> current[i] + log_ratio[i]:
+            current[i] = proposed[i]
         else:
             factor[i] = 1.0
     for j in range(d):
@@ -244,24 +248,24 @@ cdef inline void stretch(
 
 
 cdef inline float64_t limited(float64_t x) noexcept nogil:
-    # Squares of it are numbers in single precision.
+    # Bound of values: their squares are finite in single precision.
     return at_least(at_most(x, 1e18), -1e18)
 
 
-cdef inline float64_t at_most(float64_t x, float64_t most) noexcept nogil:
-    return x if x < most else most
+cdef inline float64_t at_most(float64_t x, float64_t upper) noexcept nogil:
+    return x if x < upper else upper
 
 
-cdef inline float64_t at_least(float64_t x, float64_t least) noexcept nogil:
-    return x if x > least else least
+cdef inline float64_t at_least(float64_t x, float64_t lower) noexcept nogil:
+    return x if x > lower else lower
 
 
 cdef inline void draw(
     const uint64_t* keys, intp_t turn, intp_t size, float64_t* t, float64_t* v
 ) noexcept nogil:
-    # A number t of Student's distribution with two degrees of freedom for each plane,
-    # and one within (0, 1). Steps of all sizes, which no size that is a bit off makes
-    # useless.
+    # For each plane draw t from Student's t distribution with two degrees of freedom,
+    # and v uniformly from (0, 1). The heavy tails give steps of all sizes, which work
+    # even if the step size is not well chosen.
     cdef int32_t sign[GROUP]
     cdef int32_t chance[GROUP]
     cdef uint64_t bits
@@ -273,7 +277,7 @@ cdef inline void draw(
         chance[i] = <int32_t> bits
     for i in range(size):
         u = sign[i] / 2147483648.0
-        # not infinite where u is -1
+        # finite even if u is -1
         t[i] = 1.4142135623730951 * u / sqrt((1.0 + 1e-9 - u) * (1.0 + 1e-9 + u))
         v[i] = (chance[i] + 2147483648.5) / 4294967296.0
 
@@ -282,7 +286,7 @@ cdef inline void propose(
     const float64_t* own, float64_t width, const float64_t* t, intp_t size,
     float64_t* moved, float32_t* step,
 ) noexcept nogil:
-    # Each loop keeps within one bound: with two it would have branches.
+    # Each loop applies one bound: with two bounds it would have branches.
     cdef float64_t taken[GROUP]
     cdef intp_t i
     for i in range(size):
@@ -296,15 +300,16 @@ cdef inline void propose(
 
 cdef inline void decide(
     const Target* target, float64_t* own, const float64_t* moved, const float64_t* v,
-    intp_t size, const float32_t* now, const float32_t* found, float32_t* won,
+    intp_t size, const float32_t* current, const float32_t* proposed, float32_t* accepted,
 ) noexcept nogil:
-    # Take steps; `won` is above 0 where one is taken, in either precision, as terms
-    # begin at 1. No branches, since none can be foreseen: vector instructions instead.
+    # Accept or reject steps; `accepted` is positive if a step is taken, in either
+    # precision, because terms are 1 or more. Branches would be unpredictable, so the
+    # loops have none and are vectorized.
     cdef float64_t loss[GROUP]
     cdef float64_t here, there
     cdef intp_t i
     for i in range(size):
-        loss[i] = at_most(<float64_t> now[i] - <float64_t> found[i], 300.0)
+        loss[i] = at_most(<float64_t> current[i] - <float64_t> proposed[i], 300.0)
     if not target.cauchy:
         for i in range(size):
             here = own[i] * target.precision
@@ -321,7 +326,7 @@ cdef inline void decide(
         for i in range(size):
             loss[i] = 1.0 - v[i] * loss[i]
     for i in range(size):
-        won[i] = <float32_t> loss[i]
+        accepted[i] = <float32_t> loss[i]
     for i in range(size):
         here = own[i]
         there = moved[i]
@@ -333,35 +338,35 @@ cdef inline void sweep(
     const uint64_t* keys, intp_t first, intp_t n_coordinates, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Move neighbouring planes, at most `GROUP`, from w on: once along their length, and
-    # along coordinates in turn.
+    # Move up to `GROUP` neighboring planes, the first of which is at w: once along
+    # their length, then along their coordinates in turn.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t moved[GROUP]
-    cdef float32_t won[GROUP]
+    cdef float32_t accepted[GROUP]
     cdef float32_t step[GROUP]
     cdef float32_t taken[GROUP]
-    cdef float32_t now[GROUP]
-    cdef float32_t found[GROUP]
+    cdef float32_t current[GROUP]
+    cdef float32_t proposed[GROUP]
     cdef const float32_t* before = target.values
     cdef const float32_t* values
     cdef float64_t* own
     cdef intp_t i, j, turn
-    find_all_margins(target, w, stride, d, size, planes, margin)
+    compute_margins(target, w, stride, d, size, planes, margin)
     for i in range(size):
         step[i] = 0.0
         taken[i] = 0.0
-    weigh_moved(target, margin, before, taken, before, step, size, now)
-    stretch(target, w, stride, d, keys, n_coordinates, size, margin, now)
+    moved_likelihood(target, margin, before, taken, before, step, size, current)
+    rescale(target, w, stride, d, keys, n_coordinates, size, margin, current)
     for turn in range(n_coordinates):
         j = (first + turn) % d
         own = w + j * stride
         values = target.values + j * target.stride
         draw(keys, turn, size, t, v)
         propose(own, sizes[j], t, size, moved, step)
-        weigh_moved(target, margin, before, taken, values, step, size, found)
-        decide(target, own, moved, v, size, now, found, won)
+        moved_likelihood(target, margin, before, taken, values, step, size, proposed)
+        decide(target, own, moved, v, size, current, proposed, accepted)
         for i in range(size):
-            taken[i] = step[i] if won[i] > 0.0 else <float32_t> 0.0
-            now[i] = found[i] if won[i] > 0.0 else now[i]
+            taken[i] = step[i] if accepted[i] > 0.0 else <float32_t> 0.0
+            current[i] = proposed[i] if accepted[i] > 0.0 else current[i]
         before = values

@@ -111,7 +111,7 @@ def test_missing_label_that_is_a_class():
     model = OASISClassifier(missing_label=-1)
     with pytest.raises(ValueError, match="missing_label=-1"):
         model.partial_fit(X, Y, classes=[-1, 1])
-    with pytest.raises(ValueError, match="sign for no label"):
+    with pytest.raises(ValueError, match="which mark missing labels"):
         OASISClassifier().partial_fit(X, Y, classes=[0, None])
     # by default -1 is a label like others
     ordinary = OASISClassifier().partial_fit(X, 2 * Y - 1, classes=[-1, 1])
