@@ -85,11 +85,6 @@ class TrainingTable(NamedTuple):
         return self.X, self.y, self.weight
 
     @property
-    def n_features(self):
-        """Number of columns."""
-        return self.schema.n_features
-
-    @property
     def is_sparse(self):
         """Whether the rows are those of a sparse table."""
         return issparse(self.X)

@@ -237,6 +237,9 @@ def test_rows_without_label_are_in_every_sample():
     assert pickle.dumps(mixed.estimators_[1].tree_) == pickle.dumps(
         with_pool.estimators_[1].tree_
     )
+    assert str(with_pool.bound_) == str(mixed.bound_[1]) == "CredibleBound()"
+    assert with_pool.criterion_ == mixed.criterion_[1]
+    assert mixed.estimators_[0].criterion_ == mixed.criterion_[0]
 
 
 def test_leaves_may_keep_their_rows():
