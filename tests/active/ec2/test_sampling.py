@@ -543,9 +543,10 @@ def test_an_oracle_that_raises_half_way():
         assert [a.row for a in one.history_] == [a.row for a in whole.history_]
 
 
-def test_a_pool_is_asked_about_in_parts(monkeypatch):
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_pool_is_asked_about_in_parts(monkeypatch, lazy):
     """What all hypotheses foresee of all rows might not fit into memory."""
-    whole = asked(learner_of(EC2Sampling(clustered=True)), Y, 3)[0]
+    whole = asked(learner_of(EC2Sampling(lazy=lazy)), Y, 3)[0]
     monkeypatch.setattr(_strategies, "CELLS", 2000)  # ten rows for 200 hypotheses
-    parts = asked(learner_of(EC2Sampling(clustered=True)), Y, 3)[0]
+    parts = asked(learner_of(EC2Sampling(lazy=lazy)), Y, 3)[0]
     assert_array_equal(whole, parts)
