@@ -11,16 +11,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_score
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import DeRosaBound, PossibilisticBound
+from skconftree.bounds import DeRosaBound
 from skconftree.inspection import ConfidenceTreeDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 classes = ["malignant", "benign"]
 trees = {
     "BOCT (Collet and Pietquin 2015)": ConfidenceTreeClassifier("credible"),
-    "PiTree (Serrurier and Prade 2015)": ConfidenceTreeClassifier(
-        PossibilisticBound(classes="present")
-    ),
+    "PiTree (Serrurier and Prade 2015)": ConfidenceTreeClassifier("possibilistic"),
     "C-Tree (De Rosa and Cesa-Bianchi 2017)": ConfidenceTreeClassifier(
         DeRosaBound(c=0.1)
     ),

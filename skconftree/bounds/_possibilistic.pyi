@@ -8,13 +8,13 @@ from ._base import BaseBound
 class PossibilisticBound(BaseBound):
     delta: float
     correction: Literal["branches", "all_tests"]
-    classes: Literal["all", "present"]
+    classes: Literal["present", "all"]
     def __init__(
         self,
         delta: float = 0.05,
         *,
         correction: Literal["branches", "all_tests"] = "branches",
-        classes: Literal["all", "present"] = "all",
+        classes: Literal["present", "all"] = "present",
     ) -> None: ...
 
 def agresti_coull_upper(

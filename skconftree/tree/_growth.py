@@ -1,5 +1,6 @@
 """From the arguments of `fit` and `partial_fit` to a model."""
 
+from copy import copy
 from functools import wraps
 from itertools import compress
 from typing import NamedTuple
@@ -8,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
-from ..bounds import TreeDefaults
+from ..bounds import GTestBound, TreeDefaults
 from ..drift import LocalRepair
 from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
@@ -27,7 +28,7 @@ from ..tables._sparse import rows_at, take_rows
 from ..utils._lock import learns
 from ..utils._team import Team, number_of_threads
 from ..utils._types import Method
-from ..utils._warnings import warn
+from ..utils._warnings import warn, warn_once_an_ensemble
 from ._model import TreeModel
 from ._parameters import (
     Plan,
@@ -328,7 +329,32 @@ class TreeGrowth(NamedTuple):
             and total < UNEVEN * n_rows
         ):
             warn_of_no_split(n_rows, total)
+        elif (
+            tree.node_count == 1 < tree.n_classes
+            and getattr(bound, "cautious", False)
+            and bound.delta == type(bound)().delta
+        ):
+            self._warn_of_cautious_bound(table, left_out, seed)
         return model
+
+    def _warn_of_cautious_bound(self, table, left_out, seed):
+        """Warn that the rule finds no split where the default rule finds one."""
+        stump = copy(self.estimator)
+        stump.max_depth = 1
+        settings = resolve_settings(
+            stump, GTestBound(), "entropy", table.schema, table.total, table.relative
+        )
+        plan = Plan(settings, None, 0.0, None, left_out)
+        tree, _ = plan.grow(table.encode(settings), seed, lambda: table.rows)
+        if tree.node_count > 1:
+            name = type(self.bound).__name__
+            warn_once_an_ensemble(
+                "cautious bound",
+                f"The tree is a single leaf: {name} with its default "
+                f"delta={self.bound.delta:g} needs more rows for a first split than the "
+                f"{len(table.y)} of this table, while bound='gtest' makes one. Raise "
+                "'delta', or use bound='gtest' for tables of this size.",
+            )
 
 
 def check_can_stream(estimator):

@@ -185,7 +185,7 @@ class Possibilistic:
     per = "n"  # paper B knows no unlabelled rows
 
     def __init__(
-        self, criterion, n_classes, delta, correction="branches", classes="all"
+        self, criterion, n_classes, delta, correction="branches", classes="present"
     ):
         self.delta, self.correction, self.classes = delta, correction, classes
 

@@ -23,15 +23,19 @@ CASES = {
         {"delta": 0.2, "pool_weight": "volume"},
         bounds.Credible,
     ),
-    "possibilistic": ("possibilistic", {"delta": 0.05}, bounds.Possibilistic),
+    "possibilistic": (
+        "possibilistic",
+        {"delta": 0.05, "classes": "all"},
+        bounds.Possibilistic,
+    ),
     "possibilistic-all": (
         "possibilistic",
-        {"delta": 0.3, "correction": "all_tests"},
+        {"delta": 0.3, "correction": "all_tests", "classes": "all"},
         bounds.Possibilistic,
     ),
     "possibilistic-present": (
         "possibilistic",
-        {"delta": 0.05, "classes": "present"},
+        {"delta": 0.05},
         bounds.Possibilistic,
     ),
     "hoeffding": ("hoeffding", {"delta": 0.3}, bounds.Hoeffding),

@@ -2,6 +2,7 @@
 
 from sklearn.base import clone
 
+from ...utils._warnings import warn
 from ._base import BasePruning
 from ._classes import (
     C45Pruning,
@@ -31,6 +32,12 @@ def resolve_pruning(pruning, defaults, *, has_lookahead=False):
             confidence = defaults.lookahead_confidence
     if pruning is None:
         return None
+    if isinstance(pruning, str) and pruning == "cost_complexity":
+        warn(
+            "pruning='cost_complexity' prunes nothing, because ccp_alpha is 0.0 by "
+            "default. Set pruning=CostComplexityPruning(ccp_alpha), for example with "
+            "ccp_alpha=0.01."
+        )
     pruning = PRUNINGS[pruning]() if isinstance(pruning, str) else clone(pruning)
     if confidence is not None:
         # set_params reads signatures for longer than a small tree grows
