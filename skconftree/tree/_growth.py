@@ -1,12 +1,12 @@
 """From the arguments of `fit` and `partial_fit` to a model."""
 
-from copy import copy
 from functools import wraps
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..bounds import GTestBound, TreeDefaults
@@ -332,28 +332,28 @@ class TreeGrowth(NamedTuple):
         elif (
             tree.node_count == 1 < tree.n_classes
             and getattr(bound, "cautious", False)
-            and bound.delta == type(bound)().delta
+            and bound.get_params()[bound.level_parameter]
+            == type(bound)().get_params()[bound.level_parameter]
         ):
             self._warn_of_cautious_bound(table, left_out, seed)
         return model
 
     def _warn_of_cautious_bound(self, table, left_out, seed):
         """Warn that the rule finds no split where the default rule finds one."""
-        stump = copy(self.estimator)
-        stump.max_depth = 1
+        stump = clone(self.estimator).set_params(max_depth=1)
         settings = resolve_settings(
             stump, GTestBound(), "entropy", table.schema, table.total, table.relative
         )
         plan = Plan(settings, None, 0.0, None, left_out)
         tree, _ = plan.grow(table.encode(settings), seed, lambda: table.rows)
         if tree.node_count > 1:
-            name = type(self.bound).__name__
+            name, level = type(self.bound).__name__, self.bound.level_parameter
             warn_once_an_ensemble(
                 "cautious bound",
-                f"The tree is a single leaf: {name} with its default "
-                f"delta={self.bound.delta:g} needs more rows for a first split than the "
-                f"{len(table.y)} of this table, while bound='gtest' makes one. Raise "
-                "'delta', or use bound='gtest' for tables of this size.",
+                f"The tree is a single leaf: {name} with its default {level!r} needs "
+                f"more rows for a first split than the {len(table.y)} of this table, "
+                f"while bound='gtest' makes one. Set {level!r} to a laxer value, or use "
+                "bound='gtest' for tables of this size.",
             )
 
 

@@ -5,11 +5,12 @@ every attribute, bit for bit.
 """
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
@@ -182,6 +183,28 @@ def test_delta_outside_every_range(bound, delta):
 def test_credible_tail_below_one_half():
     with pytest.raises(ValueError, match=r"'delta'.*Got 0.5"):
         ConfidenceTreeClassifier(bound="credible", delta=0.5).fit(X, Y)
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "mcdiarmid", "derosa"])
+def test_a_race_bound_without_a_split_draws_a_warning(bound):
+    """If the default rule finds one there, and the user has not chosen its level."""
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"single leaf: \w+Bound with its default") as w:
+        tree = ConfidenceTreeClassifier(bound).fit(X, y)
+    assert tree.get_n_leaves() == len(w) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = BOUNDS[bound]()
+        chosen.set_params(**{chosen.level_parameter: chosen.levels[1]})
+        ConfidenceTreeClassifier(chosen).fit(X, y)
+        noise = np.random.default_rng(0).integers(0, 2, len(y))
+        ConfidenceTreeClassifier(bound).fit(X, noise)
+
+
+def test_cost_complexity_by_its_name_draws_a_warning():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"Set pruning=CostComplexityPruning\("):
+        ConfidenceTreeClassifier(None, pruning="cost_complexity").fit(X, y)
 
 
 def test_delta_without_a_bound_draws_a_warning():
