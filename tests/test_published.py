@@ -117,7 +117,9 @@ def test_printed_oasis_gives_the_stored_error():
             left = left[left != row]
         wrong.append(100.0 * (1.0 - model.score(X, y)))
     with (RESULTS / "paper-d-offline.csv").open(encoding="utf-8") as file:
-        rows = {row["wrong after 50 labels"]: row["WDBC"] for row in csv.DictReader(file)}
+        rows = {
+            row["wrong after 50 labels"]: row["WDBC"] for row in csv.DictReader(file)
+        }
     stored = float(rows['`"oasis"`, 10,000'].split()[0])
     assert abs(np.mean(wrong) - stored) < 1.0
 

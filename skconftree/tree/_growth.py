@@ -352,8 +352,8 @@ class TreeGrowth(NamedTuple):
                 "cautious bound",
                 f"The tree is a single leaf: {name} with its default {level!r} needs "
                 f"more rows for a first split than the {len(table.y)} of this table, "
-                f"while bound='gtest' makes one. Set {level!r} to a laxer value, or use "
-                "bound='gtest' for tables of this size.",
+                f"while bound='gtest' makes one. Set {level!r} to a laxer value, or "
+                "use bound='gtest' for tables of this size.",
             )
 
 

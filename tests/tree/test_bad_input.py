@@ -189,7 +189,9 @@ def test_credible_tail_below_one_half():
 def test_a_race_bound_without_a_split_draws_a_warning(bound):
     """If the default rule finds one there, and the user has not chosen its level."""
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(UserWarning, match=r"single leaf: \w+Bound with its default") as w:
+    with pytest.warns(
+        UserWarning, match=r"single leaf: \w+Bound with its default"
+    ) as w:
         tree = ConfidenceTreeClassifier(bound).fit(X, y)
     assert tree.get_n_leaves() == len(w) == 1
     with warnings.catch_warnings():

@@ -146,8 +146,8 @@ class StreamActiveLearner(
         long ago cannot be spent now. The budget is kept on average then.
     drift : {"ddm", "adwin"}, detector object or None, default=None
         Watches the errors on labels requested at random, and replaces the model when
-        they have risen; only for strategies that buy labels at random, ``"split"`` and
-        ``"split_conf_tree"``. ``"ddm"`` is the published one.
+        they have risen; only for strategies that buy labels at random, ``"random"``,
+        ``"split"`` and ``"split_conf_tree"``. ``"ddm"`` is the published one.
         Detectors of river may be given as well.
     classes : array-like, default=None
         All labels of the stream. None: labels are held back until there are two
@@ -257,7 +257,7 @@ class StreamActiveLearner(
         if self.drift is not None and not strategy.has_random_branch:
             raise ValueError(
                 "drift must be None unless the strategy buys labels at random for the "
-                "detector, as 'split' and 'split_conf_tree' do. Got "
+                "detector, as 'random', 'split' and 'split_conf_tree' do. Got "
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
         if not isinstance(strategy, RandomStream):

@@ -173,8 +173,13 @@ class RandomStream(_ByChance):
     True
     """
 
+    has_random_branch = True
+
     def chances(self, context: StreamContext) -> Floats:
         return np.full(context.n_rows, context.budget.share)
+
+    def random_branch(self, context: StreamContext) -> NDArray[np.uint8]:
+        return np.ones(context.n_rows, dtype=np.uint8)
 
 
 class FixedUncertainty(_ByChance):

@@ -273,6 +273,11 @@ def test_a_share_of_all_labels_reaches_the_detector(strategy, share, estimate):
     assert found == pytest.approx(0.2 * n_asked, rel=0.25)
 
 
+def test_all_labels_of_a_random_strategy_reach_the_detector():
+    found, n_asked = watched_errors("random", budget=0.1)
+    assert found == n_asked > 1_800
+
+
 @pytest.mark.parametrize("strategy", [SplitSampling, SplitConfTreeSampling])
 def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
     found, n_asked = watched_errors(strategy(n_accounts=1), budget=0.05)
@@ -299,7 +304,7 @@ def test_accounts_keep_to_the_budget_of_the_whole(name, share, nu, strict):
 # -- drifts, classes, other estimators ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", cases(SPLITS, SPLITS[:1]))
+@pytest.mark.parametrize("name", cases([*SPLITS, "random"], [*SPLITS[:1], "random"]))
 def test_a_drift_replaces_the_model(name):
     y, x = np.r_[Y[:900], 1 - Y[:900], 1 - Y[:900]], np.r_[X[:900], X[:900], X[:900]]
     blind = learner(strategy=name, budget=0.5).run(x, y)
