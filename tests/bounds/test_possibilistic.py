@@ -150,7 +150,7 @@ def test_present_classes_alone_decide(gamma, correction):
     answer, want = (bound.evaluate(part, n_tests=9) for part in (children, few))
     assert answer.parent_limit == pytest.approx(want.parent_limit, rel=1e-12)
     assert answer.child_limit == pytest.approx(want.child_limit, rel=1e-12)
-    every = PossibilisticBound(gamma, correction=correction)
+    every = PossibilisticBound(gamma, correction=correction, classes="all")
     gain = want.parent_limit - want.child_limit
     paid = every.evaluate(children, n_tests=9)
     assert 6 * (paid.parent_limit - paid.child_limit) < 3 * gain
@@ -275,8 +275,8 @@ def test_skipped_tests_are_worse_than_the_best(k, correction):
 
 def test_floor_of_many_outcomes():
     children = np.array([[12, 3, 0], [2, 9, 4], [0, 1, 5]])
-    answer = PossibilisticBound().evaluate(children)
-    kernel = PossibilisticBound().kernel("entropy", 3)
+    bound = PossibilisticBound(classes="all")
+    answer, kernel = bound.evaluate(children), bound.kernel("entropy", 3)
     pair = kernel.score.evaluate(children[:1], children[:2].sum(axis=0))[0]
     last = kernel.score.evaluate(children[2:], children[2])[0]
     assert answer.floor * children.sum() == pytest.approx(pair + last)
