@@ -18,14 +18,15 @@ cdef class Contingency:
     cdef intp_t r                       # outcomes that have rows
     cdef intp_t k                       # classes that have rows
     cdef float64_t n
-    cdef float64_t* cells               # [r, k]
+    cdef const float64_t* cells         # [r, k]
     cdef float64_t* outcome             # [r] sums
     cdef float64_t* label               # [k] sums
     cdef float64_t* room                # [r] what an enumeration has left of `outcome`
     cdef float64_t* rows_of             # [k] `label` in the order of an enumeration
     cdef float64_t* rows_from           # [k] rows of this label and those after it
     cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
-    cdef float64_t* memory              # holds the seven above
+    cdef float64_t* memory              # holds the six above, and cells in fewer rows
+                                        # or columns than those of the table
     cdef intp_t capacity
     cdef float64_t* ways                # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact

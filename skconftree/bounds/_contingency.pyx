@@ -80,13 +80,12 @@ cdef class Contingency:
         return 0
 
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
+        # The table has to stay where it is while it is tested.
         cdef intp_t c
         cdef intp_t z
-        cdef intp_t row
         cdef intp_t column
         cdef float64_t total
-        self.cells = self.memory
-        self.outcome = self.cells + r * k
+        self.outcome = self.memory + r * k
         self.room = self.outcome + r
         self.label = self.room + r
         self.rows_of = self.label + k
@@ -103,19 +102,27 @@ cdef class Contingency:
             if total > 0.0:
                 self.k += 1
         self.r = 0
-        row = 0
         for z in range(r):
             total = 0.0
-            column = 0
+            for c in range(k):
+                total += table[z * k + c]
+            if total > 0.0:
+                self.outcome[self.r] = total
+                self.r += 1
+        self.cells = table
+        if self.r == r and self.k == k:     # as most are
+            return
+        self.cells = self.memory
+        column = 0
+        for z in range(r):
+            total = 0.0
             for c in range(k):
                 total += table[z * k + c]
                 if self.label[c] > 0.0:
-                    self.cells[row * self.k + column] = table[z * k + c]
+                    self.memory[column] = table[z * k + c]
                     column += 1
-            if total > 0.0:
-                self.outcome[row] = total
-                row += 1
-        self.r = row
+            if not total > 0.0:
+                column -= self.k
         column = 0
         for c in range(k):
             if self.label[c] > 0.0:
@@ -132,18 +139,18 @@ cdef class Contingency:
         cdef intp_t z
         cdef float64_t expected
         cdef float64_t excess
+        cdef float64_t term
         cdef float64_t out = 0.0
         for z in range(self.r):
             for c in range(self.k):
                 expected = self.outcome[z] * (self.label[c] / self.n)
                 excess = self.cells[z * self.k + c] - expected
-                if self.cells[z * self.k + c] > 0.0 and expected > 0.0:
-                    out += fmax(
-                        0.0,
-                        self.cells[z * self.k + c] * log1p(excess / expected) - excess,
-                    )
-                else:
+                if not (self.cells[z * self.k + c] > 0.0 and expected > 0.0):
                     out += expected
+                    continue
+                term = self.cells[z * self.k + c] * log1p(excess / expected) - excess
+                if term > 0.0:
+                    out += term
         return 2.0 * out
 
     cdef float64_t pearson(self, bint yates) noexcept nogil:

@@ -307,13 +307,11 @@ class TreeGrowth(NamedTuple):
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
         # thresholds of whole numbers lie at them or half way between
-        doubled = 2.0 * tree.threshold
-        is_whole = np.floor(doubled) == doubled
-        used = set(tree.feature[is_whole].tolist())
-        used -= {LEAF, *tree.feature[~is_whole].tolist()}
-        whole = tuple(table.whole_columns(used)) if used else ()
+        halves = tree._cut_at_halves()
+        if halves:
+            schema = schema._replace(whole=tuple(table.whole_columns(halves)))
         model = TreeModel(
-            schema._replace(whole=whole),
+            schema,
             table.classes,
             plan.resolved._replace(taken_back=taken_back),
             tree,

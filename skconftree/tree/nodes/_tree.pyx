@@ -1,7 +1,7 @@
 """The fitted tree, and the cost of a node as a leaf."""
 
 import numpy as np
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, floor
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._derived import (
@@ -284,6 +284,23 @@ cdef class Tree(NodeTable):
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
+
+    def _cut_at_halves(self):
+        """Features whose thresholds are whole numbers or half way between two.
+
+        Of a tree that nobody trains.
+        """
+        cdef bytearray kinds = bytearray(self.n_features)
+        cdef char* kind = kinds
+        cdef Node* node
+        cdef intp_t i
+        for i in range(self.node_count):
+            node = &self.nodes[i]
+            if node.feature >= 0:
+                kind[node.feature] |= (
+                    1 if floor(2.0 * node.threshold) == 2.0 * node.threshold else 2
+                )
+        return {i for i in range(self.n_features) if kind[i] == 1}
 
     def branches(self, node):
         """Child that each code of a nominal test leads to; None of other tests.

@@ -344,13 +344,16 @@ cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
 
 cdef void _expect_by_chance(Splitter self, Split* split) noexcept nogil:
     cdef const Children* children = &split.children
+    cdef const float64_t* table = children.scaled
     cdef ByChance* found = &split.evidence.by_chance
     if found.log10_expected == found.log10_expected:    # the bound has decided by it
         return
-    if self.bound is None:
+    if self.bound is None and self.node.rescales:
         self.node.children_to_bound(children)
+    elif self.bound is None:    # nor are there weights of classes
+        table = children.counts
     expect_by_chance(
-        self.contingency, &self.node.facts, children.scaled, children.n_outcomes, found
+        self.contingency, &self.node.facts, table, children.n_outcomes, found
     )
 
 
