@@ -39,7 +39,6 @@ from ._parameters import (
     resolve_statement,
     tree_defaults,
 )
-from .nodes._state import LEAF
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._state import Recipe, box_of_tables
