@@ -34,7 +34,7 @@ FEWEST, MOST = 20, 34  # calls
 REFUSALS = re.compile(
     "|".join(
         [
-            r"pool_weight='volume' needs the limits",
+            r"pool_weight='volume' requires the limits",
             r"class_weight leaves no row",
             r"class_weight",
             r"sample_weight_kind' parameter must be 'auto' or 'frequency' in"

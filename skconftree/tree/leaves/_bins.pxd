@@ -1,45 +1,45 @@
-# Bins: the candidate cuts of a leaf, and class counts between them.
+# Bins: the candidate cuts of a leaf, and the class counts between them.
 #
-# A leaf's edges are set once, when it is created from its parent's histogram or
-# when its rows are turned into one, and do not move while it lives: tests on fixed
-# cuts are what anytime-valid evidence needs, and counts stay exact.
+# The edges of a leaf are set once, when it is created from its parent's histogram or
+# when its rows are counted. They stay fixed, because anytime-valid evidence requires
+# fixed candidate cuts, and so that counts are exact.
 #
-# Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its place is
-# first[f] + b. The last edge of a feature is infinity, so that every value has a
-# bin. If `missing`, one more bin holds the rows without a value. Bin b of a nominal
-# feature holds category b; there is room for some that have not been seen.
+# Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its index is
+# first[f] + b. The last edge of a feature is infinity, so every value has a bin. If
+# `missing`, one more bin holds the rows without a value. Bin b of a nominal feature
+# holds category b; there are extra bins for categories that were not seen yet.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
 
 cdef enum:
-    MAX_SEARCH_STEPS = 5       # of a search among 32 bins
+    MAX_SEARCH_STEPS = 5       # of a binary search among 32 bins
 
 
 cdef enum BinKind:
     CONTINUOUS
-    DISCRETE        # every value seen when the edges were set has a bin of its own
+    DISCRETE        # each distinct value of the initial rows has its own bin
     NOMINAL
 
 
 cdef struct Bins:
-    int32_t* first          # [n_features + 1], in front of the rest; NULL = no bins
+    int32_t* first          # [n_features + 1], start of the allocation; NULL: no bins
     float32_t* edges        # [n_bins] upper edge of each bin
     float32_t* low          # [n_features] smallest value seen
-    float32_t* high         # [n_features] largest
+    float32_t* high         # [n_features] largest value seen
     uint8_t* kind           # [n_features] a BinKind
-    bint missing            # numeric features have a bin of missing values, the last
+    bint missing            # the last bin of numeric features is for missing values
 
 
-cdef struct Side:           # the bins of the tested feature that go to one child
+cdef struct Side:           # the bins of the split feature that go to one child
     intp_t feature
-    intp_t begin            # of a numeric feature, those of values
+    intp_t begin            # of a numeric feature: range of the bins of values
     intp_t end
-    bint takes_missing      # and its bin of missing values
-    const uint8_t* taken    # [n_codes] of a nominal one
+    bint takes_missing      # the bin of missing values goes there
+    const uint8_t* taken    # [n_codes] of a nominal feature
 
 
-# Their block is taken from `blocks`.
+# `blocks` owns their memory.
 cdef int allocate_bins(
     Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
 ) except -1 nogil
@@ -51,7 +51,7 @@ cdef int bins_of_rows(
 cdef int bins_of_codes(
     Blocks* blocks, Bins* bins, intp_t n_features, const int32_t* n_codes
 ) except -1 nogil
-cdef int bins_of_half(
+cdef int child_bins(
     Blocks* blocks, const Bins* parent, const float64_t* histogram,
     const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
     const Side* side, bint missing, Bins* bins,
@@ -60,20 +60,20 @@ cdef int bins_with_code(
     Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
     Bins* bins,
 ) except -1 nogil
-cdef void fill_half(
+cdef void fill_child_counts(
     const Bins* parent, const float64_t* histogram, const float64_t* scale,
     intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
-    float64_t* half,
+    float64_t* child_counts,
 ) noexcept nogil
 cdef void find_bins(
-    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
+    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* bin_indices
 ) noexcept nogil
 
 cdef inline intp_t n_equal(
     const float32_t* values, intp_t n, float32_t value
 ) noexcept nogil:
     cdef intp_t i
-    cdef int32_t count = 0      # narrow, so that values are compared together
+    cdef int32_t count = 0      # 32 bits, so that the loop is vectorized
     for i in range(n):
         count += values[i] == value
     return count
@@ -86,7 +86,7 @@ cdef inline intp_t bin_of(
     cdef intp_t half, _
     if n_bins <= 2:
         return edges[0] < value     # the last edge is infinite
-    if n_bins <= 1 << MAX_SEARCH_STEPS:    # always as many steps: they are foreseen
+    if n_bins <= 1 << MAX_SEARCH_STEPS:    # a constant number of steps: no mispredictions
         for _ in range(MAX_SEARCH_STEPS):
             half = n_bins >> 1
             base += half if edges[base + half - (half > 0)] < value else 0
@@ -99,7 +99,7 @@ cdef inline intp_t bin_of(
     return base
 
 cdef inline intp_t n_value_bins(const Bins* bins, intp_t f) noexcept nogil:
-    # Bins of a feature without that of missing values.
+    # Number of bins of a feature, without that of missing values.
     return bins.first[f + 1] - bins.first[f] - (
         bins.missing and bins.kind[f] != NOMINAL
     )

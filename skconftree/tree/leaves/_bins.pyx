@@ -1,4 +1,4 @@
-"""Bins: cuts from rows, from a parent's halves, and the counts of a half."""
+"""Bins from rows, bins of a child, and the child's counts."""
 
 from libc.math cimport INFINITY
 from libc.string cimport memset
@@ -12,7 +12,7 @@ from skconftree.utils._typedefs cimport uint32_t, uint64_t
 cdef int allocate_bins(
     Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
 ) except -1 nogil:
-    # One block for all arrays, the widest elements first.
+    # One allocation for all arrays, the widest elements first.
     cdef intp_t size = (
         (n_features + 1) * sizeof(int32_t)
         + (n_bins + 2 * n_features) * sizeof(float32_t)
@@ -29,27 +29,27 @@ cdef int allocate_bins(
 
 
 cdef intp_t capacity_for(intp_t n_codes) noexcept nogil:
-    # Categories that a leaf makes room for: a power of two, from 4 on.
-    cdef intp_t room = 4
-    while room < n_codes:
-        room *= 2
-    return room
+    # Number of bins for the categories of a feature: a power of two, at least 4.
+    cdef intp_t capacity = 4
+    while capacity < n_codes:
+        capacity *= 2
+    return capacity
 
 
-cdef void _place_codes(Bins* bins, intp_t f, intp_t room) noexcept nogil:
-    # Bins of a nominal feature whose first place is set.
+cdef void _init_category_bins(Bins* bins, intp_t f, intp_t capacity) noexcept nogil:
+    # Initialize the bins of a nominal feature whose `first` is set.
     cdef intp_t b
     bins.kind[f] = NOMINAL
     bins.low[f] = 0.0
     bins.high[f] = 0.0
-    for b in range(room):
+    for b in range(capacity):
         bins.edges[bins.first[f] + b] = <float32_t> b
 
 
 cdef int bins_of_codes(
     Blocks* blocks, Bins* bins, intp_t n_features, const int32_t* n_codes
 ) except -1 nogil:
-    # Bins of nominal features alone; a numeric one has a single bin.
+    # Bins of nominal features; each numeric feature has a single bin.
     cdef intp_t n_bins = 0
     cdef intp_t f
     for f in range(n_features):
@@ -59,7 +59,7 @@ cdef int bins_of_codes(
     for f in range(n_features):
         bins.first[f] = <int32_t> n_bins
         if n_codes[f] >= 0:
-            _place_codes(bins, f, capacity_for(n_codes[f]))
+            _init_category_bins(bins, f, capacity_for(n_codes[f]))
             n_bins += capacity_for(n_codes[f])
         else:
             bins.kind[f] = DISCRETE
@@ -74,72 +74,69 @@ cdef int bins_of_rows(
     Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
     intp_t max_bins, const int32_t* n_codes, bint missing,
 ) except -1 nogil:
-    # Cuts halfway between distinct values if there are few of them, else at
-    # quantiles of the rows. n_codes[f] is the number of categories, -1 if numeric.
+    # Cuts are midpoints of adjacent distinct values if these are few, else at quantiles
+    # of the rows. n_codes[f] is the number of categories, -1 if numeric.
     cdef Blocks scratch
-    scratch.last = NULL
-    try:
-        _index_bins_of_rows(
-            blocks, bins, x, n_rows, n_features, max_bins, n_codes, missing, &scratch
-        )
-    finally:
-        release_all(&scratch)
-    return 0
-
-
-cdef int _index_bins_of_rows(
-    Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
-    intp_t max_bins, const int32_t* n_codes, bint missing, Blocks* scratch,
-) except -1 nogil:
-    cdef uint64_t* keys = <uint64_t*> take_array(scratch, 2 * n_rows, sizeof(uint64_t))
-    cdef float32_t* column = <float32_t*> take_array(scratch, n_rows, sizeof(float32_t))
-    cdef uint32_t* order = <uint32_t*> take_array(scratch, n_rows, sizeof(uint32_t))
-    cdef float32_t* edges = <float32_t*> take_array(
-        scratch, n_features * max_bins, sizeof(float32_t)
-    )
-    cdef int32_t* counts = <int32_t*> take_array(scratch, n_features, sizeof(int32_t))
-    cdef uint8_t* repeats = <uint8_t*> take_array(scratch, n_features, 1)
-    cdef float32_t* ranges = <float32_t*> take_array(
-        scratch, 2 * n_features, sizeof(float32_t)
-    )
     cdef intp_t n_bins = 0
     cdef intp_t f, n
-    for f in range(n_features):
-        if n_codes != NULL and n_codes[f] >= 0:
-            counts[f] = <int32_t> capacity_for(n_codes[f])
-            n_bins += counts[f]
-            continue
-        n = _values(x + f, n_rows, n_features, column)
-        counts[f] = <int32_t> _cut_of_two(
-            column, n, edges + f * max_bins, &repeats[f], ranges + 2 * f
+    cdef uint64_t* keys
+    cdef float32_t* column
+    cdef float32_t* edges
+    cdef float32_t* ranges
+    cdef uint32_t* order
+    cdef int32_t* counts
+    cdef uint8_t* repeats
+    scratch.last = NULL
+    try:
+        keys = <uint64_t*> take_array(&scratch, 2 * n_rows, sizeof(uint64_t))
+        column = <float32_t*> take_array(&scratch, n_rows, sizeof(float32_t))
+        order = <uint32_t*> take_array(&scratch, n_rows, sizeof(uint32_t))
+        edges = <float32_t*> take_array(
+            &scratch, n_features * max_bins, sizeof(float32_t)
         )
-        if counts[f] == 0:
-            _find_range(column, n, ranges + 2 * f)
-            presort(column, n, keys, keys + n_rows, order)
-            counts[f] = <int32_t> _cuts_of_sorted(
-                column, order, n, max_bins, edges + f * max_bins, &repeats[f]
+        counts = <int32_t*> take_array(&scratch, n_features, sizeof(int32_t))
+        repeats = <uint8_t*> take_array(&scratch, n_features, 1)
+        ranges = <float32_t*> take_array(
+            &scratch, 2 * n_features, sizeof(float32_t)
+        )
+        for f in range(n_features):
+            if n_codes != NULL and n_codes[f] >= 0:
+                counts[f] = <int32_t> capacity_for(n_codes[f])
+                n_bins += counts[f]
+                continue
+            n = _values(x + f, n_rows, n_features, column)
+            counts[f] = <int32_t> _cut_of_two(
+                column, n, edges + f * max_bins, &repeats[f], ranges + 2 * f
             )
-        n_bins += counts[f] + missing
-    allocate_bins(blocks, bins, n_features, n_bins)
-    bins.missing = missing
-    n_bins = 0
-    for f in range(n_features):
-        bins.first[f] = <int32_t> n_bins
-        if n_codes != NULL and n_codes[f] >= 0:
-            _place_codes(bins, f, counts[f])
-            n_bins += counts[f]
-            continue
-        bins.kind[f] = DISCRETE if repeats[f] else CONTINUOUS
-        n_bins += _place_edges(bins, f, edges + f * max_bins, counts[f])
-        bins.low[f] = ranges[2 * f]
-        bins.high[f] = ranges[2 * f + 1]
+            if counts[f] == 0:
+                _find_range(column, n, ranges + 2 * f)
+                presort(column, n, keys, keys + n_rows, order)
+                counts[f] = <int32_t> _cuts_of_sorted(
+                    column, order, n, max_bins, edges + f * max_bins, &repeats[f]
+                )
+            n_bins += counts[f] + missing
+        allocate_bins(blocks, bins, n_features, n_bins)
+        bins.missing = missing
+        n_bins = 0
+        for f in range(n_features):
+            bins.first[f] = <int32_t> n_bins
+            if n_codes != NULL and n_codes[f] >= 0:
+                _init_category_bins(bins, f, counts[f])
+                n_bins += counts[f]
+                continue
+            bins.kind[f] = DISCRETE if repeats[f] else CONTINUOUS
+            n_bins += _init_numeric_bins(bins, f, edges + f * max_bins, counts[f])
+            bins.low[f] = ranges[2 * f]
+            bins.high[f] = ranges[2 * f + 1]
+    finally:
+        release_all(&scratch)
     return 0
 
 
 cdef intp_t _values(
     const float32_t* x, intp_t n_rows, intp_t stride, float32_t* column
 ) noexcept nogil:
-    # The values of a feature that are not missing; returns their number.
+    # Copy the values of a feature that are not missing; returns their number.
     cdef intp_t n = 0
     cdef intp_t i
     for i in range(n_rows):
@@ -166,7 +163,7 @@ cdef intp_t _cut_of_two(
     const float32_t* column, intp_t n, float32_t* edges, uint8_t* discrete,
     float32_t* low_and_high,
 ) noexcept nogil:
-    # Edges, as _cuts_of_sorted, and range of values that are two at most, unsorted;
+    # Edges, as _cuts_of_sorted, and range of at most two distinct values, unsorted;
     # returns 0 if there are more.
     cdef intp_t n_first = n_equal(column, n, column[0]) if n > 0 else 0
     cdef intp_t i = 0
@@ -189,11 +186,11 @@ cdef intp_t _cut_of_two(
     return 1 + (i < n)
 
 
-cdef intp_t _place_edges(
+cdef intp_t _init_numeric_bins(
     Bins* bins, intp_t f, const float32_t* edges, intp_t n_edges
 ) noexcept nogil:
-    # Edges of a numeric feature whose first place is set, and the bin of missing
-    # values; returns the number of bins.
+    # Initialize the bins of a numeric feature whose `first` is set, including that of
+    # missing values; returns the number of bins.
     cdef intp_t b
     for b in range(n_edges):
         bins.edges[bins.first[f] + b] = edges[b]
@@ -206,8 +203,8 @@ cdef intp_t _cuts_of_sorted(
     const float32_t* column, const uint32_t* order, intp_t n, intp_t max_bins,
     float32_t* edges, uint8_t* discrete,
 ) noexcept nogil:
-    # Edges of sorted values, the infinite one included; returns their number. Few
-    # values that repeat are taken for all values there are.
+    # Edges of sorted values, including the infinite one; returns their number. A small
+    # number of repeated values is assumed to be complete.
     cdef intp_t n_values = 1
     cdef intp_t n_edges = 0
     cdef intp_t i, due
@@ -219,7 +216,7 @@ cdef intp_t _cuts_of_sorted(
     for i in range(1, n):
         if not order[i] & 1:
             continue
-        # with few values every gap is a cut, else the first one past each quantile
+        # with few values every gap is a cut, else the first gap after each quantile
         if n_values <= max_bins or i * max_bins >= (due + 1) * n:
             below = column[order[i - 1] >> 1]
             edges[n_edges] = <float32_t> midpoint(below, column[order[i] >> 1])
@@ -235,26 +232,25 @@ cdef intp_t _cuts_of_sorted(
 
 
 cdef void find_bins(
-    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
+    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* bin_indices
 ) noexcept nogil:
-    # The place of each feature's value; -1 if it has no bin.
+    # The index of each feature's bin; -1 if the value has none.
     cdef intp_t f, first, n
     for f in range(n_features):
         first = bins.first[f]
         n = n_value_bins(bins, f)
         if x[f] != x[f]:
-            places[f] = <int32_t> (first + n) if bins.missing else -1
+            bin_indices[f] = <int32_t> (first + n) if bins.missing else -1
         elif bins.kind[f] == NOMINAL:
-            places[f] = -1
+            bin_indices[f] = -1
             if x[f] >= 0.0 and x[f] < n:
-                places[f] = <int32_t> (first + <intp_t> x[f])
+                bin_indices[f] = <int32_t> (first + <intp_t> x[f])
         else:
-            places[f] = <int32_t> (first + bin_of(bins.edges + first, n, x[f]))
+            bin_indices[f] = <int32_t> (first + bin_of(bins.edges + first, n, x[f]))
 
 
-# Within a class the features are taken to be independent: of the rows of class c
-# the share that goes to a side is the same in every bin of the other features.
-# Within a bin values are taken to be uniform.
+# Features are assumed to be independent within a class: in each bin of another feature,
+# the same share of class c goes to a side. Values are assumed uniform within a bin.
 
 
 cdef inline float64_t _low_end(const Bins* bins, intp_t f, intp_t b) noexcept nogil:
@@ -267,10 +263,10 @@ cdef inline float64_t _high_end(const Bins* bins, intp_t f, intp_t b) noexcept n
     return bins.edges[bins.first[f] + b]
 
 
-cdef void _range_of_half(
+cdef void _range_of_side(
     const Bins* bins, intp_t f, const Side* side, intp_t* begin, intp_t* end
 ) noexcept nogil:
-    # Bins of values of numeric feature f that the side holds.
+    # Bins of values of numeric feature f that go to the side.
     begin[0] = 0
     end[0] = n_value_bins(bins, f)
     if f == side.feature:
@@ -278,82 +274,73 @@ cdef void _range_of_half(
         end[0] = min(side.end, end[0])
 
 
-cdef int bins_of_half(
+cdef int child_bins(
     Blocks* blocks, const Bins* parent, const float64_t* histogram,
     const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
     const Side* side, bint missing, Bins* bins,
 ) except -1 nogil:
-    # Cuts of a child: its share of the parent's bins for a feature of few values,
-    # else new ones of equal mass, at finer resolution where the child lives.
+    # Cuts of a child: its share of the parent's bins if the feature is discrete, else new
+    # cuts of equal mass, which are finer within the child's range.
     cdef Blocks scratch
+    cdef intp_t n_bins = 0
+    cdef intp_t f, b, c, begin, end, position
+    cdef float64_t total
+    cdef float32_t* edges
+    cdef int32_t* counts
+    cdef float64_t* mass
     scratch.last = NULL
     try:
-        _index_bins_of_half(
-            blocks, parent, histogram, share, n_features, n_classes, max_bins, side,
-            missing, bins, &scratch,
+        edges = <float32_t*> take_array(
+            &scratch, n_features * max_bins, sizeof(float32_t)
         )
+        counts = <int32_t*> take_array(&scratch, n_features, sizeof(int32_t))
+        mass = <float64_t*> take_array(&scratch, max_bins, sizeof(float64_t))
+        for f in range(n_features):
+            if parent.kind[f] == NOMINAL:
+                counts[f] = parent.first[f + 1] - parent.first[f]
+                n_bins += counts[f]
+                continue
+            _range_of_side(parent, f, side, &begin, &end)
+            total = 0.0
+            for b in range(begin, end):
+                mass[b] = 0.0
+                position = (parent.first[f] + b) * n_classes
+                for c in range(n_classes):
+                    mass[b] += histogram[position + c] * share[c]
+                total += mass[b]
+            if parent.kind[f] == DISCRETE or total == 0.0:
+                for b in range(begin, end):
+                    edges[f * max_bins + b - begin] = parent.edges[parent.first[f] + b]
+                counts[f] = <int32_t> max(end - begin, 1)
+                edges[f * max_bins + counts[f] - 1] = INFINITY
+            else:
+                counts[f] = <int32_t> _equal_cuts(
+                    parent, f, mass, total, begin, end, max_bins, edges + f * max_bins
+                )
+            n_bins += counts[f] + missing
+        allocate_bins(blocks, bins, n_features, n_bins)
+        bins.missing = missing
+        n_bins = 0
+        for f in range(n_features):
+            bins.first[f] = <int32_t> n_bins
+            if parent.kind[f] == NOMINAL:
+                _init_category_bins(bins, f, counts[f])
+                n_bins += counts[f]
+                continue
+            n_bins += _init_numeric_bins(bins, f, edges + f * max_bins, counts[f])
+            bins.kind[f] = parent.kind[f]
+            bins.low[f] = parent.low[f]
+            bins.high[f] = parent.high[f]
+            if f == side.feature:
+                _range_of_side(parent, f, side, &begin, &end)
+                if begin >= end:
+                    continue    # no value goes to this side
+                if end < n_value_bins(parent, f):
+                    bins.high[f] = parent.edges[parent.first[f] + end - 1]
+                if begin > 0:
+                    bins.low[f] = parent.edges[parent.first[f] + begin - 1]
     finally:
         release_all(&scratch)
-    return 0
-
-
-cdef int _index_bins_of_half(
-    Blocks* blocks, const Bins* parent, const float64_t* histogram,
-    const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
-    const Side* side, bint missing, Bins* bins, Blocks* scratch,
-) except -1 nogil:
-    cdef float32_t* edges = <float32_t*> take_array(
-        scratch, n_features * max_bins, sizeof(float32_t)
-    )
-    cdef int32_t* counts = <int32_t*> take_array(scratch, n_features, sizeof(int32_t))
-    cdef float64_t* mass = <float64_t*> take_array(scratch, max_bins, sizeof(float64_t))
-    cdef intp_t n_bins = 0
-    cdef intp_t f, b, c, begin, end, place
-    cdef float64_t total
-    for f in range(n_features):
-        if parent.kind[f] == NOMINAL:
-            counts[f] = parent.first[f + 1] - parent.first[f]
-            n_bins += counts[f]
-            continue
-        _range_of_half(parent, f, side, &begin, &end)
-        total = 0.0
-        for b in range(begin, end):
-            mass[b] = 0.0
-            place = (parent.first[f] + b) * n_classes
-            for c in range(n_classes):
-                mass[b] += histogram[place + c] * share[c]
-            total += mass[b]
-        if parent.kind[f] == DISCRETE or total == 0.0:
-            for b in range(begin, end):
-                edges[f * max_bins + b - begin] = parent.edges[parent.first[f] + b]
-            counts[f] = <int32_t> max(end - begin, 1)
-            edges[f * max_bins + counts[f] - 1] = INFINITY
-        else:
-            counts[f] = <int32_t> _equal_cuts(
-                parent, f, mass, total, begin, end, max_bins, edges + f * max_bins
-            )
-        n_bins += counts[f] + missing
-    allocate_bins(blocks, bins, n_features, n_bins)
-    bins.missing = missing
-    n_bins = 0
-    for f in range(n_features):
-        bins.first[f] = <int32_t> n_bins
-        if parent.kind[f] == NOMINAL:
-            _place_codes(bins, f, counts[f])
-            n_bins += counts[f]
-            continue
-        n_bins += _place_edges(bins, f, edges + f * max_bins, counts[f])
-        bins.kind[f] = parent.kind[f]
-        bins.low[f] = parent.low[f]
-        bins.high[f] = parent.high[f]
-        if f == side.feature:
-            _range_of_half(parent, f, side, &begin, &end)
-            if begin >= end:
-                continue    # no value goes there
-            if end < n_value_bins(parent, f):
-                bins.high[f] = parent.edges[parent.first[f] + end - 1]
-            if begin > 0:
-                bins.low[f] = parent.edges[parent.first[f] + begin - 1]
     return 0
 
 
@@ -377,7 +364,7 @@ cdef intp_t _equal_cuts(
             edge = <float32_t> (low + (high - low) * ((wanted - below) / mass[b]))
             k += 1
             if edge >= high and b == end - 1:
-                continue        # nothing above
+                continue        # no values above
             if n_edges == 0 or edge > edges[n_edges - 1]:
                 edges[n_edges] = edge
                 n_edges += 1
@@ -390,18 +377,18 @@ cdef int bins_with_code(
     Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
     Bins* bins,
 ) except -1 nogil:
-    # The same bins with room for one more category of a feature.
-    cdef intp_t room = capacity_for(code + 1)
+    # A copy of the bins with capacity for one more category of a feature.
+    cdef intp_t capacity = capacity_for(code + 1)
     cdef intp_t before = old.first[feature + 1] - old.first[feature]
     cdef intp_t n_bins = 0
     cdef intp_t f, b
-    allocate_bins(blocks, bins, n_features, old.first[n_features] + room - before)
+    allocate_bins(blocks, bins, n_features, old.first[n_features] + capacity - before)
     bins.missing = old.missing
     for f in range(n_features):
         bins.first[f] = <int32_t> n_bins
         if f == feature:
-            _place_codes(bins, f, room)
-            n_bins += room
+            _init_category_bins(bins, f, capacity)
+            n_bins += capacity
             continue
         bins.kind[f] = old.kind[f]
         bins.low[f] = old.low[f]
@@ -412,39 +399,39 @@ cdef int bins_with_code(
     return 0
 
 
-cdef void fill_half(
+cdef void fill_child_counts(
     const Bins* parent, const float64_t* histogram, const float64_t* scale,
     intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
-    float64_t* half,
+    float64_t* child_counts,
 ) noexcept nogil:
-    # Class counts of the child: every bin of the parent is spread over the child's
-    # bins by overlap. scale[c] is the share of class c that the child takes over.
+    # Class counts of the child: the counts of each bin of the parent are distributed over
+    # the child's bins by overlap. The child takes over the share scale[c] of class c.
     cdef intp_t K = n_classes
     cdef intp_t f, b, begin, end, last
-    memset(half, 0, bins.first[n_features] * K * sizeof(float64_t))
+    memset(child_counts, 0, bins.first[n_features] * K * sizeof(float64_t))
     for f in range(n_features):
         if parent.kind[f] == NOMINAL:
             for b in range(parent.first[f + 1] - parent.first[f]):
                 if f != side.feature or side.taken[b]:
                     _add_scaled(
                         histogram + (parent.first[f] + b) * K, scale, 1.0, K,
-                        half + (bins.first[f] + b) * K,
+                        child_counts + (bins.first[f] + b) * K,
                     )
             continue
-        _range_of_half(parent, f, side, &begin, &end)
-        _spread_values(parent, histogram, scale, K, f, begin, end, bins, half)
+        _range_of_side(parent, f, side, &begin, &end)
+        _spread_values(parent, histogram, scale, K, f, begin, end, bins, child_counts)
         last = parent.first[f + 1] - 1
         if parent.missing and bins.missing and (
             f != side.feature or side.takes_missing
         ):
             _add_scaled(
-                histogram + last * K, scale, 1.0, K, half + (bins.first[f + 1] - 1) * K
+                histogram + last * K, scale, 1.0, K, child_counts + (bins.first[f + 1] - 1) * K
             )
 
 
 cdef void _spread_values(
     const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t K,
-    intp_t f, intp_t begin, intp_t end, const Bins* bins, float64_t* half,
+    intp_t f, intp_t begin, intp_t end, const Bins* bins, float64_t* child_counts,
 ) noexcept nogil:
     cdef intp_t n_bins = n_value_bins(bins, f)
     cdef intp_t first = bins.first[f]
@@ -467,7 +454,7 @@ cdef void _spread_values(
                 part = 0.0
             _add_scaled(
                 histogram + (parent.first[f] + b) * K, scale, part, K,
-                half + (first + j) * K,
+                child_counts + (first + j) * K,
             )
             if j < n_bins - 1 and bins.edges[first + j] < high:
                 j += 1

@@ -1,7 +1,7 @@
 # Counts: the class counts of a leaf's bins, whichever memory keeps them.
 
 from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafHeader, Parting, Policy,
+    BinTable, Leaf, LeafHeader, LeafSplit, Policy,
 )
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport (
@@ -25,14 +25,14 @@ cdef void count_categories_of_bins(
     float64_t* counts, intp_t width,
 ) noexcept nogil
 cdef void shares_of_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share,
 ) noexcept nogil
 cdef float64_t hold_shares(
     const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
 ) noexcept nogil
-cdef int part_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+cdef int partition_bins(
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     const float64_t* scale, bint all_features, Leaf* child,
 ) except -1 nogil
 cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy)

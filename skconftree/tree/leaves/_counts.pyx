@@ -1,23 +1,23 @@
-"""The class counts of a leaf's bins."""
+"""Class counts of a leaf's bins."""
 
 from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport (
-    NOMINAL, Bins, Side, allocate_bins, bins_of_codes, bins_of_half, bins_with_code,
-    fill_half, n_value_bins, capacity_for,
+    NOMINAL, Bins, Side, allocate_bins, bins_of_codes, child_bins, bins_with_code,
+    fill_child_counts, n_value_bins, capacity_for,
 )
 from skconftree.tree.leaves._contract cimport only_fresh, outcome_of_bin
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._memory cimport (
-    Blocks, release_all, release, take_array, take_zeros,
+    Blocks, release, take_array, take_zeros,
 )
 from skconftree.utils._typedefs cimport uint8_t
 
 
 cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
-    # Nothing counted yet, in the bins that are set.
+    # Allocate counts for the bins of a leaf, all 0.
     cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
-    cdef Blocks* blocks = &leaf.remembered
+    cdef Blocks* blocks = &leaf.blocks
     cdef void* fresh_histogram = NULL
     if fresh:
         fresh_histogram = take_zeros(blocks, size, sizeof(float64_t))
@@ -27,16 +27,16 @@ cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nog
 
 
 cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Bins of the categories alone: of what moments say nothing about.
-    bins_of_codes(&leaf.remembered, &leaf.bins, policy.n_features, policy.n_codes)
+    # Bins of the categories only, which moments do not describe.
+    bins_of_codes(&leaf.blocks, &leaf.bins, policy.n_features, policy.n_codes)
     open_counts(leaf, policy, False)
     return 0
 
 
 cdef void forget_bins(Leaf* leaf) noexcept nogil:
-    release(&leaf.remembered, leaf.bins.first)
-    release(&leaf.remembered, leaf.histogram)
-    release(&leaf.remembered, leaf.fresh_histogram)
+    release(&leaf.blocks, leaf.bins.first)
+    release(&leaf.blocks, leaf.histogram)
+    release(&leaf.blocks, leaf.fresh_histogram)
     leaf.bins.first = NULL
     leaf.histogram = NULL
     leaf.fresh_histogram = NULL
@@ -46,21 +46,21 @@ cdef void count_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil:
-    # If anything is counted; `bins` are the places of the row's values.
+    # Does nothing if nothing is counted; `bins` are the bins of the row's values.
     cdef intp_t K = policy.n_classes
     cdef float64_t* histogram = leaf.histogram
     cdef float64_t* fresh = leaf.fresh_histogram
     cdef float32_t* low = leaf.bins.low
     cdef float32_t* high = leaf.bins.high
-    cdef intp_t f, place
+    cdef intp_t f, position
     if histogram == NULL:
         return
     for f in range(policy.n_features):
         if bins[f] >= 0:
-            place = bins[f] * K + y
-            histogram[place] += weight
+            position = bins[f] * K + y
+            histogram[position] += weight
             if fresh != NULL:
-                fresh[place] += weight
+                fresh[position] += weight
             if x[f] < low[f]:
                 low[f] = x[f]
             if x[f] > high[f]:
@@ -68,7 +68,7 @@ cdef void count_row(
 
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # The counts that splits rest on.
+    # The counts that splits use.
     if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
@@ -108,7 +108,7 @@ cdef void count_categories_of_bins(
 
 
 cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
-    # Bins for the categories of a row that the leaf has not seen.
+    # Bins for the categories of a row that are new to the leaf.
     cdef intp_t i, f, code
     if leaf.bins.first == NULL:
         return 0
@@ -123,10 +123,10 @@ cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) e
 cdef int _add_bins(
     Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
 ) except -1 nogil:
-    # All of it is there before anything of it is the leaf's.
+    # Everything is allocated before the leaf changes.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef Blocks* blocks = &leaf.remembered
+    cdef Blocks* blocks = &leaf.blocks
     cdef Bins wider
     cdef float64_t* histogram = NULL
     cdef float64_t* fresh_histogram = NULL
@@ -150,7 +150,7 @@ cdef float64_t* _spread_out(
     Blocks* blocks, const float64_t* histogram, const Bins* bins, const Bins* wider,
     intp_t d, intp_t K, intp_t feature,
 ) except NULL nogil:
-    # A copy of the counts with empty bins behind those of a feature.
+    # A copy of the counts with empty bins after those of a feature.
     cdef intp_t before = bins.first[feature + 1] * K
     cdef intp_t gap = (wider.first[d] - bins.first[d]) * K
     cdef intp_t size = bins.first[d] * K
@@ -163,13 +163,13 @@ cdef float64_t* _spread_out(
 
 
 cdef void shares_of_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share,
 ) noexcept nogil:
-    # Part of each class that goes to the outcome; an equal one of a class not seen.
+    # Part of each class that goes to the outcome; equal parts of a class without rows.
     cdef intp_t K = policy.n_classes
-    cdef intp_t first = parent.bins.first[parting.feature]
-    cdef intp_t n_bins = parent.bins.first[parting.feature + 1] - first
+    cdef intp_t first = parent.bins.first[leaf_split.feature]
+    cdef intp_t n_bins = parent.bins.first[leaf_split.feature + 1] - first
     cdef intp_t b, c
     cdef float64_t inside, total, n
     for c in range(K):
@@ -178,16 +178,16 @@ cdef void shares_of_bins(
         for b in range(n_bins):
             n = parent.histogram[(first + b) * K + c]
             total += n
-            if outcome_of_bin(parting, &parent.bins, b) == outcome:
+            if outcome_of_bin(leaf_split, &parent.bins, b) == outcome:
                 inside += n
-        share[c] = inside / total if total > 0.0 else 1.0 / parting.n_outcomes
+        share[c] = inside / total if total > 0.0 else 1.0 / leaf_split.n_outcomes
 
 
 cdef float64_t hold_shares(
     const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
 ) noexcept nogil:
-    # What the child holds of each class. `share` is reduced with it to what the child
-    # may take over: returns the factor.
+    # Set what the child holds of each class. If that exceeds Policy.inherited, `share` is
+    # reduced, too. Returns the factor.
     cdef intp_t K = policy.n_classes
     cdef float64_t total = 0.0
     cdef float64_t scale = 1.0
@@ -204,60 +204,48 @@ cdef float64_t hold_shares(
     return scale
 
 
-cdef int part_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+cdef int partition_bins(
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     const float64_t* scale, bint all_features, Leaf* child,
 ) except -1 nogil:
-    # The child's part of class c is scale[c]. If not of all features, bins are of
-    # categories alone: there are none of numeric values to part.
-    cdef Blocks scratch
-    scratch.last = NULL
-    try:
-        _part_bins(
-            parent, policy, parting, outcome, scale, all_features, &scratch, child
-        )
-    finally:
-        release_all(&scratch)
-    return 0
-
-
-cdef int _part_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float64_t* scale, bint all_features, Blocks* scratch, Leaf* child,
-) except -1 nogil:
-    # The tested feature's bins go to one side as they are: their counts are those of
-    # the side already, and only the reduction to policy.inherited applies.
+    # The child's part of class c is scale[c]. If `all_features` is False, the bins are of
+    # categories only.
+    #
+    # The bins of the split feature go to one side unchanged: their counts are already
+    # those of the side, and only the reduction to Policy.inherited applies.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef intp_t feature = parting.feature
+    cdef intp_t feature = leaf_split.feature
     cdef bint missing = policy.missing and all_features
-    cdef bint counted = all_features or parting.ordinals != NULL
+    cdef bint counted = all_features or leaf_split.ordinals != NULL
     cdef intp_t n_bins = parent.bins.first[feature + 1] - parent.bins.first[feature]
-    cdef uint8_t* taken = <uint8_t*> take_array(scratch, n_bins, 1)
+    cdef Blocks* blocks = &child.blocks
+    cdef uint8_t* taken = <uint8_t*> take_array(blocks, n_bins, 1)
     cdef Side side
     cdef intp_t b
     side.feature = feature if counted else -1
     side.taken = taken
-    side.begin = 0 if outcome == 0 else parting.cut + 1
-    side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
-    side.takes_missing = parting.missing_left == (outcome == 0)
+    side.begin = 0 if outcome == 0 else leaf_split.cut + 1
+    side.end = leaf_split.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
+    side.takes_missing = leaf_split.missing_left == (outcome == 0)
     for b in range(n_bins):
-        taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
-    bins_of_half(
-        &child.remembered, &parent.bins, parent.histogram, scale, d, K, policy.max_bins,
-        &side, missing, &child.bins,
+        taken[b] = outcome_of_bin(leaf_split, &parent.bins, b) == outcome
+    child_bins(
+        blocks, &parent.bins, parent.histogram, scale, d, K, policy.max_bins, &side,
+        missing, &child.bins,
     )
     open_counts(child, policy, policy.separate or policy.bayes)
-    fill_half(
+    fill_child_counts(
         &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
     )
     if counted:
         _match_held(child, K, feature)
+    release(blocks, taken)
     return 0
 
 
 cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
-    # Scale the counts of a feature to the weight held of each class.
+    # Scale the counts of a feature to the held weight of each class.
     cdef float64_t inside, ratio
     cdef intp_t b, c
     for c in range(K):
@@ -270,11 +258,11 @@ cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
                 leaf.histogram[b * K + c] *= ratio
 
 
-# Tests are scored by differences of counts, some of them through tables: a class of
-# which more rows go left than there are would be looked up in front of a table.
+# Splits are scored by differences of counts, some of them through tables. A state with
+# more rows of a class on the left than in total would index before the table's start.
 
 cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    # If there are any.
+    # Writes nothing if there are no bins.
     cdef intp_t d = policy.n_features
     cdef intp_t n_bins
     cdef intp_t size
@@ -299,7 +287,7 @@ cdef read_bins(
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef Bins* bins = &leaf.bins
-    cdef Blocks* blocks = &leaf.remembered
+    cdef Blocks* blocks = &leaf.blocks
     cdef intp_t size, f, last, n_codes
     require(header.n_bins > 0 or not (
         header.has_histogram or header.has_fresh_histogram
@@ -320,7 +308,7 @@ cdef read_bins(
         require(bins.first[f] < bins.first[f + 1] <= header.n_bins)
         last = bins.first[f] + n_value_bins(bins, f) - 1
         require(bins.kind[f] <= NOMINAL and last >= bins.first[f])
-        # a value is looked up in the belief that the last bin has no end
+        # the search for a bin assumes that the last bin has no upper limit
         require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
         n_codes = -1 if policy.n_codes == NULL else policy.n_codes[f]
         require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
@@ -344,7 +332,7 @@ cdef _check_counts(
     const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d,
     intp_t K,
 ):
-    # No feature knows more rows than there are.
+    # The counts of a feature must not exceed those of the leaf.
     cdef float64_t total
     cdef intp_t f, b, c
     require_finite(histogram, bins.first[d] * K)

@@ -1,7 +1,7 @@
-# GAUSSIAN: a leaf keeps the moments of each class, and counts categories.
+# GAUSSIAN: a leaf stores the moments of each class, and counts categories.
 #
-# Between its extreme values the rows of a class are taken to be normally distributed.
-# Behind `own` is the range of each feature, [n_features, 2], once cuts are fixed.
+# The rows of a class are assumed to be normally distributed within their range. `own`
+# is the range of each feature, [n_features, 2], once cuts are fixed.
 
 from skconftree.tree.leaves._contract cimport LeafMemory
 

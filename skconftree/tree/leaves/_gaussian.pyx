@@ -1,19 +1,19 @@
-"""A leaf that keeps the moments of its rows."""
+"""Memory that stores the moments of each class."""
 
 from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, Parting, Policy,
+    BinTable, Leaf, LeafSplit, Policy,
 )
 from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
+    count_categories_of_bins, count_row, hold_shares, open_categories, partition_bins,
     shares_of_bins,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, half_of_moments, has_one_cut,
-    normal_shares, open_for_row, part_of_moments, range_of_moments, rough_shares,
+    Moments, add_to_moments, allocate_moments, child_moments, has_single_cut,
+    normal_shares, open_for_row, class_share, range_of_moments, rough_shares,
     weight_known,
 )
 from skconftree.utils._lanes cimport LANES
@@ -25,7 +25,7 @@ cdef enum:
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
-    allocate_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+    allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
     if policy.n_nominal > 0:
         open_categories(leaf, policy)
     return 0
@@ -38,9 +38,9 @@ cdef int _observe(
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef Moments* fresh = &leaf.fresh_moments
-    open_for_row(&leaf.remembered, &leaf.moments, x, d, K, y, policy.missing)
+    open_for_row(&leaf.blocks, &leaf.moments, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
-        open_for_row(&leaf.remembered, fresh, x, d, K, y, policy.missing)
+        open_for_row(&leaf.blocks, fresh, x, d, K, y, policy.missing)
         add_to_moments(fresh, x, d, K, y, weight)
     add_to_moments(&leaf.moments, x, d, K, y, weight)
     count_row(leaf, policy, x, y, weight, bins)
@@ -56,7 +56,7 @@ cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
 cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t d = policy.n_features
     cdef float64_t* span = <float64_t*> take_array(
-        &leaf.remembered, 2 * d, sizeof(float64_t)
+        &leaf.blocks, 2 * d, sizeof(float64_t)
     )
     cdef intp_t f
     for f in range(d):
@@ -69,32 +69,32 @@ cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef int _part(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    cdef bint takes_missing = parting.missing_left == (outcome == 0)
-    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
+    cdef bint takes_missing = leaf_split.missing_left == (outcome == 0)
+    cdef intp_t feature = -1 if leaf_split.ordinals != NULL else leaf_split.feature
     cdef float64_t scale
     cdef intp_t c
-    if parting.ordinals != NULL:
-        shares_of_bins(parent, policy, parting, outcome, share)
+    if leaf_split.ordinals != NULL:
+        shares_of_bins(parent, policy, leaf_split, outcome, share)
     else:
         for c in range(policy.n_classes):
-            share[c] = 1.0 / parting.n_outcomes     # of a class not seen
+            share[c] = 1.0 / leaf_split.n_outcomes     # for a class without rows
             if parent.moments.blocks[c] != NULL:
-                share[c] = part_of_moments(
-                    &parent.moments, policy.n_features, c, feature, parting.threshold,
+                share[c] = class_share(
+                    &parent.moments, policy.n_features, c, feature, leaf_split.threshold,
                     outcome, takes_missing,
                 )
     scale = hold_shares(parent, policy, share, child)
     if parent.histogram != NULL:
-        part_bins(parent, policy, parting, outcome, share, False, child)
-    half_of_moments(
-        &child.remembered, &parent.moments, policy.n_features, policy.n_classes,
-        feature, parting.threshold, outcome, takes_missing, share, &child.moments,
+        partition_bins(parent, policy, leaf_split, outcome, share, False, child)
+    child_moments(
+        &child.blocks, &parent.moments, policy.n_features, policy.n_classes,
+        feature, leaf_split.threshold, outcome, takes_missing, share, &child.moments,
     )
     if policy.separate or policy.bayes:
-        allocate_moments(&child.remembered, &child.fresh_moments, policy.n_classes)
+        allocate_moments(&child.blocks, &child.fresh_moments, policy.n_classes)
     if policy.fixed_cuts:
         _fix_cuts(child, policy)
     for c in range(policy.n_classes):
@@ -110,11 +110,11 @@ cdef inline const Moments* _evidence(
     return &leaf.moments
 
 
-cdef intp_t _place_cuts(
+cdef intp_t _compute_cuts(
     const Leaf* leaf, const Policy* policy, intp_t feature, float32_t* edges
 ) noexcept nogil:
-    # Equally far from each other between the extreme values, the last one infinite.
-    # Returns their number: 0 if they are not set yet.
+    # Equally spaced cuts between the extreme values, the last one infinite. Returns their
+    # number; 0 if they are not set yet.
     cdef const float64_t* span = <const float64_t*> leaf.own
     cdef float64_t low = 0.0
     cdef float64_t high = 0.0
@@ -129,7 +129,7 @@ cdef intp_t _place_cuts(
     else:
         low = span[2 * feature]
         high = span[2 * feature + 1]
-    # a constant has no cuts, but may be missing
+    # a constant feature has no cuts, but may have missing values
     n = min(<intp_t> MAX_BINS, policy.max_bins) if low < high else 1
     for b in range(n - 1):
         edges[b] = <float32_t> (low + (high - low) * (b + 1) / n)
@@ -145,11 +145,11 @@ cdef intp_t _sketch(
     cdef intp_t K = policy.n_classes
     cdef float32_t edges[MAX_BINS]
     cdef float64_t cuts[LANES]
-    cdef intp_t n_cuts = _place_cuts(leaf, policy, feature, edges) - 1
+    cdef intp_t n_cuts = _compute_cuts(leaf, policy, feature, edges) - 1
     cdef intp_t c, b
     if n_cuts <= 0:
         return 0
-    if has_one_cut(moments, d, K, feature):
+    if has_single_cut(moments, d, K, feature):
         n_cuts = 1
     for b in range(LANES):
         cuts[b] = edges[min(b, n_cuts - 1)]
@@ -167,14 +167,14 @@ cdef intp_t _sketch(
 cdef void _tabulate(
     const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil:
-    # How much of each class a normal distribution puts between the cuts.
+    # The mass of each class between the cuts, by its normal distribution.
     cdef intp_t d = policy.n_features
     cdef intp_t width = table.width
     cdef const Moments* moments = _evidence(leaf, policy)
     cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
     cdef float64_t shares[MAX_BINS]
     cdef float64_t below, known
-    cdef intp_t n = _place_cuts(leaf, policy, feature, table.edges)
+    cdef intp_t n = _compute_cuts(leaf, policy, feature, table.edges)
     cdef intp_t b, c
     table.n_bins = n
     if n == 0:
@@ -185,7 +185,7 @@ cdef void _tabulate(
             continue
         known = weight_known(moments, c, feature)
         if known != moments.n[c]:
-            # the rest of the class, as every count of the node is a sum of both
+            # the rest of the class, so that both sum to the class count
             table.missing[c] = counts[c] - fmin(known, counts[c])
             table.n_missing += table.missing[c]
             if not known > 0.0:

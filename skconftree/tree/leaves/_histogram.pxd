@@ -5,9 +5,9 @@ from skconftree.tree.leaves._contract cimport LeafMemory
 cdef LeafMemory HISTOGRAM
 
 
-# COUNTED_ROWS: a leaf counts its rows per class and bin, and keeps them to hand over.
+# COUNTED_ROWS: a leaf counts its rows per class and bin, and stores rows for its children.
 #
-# Children of a leaf that has forgotten its rows begin without evidence. What looks and
-# predictions rest on are the counts, which cost no more than those of a histogram.
+# Children of a leaf without rows start without evidence. Split attempts and predictions
+# use the counts, at the same cost as with HISTOGRAM.
 
 cdef LeafMemory COUNTED_ROWS

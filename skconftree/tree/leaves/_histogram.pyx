@@ -1,40 +1,40 @@
-"""Leaves that count their rows per class and bin, and may keep them."""
+"""Memories that count rows per class and bin, and may also store them."""
 
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins,
 )
-from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy, only_fresh
+from skconftree.tree.leaves._contract cimport Leaf, LeafSplit, Policy, only_fresh
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, forget_bins, hold_shares, open_counts,
-    part_bins, shares_of_bins, tabulate_bins,
+    partition_bins, shares_of_bins, tabulate_bins,
 )
 from skconftree.tree.leaves._moments cimport release_moments
 from skconftree.tree.leaves._rows cimport (
-    append_row, keep_latest, part_rows,
+    append_row, keep_latest, partition_rows,
 )
 from skconftree.utils._memory cimport release
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
     BLOCK = 256         # rows that are counted together
-    SMALL_N_CLASSES = 8     # that are gone through one by one
+    SMALL_N_CLASSES = 8     # up to which one class is counted at a time
 
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Count the rows that a leaf keeps; its moments go.
-    # The first rows set the bins, as many as set them where no rows were handed over.
+    # Count the stored rows; the moments are released. The first rows determine the bins:
+    # as many as in a leaf that inherited no rows.
     cdef intp_t n_first = 0
     cdef intp_t begin = 0
     cdef intp_t end
     cdef bint apart = leaf.n_inherited > 0 and (
-        only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.one_bayes)
+        only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.single_bayes)
     )
     if leaf.histogram != NULL:
-        forget_bins(leaf)       # of categories alone
+        forget_bins(leaf)       # they are of categories only
     if leaf.bins.first == NULL:
         n_first = min(leaf.n_rows, policy.row_limit)
         bins_of_rows(
-            &leaf.remembered, &leaf.bins, leaf.x, n_first, policy.n_features,
+            &leaf.blocks, &leaf.bins, leaf.x, n_first, policy.n_features,
             policy.max_bins, policy.n_codes, policy.missing,
         )
     open_counts(leaf, policy, apart)
@@ -46,16 +46,16 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
             end = min(end, leaf.n_inherited)
         _count_block(leaf, policy, begin, end, begin < n_first)
         begin = end
-    release_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
-    release_moments(&leaf.remembered, &leaf.fresh_moments, policy.n_classes)
+    release_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
+    release_moments(&leaf.blocks, &leaf.fresh_moments, policy.n_classes)
     return 0
 
 
 cdef void _count_block(
     Leaf* leaf, const Policy* policy, intp_t begin, intp_t end, bint in_range
 ) noexcept nogil:
-    # Some rows, column by column: all of them taken over, or none. If they are in range,
-    # they have set the bins.
+    # Count rows column by column; either all or none of them are inherited. If `in_range`,
+    # they have determined the bins.
     cdef intp_t d = policy.n_features
     cdef intp_t n = end - begin
     cdef const float32_t* x = leaf.x + begin * d
@@ -93,7 +93,7 @@ cdef void _count_two_bins(
     Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
     const float32_t* column, const int32_t* labels, const int32_t* in_class,
 ) noexcept nogil:
-    # Values of a block in one bin or two; every row weighs 1 and has a value.
+    # Count a block of at most two bins; every row has weight 1 and a value.
     cdef intp_t K = policy.n_classes
     cdef intp_t first = leaf.bins.first[f]
     cdef float32_t edge = leaf.bins.edges[first]
@@ -118,7 +118,7 @@ cdef void _count_column(
     Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
     const float32_t* column,
 ) noexcept nogil:
-    # Values of a block in any bins.
+    # Count a block with any bins.
     cdef intp_t K = policy.n_classes
     cdef intp_t first = leaf.bins.first[f]
     cdef intp_t n_bins = n_value_bins(&leaf.bins, f)
@@ -127,29 +127,29 @@ cdef void _count_column(
     cdef bint fresh = leaf.fresh_histogram != NULL and begin >= leaf.n_inherited
     cdef bint nominal = leaf.bins.kind[f] == NOMINAL
     cdef float64_t w = 1.0
-    cdef intp_t i, place
+    cdef intp_t i, position
     for i in range(n):
         if column[i] != column[i]:
             if not leaf.bins.missing or nominal:
                 continue
-            place = first + n_bins
+            position = first + n_bins
         elif nominal:
             if not 0.0 <= column[i] < n_bins:
                 continue
-            place = first + <intp_t> column[i]
+            position = first + <intp_t> column[i]
         else:
-            place = first + bin_of(edges, n_bins, column[i])
+            position = first + bin_of(edges, n_bins, column[i])
         if leaf.weight != NULL:
             w = leaf.weight[begin + i]
-        leaf.histogram[place * K + y[i]] += w
+        leaf.histogram[position * K + y[i]] += w
         if fresh:
-            leaf.fresh_histogram[place * K + y[i]] += w
+            leaf.fresh_histogram[position * K + y[i]] += w
 
 
 cdef void _widen(
     Leaf* leaf, intp_t f, const float32_t* column, intp_t n
 ) noexcept nogil:
-    # The range of a feature, by the values of a block.
+    # Extend the range of a feature by the values of a block.
     cdef float32_t low = leaf.bins.low[f]
     cdef float32_t high = leaf.bins.high[f]
     cdef intp_t i
@@ -182,12 +182,12 @@ cdef int _convert_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef int _part_rows(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    part_rows(parent, policy, parting, outcome, share, child)
+    partition_rows(parent, policy, leaf_split, outcome, share, child)
     if parent.dropped:
-        shares_of_bins(parent, policy, parting, outcome, share)
+        shares_of_bins(parent, policy, leaf_split, outcome, share)
     return 0
 
 
@@ -206,9 +206,9 @@ COUNTED_ROWS.count_categories = count_categories_of_bins
 cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     count_rows(leaf, policy)
     leaf.memory = &HISTOGRAM
-    release(&leaf.remembered, leaf.x)
-    release(&leaf.remembered, leaf.y)
-    release(&leaf.remembered, leaf.weight)
+    release(&leaf.blocks, leaf.x)
+    release(&leaf.blocks, leaf.y)
+    release(&leaf.blocks, leaf.weight)
     leaf.x = NULL
     leaf.y = NULL
     leaf.weight = NULL
@@ -226,14 +226,14 @@ cdef int _observe(
 
 
 cdef int _part(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
     cdef float64_t scale
     cdef intp_t c
-    shares_of_bins(parent, policy, parting, outcome, share)
+    shares_of_bins(parent, policy, leaf_split, outcome, share)
     scale = hold_shares(parent, policy, share, child)
-    part_bins(parent, policy, parting, outcome, share, True, child)
+    partition_bins(parent, policy, leaf_split, outcome, share, True, child)
     for c in range(policy.n_classes):
         share[c] /= scale
     return 0

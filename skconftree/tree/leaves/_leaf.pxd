@@ -1,9 +1,9 @@
-from skconftree.tree.leaves._contract cimport Leaf, LeafMemory, Parting, Policy
+from skconftree.tree.leaves._contract cimport Leaf, LeafMemory, LeafSplit, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
-# What is done to a growing leaf, whatever its memory is.
+# Functions of a growing leaf of any memory.
 
 cdef enum:
     LEAF_COUNTS = 3     # arrays of class counts: fresh, held, recent
@@ -23,20 +23,20 @@ cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil
 
 
-# NOTHING: no more than the counts in the tree. Any leaf may turn into it.
+# NOTHING: the memory of a leaf that has only class counts. Any leaf may change to it.
 
 cdef LeafMemory NOTHING
 
 
-# What an outcome of a test that parts a leaf takes over from it.
+# What a child takes over from the leaf that is split.
 
 cdef int start_child(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
 
 
-# Leaves as bytes: for pickles. What is read is checked before it is believed.
+# Leaves as bytes, for pickles. Values are validated on reading.
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy)
 cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL

@@ -1,4 +1,4 @@
-"""A growing leaf: its memories, what its children take over, its bytes."""
+"""Growing leaves: their memory, what their children take over, their size."""
 
 from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
@@ -30,7 +30,7 @@ cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets th
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
-    # An empty leaf that remembers nothing; its counts lie behind it.
+    # An empty leaf without memory; its class counts follow it in the same allocation.
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
@@ -44,26 +44,26 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
 
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf != NULL:
-        release_all(&leaf.remembered)
+        release_all(&leaf.blocks)
         release(policy.blocks, leaf.box)
         release(policy.blocks, leaf.drawn)
-        release(policy.blocks, leaf.places)
+        release(policy.blocks, leaf.cut_positions)
         release_leaf(leaf.past, policy)
         release(policy.blocks, leaf)
 
 
 cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
-    # To another owner, which has a policy of the same kind.
+    # Change the owner; both owners have the same kind of policy.
     if leaf != NULL:
         hand_over(blocks, other, leaf.box)
         hand_over(blocks, other, leaf.drawn)
-        hand_over(blocks, other, leaf.places)
+        hand_over(blocks, other, leaf.cut_positions)
         move_leaf(leaf.past, blocks, other)
         hand_over(blocks, other, leaf)
 
 
 cdef void forget(Leaf* leaf) noexcept nogil:
-    release_all(&leaf.remembered)
+    release_all(&leaf.blocks)
     leaf.n_rows = 0
     leaf.n_inherited = 0
     leaf.dropped = False
@@ -80,22 +80,22 @@ cdef void forget(Leaf* leaf) noexcept nogil:
 
 
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Its unlabelled rows are counted elsewhere: the lists of all leaves stay.
+    # Without its unlabeled rows: the lists of all leaves have a fixed size.
     cdef intp_t size = sizeof(Leaf)
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
         size += (2 * policy.n_features + 1) * sizeof(float64_t)
     if leaf.past != NULL:
         size += leaf_bytes(leaf.past, policy)
-    return size + bytes_of_drawn(leaf, policy) + bytes_taken(&leaf.remembered)
+    return size + bytes_of_drawn(leaf, policy) + bytes_taken(&leaf.blocks)
 
 
 cdef int add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) except -1 nogil:
-    # Learn a row, as the leaf sees it, for which there is room; bins are the places of
-    # its values.
+    # Learn a row of the leaf's features, for which there is capacity. `bins` are the
+    # indices of the bins of its values.
     if leaf.memory.observe != NULL:
         leaf.memory.observe(leaf, policy_of(leaf, policy), x, y, weight, bins)
     leaf.fresh[y] += weight
@@ -108,12 +108,12 @@ cdef int add_row(
         leaf.n_fresh >= OUTGROWN * min(policy.inherited, leaf.past.n_held)
     ):
         drop_past(leaf, policy)
-        _trust_what_remains(leaf)
+        _merge_hits(leaf)
     return 0
 
 
 cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # What becomes of a leaf that has got a row.
+    # Called after each row.
     if leaf.memory.convert != NULL:
         leaf.memory.convert(leaf, policy_of(leaf, policy))
     return 0
@@ -124,71 +124,71 @@ cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil:
     leaf.past = NULL
 
 
-cdef void _trust_what_remains(Leaf* leaf) noexcept nogil:
-    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # of the model that remains
+cdef void _merge_hits(Leaf* leaf) noexcept nogil:
+    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # keep the larger one
     leaf.hits[2] = 0.0
 
 
 cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Its own rows outweigh by far what the leaf took over.
+    # Drop what the leaf took over, because its own rows far outweigh it.
     cdef intp_t c
     if leaf.fresh_histogram == NULL and leaf.fresh_moments.blocks == NULL:
         return
     if leaf.fresh_histogram != NULL:
-        release(&leaf.remembered, leaf.histogram)
+        release(&leaf.blocks, leaf.histogram)
         leaf.histogram = leaf.fresh_histogram
         leaf.fresh_histogram = NULL
     if leaf.fresh_moments.blocks != NULL:
-        release_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+        release_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
         leaf.moments = leaf.fresh_moments
         leaf.fresh_moments.blocks = NULL
         leaf.fresh_moments.known = NULL
     for c in range(policy.n_classes):
         leaf.held[c] = leaf.fresh[c]
     leaf.n_held = leaf.n_fresh
-    _trust_what_remains(leaf)
+    _merge_hits(leaf)
 
 
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # From now on rows count as evidence apart from what the leaf holds already.
+    # Collect evidence from now on, separately from what the leaf holds.
     cdef intp_t d = policy_of(leaf, policy).n_features
     if leaf.histogram != NULL and leaf.fresh_histogram == NULL:
         leaf.fresh_histogram = <float64_t*> take_zeros(
-            &leaf.remembered, leaf.bins.first[d] * policy.n_classes, sizeof(float64_t)
+            &leaf.blocks, leaf.bins.first[d] * policy.n_classes, sizeof(float64_t)
         )
     if leaf.moments.blocks != NULL and leaf.fresh_moments.blocks == NULL:
-        allocate_moments(&leaf.remembered, &leaf.fresh_moments, policy.n_classes)
+        allocate_moments(&leaf.blocks, &leaf.fresh_moments, policy.n_classes)
     return 0
 
 
 cdef int start_child(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    # Hand over what goes to one outcome to an empty leaf, its box included. share[c]
-    # becomes the part of class c: exact unless it rests on moments.
+    # Hand over the part of one outcome, and the box, to an empty leaf. share[c] is set to
+    # the part of class c, which is exact unless it is computed from moments.
     cdef intp_t d = policy.n_features
-    cdef Parting test = parting[0]
-    cdef Leaf* heir = child
+    cdef LeafSplit test = leaf_split[0]
+    cdef Leaf* target = child
     if parent.drawn != NULL:
-        # The child draws its own features, of which its parent may know nothing: what
-        # it is handed over is no more than a model of its past.
-        test.feature = index_of(parent, parting.feature)
+        # The child draws its own features, which its parent may not use: it takes over
+        # only a model for predictions.
+        test.feature = index_of(parent, leaf_split.feature)
         draw_features(child, policy)
         child.memory = policy.first
         child.memory.open(child, policy_of(child, policy))
-        child.past = heir = new_leaf(policy, child.node)
-        heir.key = parent.key
-        draw_features(heir, policy)     # its parent's
-    heir.memory = parent.memory
-    parent.memory.part(parent, policy_of(parent, policy), &test, outcome, share, heir)
-    if heir != child and not policy.bayes:
+        child.past = target = new_leaf(policy, child.node)
+        target.key = parent.key
+        draw_features(target, policy)   # the parent's features
+    target.memory = parent.memory
+    parent.memory.part(parent, policy_of(parent, policy), &test, outcome, share, target)
+    if target != child and not policy.bayes:
         drop_past(child, policy)
     if parent.box != NULL:
         child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
-        cut_box(child.box, parting.feature, parting.threshold, outcome)
-        child.box[2 * d] = parting.pool[outcome]
+        cut_box(child.box, leaf_split.feature, leaf_split.threshold, outcome)
+        child.box[2 * d] = leaf_split.pool[outcome]
     return 0
 
 
@@ -306,8 +306,8 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     leaf.handed = header.handed != 0
     read_rows(reader, &header, own, leaf)
     read_bins(reader, &header, own, leaf)
-    read_moments(reader, &leaf.remembered, &leaf.moments, f, K, leaf.held)
-    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, f, K, leaf.fresh)
+    read_moments(reader, &leaf.blocks, &leaf.moments, f, K, leaf.held)
+    read_moments(reader, &leaf.blocks, &leaf.fresh_moments, f, K, leaf.fresh)
     if leaf.memory.counts_rows:
         require(leaf.histogram != NULL)
     if leaf.memory == &GAUSSIAN:
@@ -315,7 +315,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
         require(leaf.histogram != NULL or own.n_nominal == 0)
     if header.has_own:
         leaf.own = reader.take_new(
-            &leaf.remembered, 2 * f, sizeof(float64_t)
+            &leaf.blocks, 2 * f, sizeof(float64_t)
         )
     if header.has_box:
         leaf.box = <float64_t*> reader.take_new(

@@ -1,22 +1,21 @@
-from skconftree.tree.leaves._contract cimport Leaf, Parting, Policy
+from skconftree.tree.leaves._contract cimport Leaf, LeafSplit, Policy
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, uint64_t
 
-# LeafStore: the memories of the leaves of a growing tree, by node.
+# LeafStore: the statistics of the leaves of a growing tree, by node.
 #
-# A node has a leaf in the store if, and only if, it is a leaf of the tree; nobody else
-# allocates or releases one that has got its place here. What the leaves have in
-# common, the categories seen so far included, is the store's `policy`: it does not
-# move, so that others may point to it.
+# A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
+# allocates and releases its leaves. `policy` has what the leaves share, including the
+# categories seen so far. It does not move, so pointers to it stay valid.
 
 cdef class LeafStore:
     cdef Blocks blocks                  # leaves with their boxes, their pools, and `at`
     cdef Policy policy
-    cdef Leaf** at                      # [room] by node; NULL at internal nodes
-    cdef intp_t room
+    cdef Leaf** at                   # [capacity] by node; NULL at internal nodes
+    cdef intp_t capacity
     cdef intp_t n_leaves
-    cdef intp_t stored_rows               # beside counts, of all leaves
+    cdef intp_t stored_rows             # of all leaves, in addition to counts
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
     cdef int32_t[::1] _pool_line        # [n_features]
@@ -25,34 +24,34 @@ cdef class LeafStore:
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil
-    cdef intp_t make_forget(self, intp_t node) noexcept nogil
+    cdef intp_t release_memory(self, intp_t node) noexcept nogil
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
-    cdef intp_t n_forgetful(self) noexcept nogil
+    cdef intp_t n_without_memory(self) noexcept nogil
     cdef intp_t max_rows(self) noexcept nogil
     cdef void graft(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil
-    cdef void trade(self, LeafStore other) noexcept nogil
+    cdef void swap(self, LeafStore other) noexcept nogil
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, bint with_boxes)
 cdef intp_t pool_bytes(const Policy* policy) noexcept nogil
-# Put the rows of a leaf in the order of each feature; column, keys and order are scratch
-# for as many rows, [2 * n] in the case of keys.
+# Sort the rows of a leaf by each feature. `column`, `keys` and `order` are scratch for
+# its rows; `keys` has size 2 * n.
 cdef void sort_pool(
     Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool,
     float32_t* column, uint64_t* keys, uint32_t* order,
 ) noexcept nogil
-cdef void part_pool(
-    const Leaf* parent, const Policy* policy, const Parting* parting,
+cdef void partition_pool(
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
-# Room for the places of the cuts above the labelled rows; -1 where none is known.
+# Capacity for the positions of the cuts above the labeled rows; -1 if unknown.
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil
-# Place of a row in a leaf's range; -1 if it is not there.
+# Position of a row in a leaf's range; -1 if it is not there.
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
-cdef void leave_pool(
-    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t place
+cdef void remove_from_pool(
+    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t position
 ) noexcept nogil
 
 
@@ -67,8 +66,8 @@ cdef inline intp_t first_above(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
     intp_t feature, double value, bint equal,
 ) noexcept nogil:
-    # The first place, from `low` on, of a value above this one, or at least as large if
-    # `equal`; `high` if there is none. A missing value is above all, infinity included.
+    # The first position from `low` on whose value is above `value`, or at least as large
+    # if `equal`; `high` if there is none. Missing values are above all, even infinity.
     cdef intp_t middle
     cdef float32_t x
     while low < high:
@@ -85,28 +84,28 @@ cdef inline intp_t next_beyond(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
     intp_t feature, double cut, intp_t step,
 ) noexcept nogil:
-    # The first place of a value above `cut`, sooner if it lies about `step` behind `low`.
-    cdef intp_t place
+    # The first position of a value above `cut`; fast if it is about `step` after `low`.
+    cdef intp_t position
     while True:
-        place = low + step - 1
-        if place >= high:
+        position = low + step - 1
+        if position >= high:
             break
-        if pool[line[place], feature] <= cut:
-            low = place + 1
+        if pool[line[position], feature] <= cut:
+            low = position + 1
             step *= 2
         else:
-            high = place
+            high = position
             break
     return first_above(pool, line, low, high, feature, cut, False)
 
 
 cdef inline bint is_beyond(
     const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
-    intp_t feature, double cut, intp_t place,
+    intp_t feature, double cut, intp_t position,
 ) noexcept nogil:
-    # Whether it is the first place of a value above `cut`. Values below `low` are at most `cut`.
+    # Whether `position` is the first of a value above `cut`. Values before `low` are not.
     return (
-        low <= place <= high
-        and (place == low or pool[line[place - 1], feature] <= cut)
-        and (place == high or not pool[line[place], feature] <= cut)
+        low <= position <= high
+        and (position == low or pool[line[position - 1], feature] <= cut)
+        and (position == high or not pool[line[position], feature] <= cut)
     )

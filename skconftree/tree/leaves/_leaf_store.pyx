@@ -1,4 +1,4 @@
-"""The memories of the leaves of a growing tree, unlabeled rows included."""
+"""Store of the statistics of a growing tree's leaves, including unlabeled rows."""
 
 import numpy as np
 from libc.math cimport INFINITY
@@ -22,19 +22,19 @@ from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
 
 cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
-    # The rows without label (of X_pool) in each leaf.
+    # Lists of the unlabeled rows (of X_pool) in each leaf.
     #
-    # One permutation of all of them, in which a leaf owns a range, in ascending order; and,
-    # once a leaf has been examined, the same range in the order of each numeric feature's
-    # values, rows of equal value in ascending order and missing values last. A split
-    # parts the ranges of its leaf and touches no other; what is in order stays so.
+    # The first list is a permutation of all rows, in which each leaf owns a range in
+    # ascending order. After the first split attempt of a leaf, the same range of a
+    # feature's list has these rows in the order of the feature's values; rows of equal
+    # value are in ascending order, and missing values are last. A split partitions only
+    # the ranges of its leaf and keeps the order.
     #
-    # Where the cuts between labelled rows lie in these orders is kept as a guess for the next
-    # examination, which finds most of them where they were: it looks at two values instead of
-    # a dozen.
+    # The positions of the cuts between labeled rows are stored as first guesses for the
+    # next attempt. Most cuts do not move, so two comparisons replace a binary search.
     #
-    # A row whose category is not known at a node goes on with one child. A row that has got
-    # its label leaves the lists.
+    # A row whose category is unknown at a node continues with one child. A row that gets
+    # its label is removed from the lists.
     cdef Blocks* blocks = policy.blocks
     cdef intp_t n_lines = 1
     cdef intp_t f
@@ -79,22 +79,22 @@ cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil:
     if leaf.n_rows <= n or size == 0:
         return 0
     n = max(2 * n, leaf.n_rows)
-    leaf.places = <int32_t*> resize_array(policy.blocks, leaf.places, n, size)
+    leaf.cut_positions = <int32_t*> resize_array(policy.blocks, leaf.cut_positions, n, size)
     memset(
-        leaf.places + leaf.n_placed * (policy.pool.n_lines - 1), 255,
+        leaf.cut_positions + leaf.n_placed * (policy.pool.n_lines - 1), 255,
         (n - leaf.n_placed) * size,
     )
     leaf.n_placed = n
     return 0
 
 
-cdef void part_pool(
-    const Leaf* parent, const Policy* policy, const Parting* parting,
+cdef void partition_pool(
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil:
-    # The children's rows, and what is left of the order. Nothing can fail.
+    # Partition the parent's rows, in every order it has. This cannot fail.
     cdef intp_t n = parent.n_pool
-    cdef intp_t r = parting.n_outcomes
+    cdef intp_t r = leaf_split.n_outcomes
     cdef intp_t n_lines = policy.pool.n_lines if parent.pool_sorted else 1
     cdef int32_t* line = parent.pool
     cdef int32_t* moved = policy.pool.moved
@@ -104,7 +104,7 @@ cdef void part_pool(
     if n == 0:
         return
     for i in range(n):
-        z = outcome_of(parting, pool[line[i], parting.feature])
+        z = outcome_of(leaf_split, pool[line[i], leaf_split.feature])
         outcome[line[i]] = <int16_t> z
         children[z].n_pool += 1
     at = 0
@@ -125,16 +125,16 @@ cdef void part_pool(
 
 
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
-    cdef intp_t place = _index_of(leaf.pool, 0, leaf.n_pool, row)
-    if place < leaf.n_pool and leaf.pool[place] == row:
-        return place
+    cdef intp_t position = _index_of(leaf.pool, 0, leaf.n_pool, row)
+    if position < leaf.n_pool and leaf.pool[position] == row:
+        return position
     return -1
 
 
 cdef intp_t _index_of(
     const int32_t* line, intp_t low, intp_t high, intp_t row
 ) noexcept nogil:
-    # The first place of a row as large, in a part of a line in ascending order.
+    # The first position of a value of at least `row` in an ascending part of a line.
     cdef intp_t middle
     while low < high:
         middle = low + ((high - low) >> 1)
@@ -145,21 +145,21 @@ cdef intp_t _index_of(
     return low
 
 
-cdef void leave_pool(
-    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t place
+cdef void remove_from_pool(
+    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t position
 ) noexcept nogil:
-    # The range keeps its place; what is behind the row in it moves up. A negative place
-    # is none.
+    # The rows after it in the leaf's range move up; the range keeps its start. A negative
+    # position means that the row is not in the pool.
     cdef intp_t n = leaf.n_pool
     cdef intp_t n_lines = policy.pool.n_lines - 1
     cdef intp_t f, i, low, high, row
     cdef int32_t* line
     cdef int32_t* cut
     cdef float32_t value
-    if place < 0:
+    if position < 0:
         return
-    row = leaf.pool[place]
-    _close_up(leaf.pool, place, n)
+    row = leaf.pool[position]
+    _close_up(leaf.pool, position, n)
     if leaf.pool_sorted:
         for f in range(policy.n_features):
             if policy.pool_line[f] == 0:
@@ -175,13 +175,13 @@ cdef void leave_pool(
             low = _index_of(line, low, high, row)
             _close_up(line, low, n)
             for i in range(leaf.n_placed):
-                cut = leaf.places + i * n_lines + policy.pool_line[f] - 1
+                cut = leaf.cut_positions + i * n_lines + policy.pool_line[f] - 1
                 cut[0] -= cut[0] > low
     leaf.n_pool -= 1
 
 
-cdef void _close_up(int32_t* line, intp_t place, intp_t n) noexcept nogil:
-    memmove(line + place, line + place + 1, (n - place - 1) * sizeof(int32_t))
+cdef void _close_up(int32_t* line, intp_t position, intp_t n) noexcept nogil:
+    memmove(line + position, line + position + 1, (n - position - 1) * sizeof(int32_t))
 
 
 cdef enum:
@@ -189,17 +189,18 @@ cdef enum:
 
 
 cdef class LeafStore:
-    """Leaves by node; none yet.
+    """Leaves by node; empty at first.
 
-    `nominal` features ascend; `bayes`: leaves may predict by naive Bayes; `n_pool` rows
-    have no label; a leaf draws `n_drawn` features for its life, by `seed`, or 0: it has
-    all; `one_bayes`: a leaf that was handed rows has one naive Bayes of all its rows.
+    `nominal` features are ascending. If `bayes`, leaves may predict by naive Bayes.
+    `n_pool` rows have no label. Each leaf draws a subset of `n_drawn` features with
+    `seed`; 0 means that it uses all. If `single_bayes`, a leaf that took over rows has
+    one naive Bayes model of all its rows.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
         tuple nominal, bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0,
-        bint one_bayes=False,
+        bint single_bayes=False,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -212,7 +213,7 @@ cdef class LeafStore:
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
         self.policy.hands_over = settings.hands_over
-        self.policy.one_bayes = one_bayes
+        self.policy.single_bayes = single_bayes
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited
@@ -234,17 +235,17 @@ cdef class LeafStore:
 
     def __dealloc__(self):
         cdef intp_t node
-        for node in range(self.room):
+        for node in range(self.capacity):
             release_leaf(self.at[node], &self.policy)
         release_all(&self.blocks)
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil:
-        cdef intp_t room
-        if n_nodes > self.room:
-            room = max(n_nodes, 2 * self.room)
-            self.at = <Leaf**> resize_array(&self.blocks, self.at, room, sizeof(Leaf*))
-            memset(self.at + self.room, 0, (room - self.room) * sizeof(Leaf*))
-            self.room = room
+        cdef intp_t capacity
+        if n_nodes > self.capacity:
+            capacity = max(n_nodes, 2 * self.capacity)
+            self.at = <Leaf**> resize_array(&self.blocks, self.at, capacity, sizeof(Leaf*))
+            memset(self.at + self.capacity, 0, (capacity - self.capacity) * sizeof(Leaf*))
+            self.capacity = capacity
         return 0
 
     def open(self, Tree tree):
@@ -263,7 +264,7 @@ cdef class LeafStore:
         _share_rows(self)
 
     def open_pool(self, const intp_t[::1] home):
-        """Hand unlabelled rows to the leaves they reach; -1: it has its label."""
+        """Assign unlabeled rows to the leaves they reach; -1: the row has a label."""
         cdef Leaf* leaf
         cdef intp_t i, node
         cdef intp_t start = 0
@@ -281,7 +282,7 @@ cdef class LeafStore:
             leaf.n_pool += 1
 
     def open_boxes(self, Tree tree, const float64_t[:, ::1] root_box):
-        """Cut every leaf's box, and its volume, out of the root's."""
+        """Compute every leaf's box, and its volume, from the root's."""
         cdef intp_t d = self.policy.n_features
         cdef intp_t node, above
         cdef float64_t[:, ::1] boxes = np.empty((tree.node_count, 2 * d + 1))
@@ -305,15 +306,15 @@ cdef class LeafStore:
             )
             memcpy(leaf.box, &boxes[node, 0], (2 * d + 1) * sizeof(float64_t))
 
-    def settle(self):
-        """Hold what is remembered, but not as evidence.
+    def retire_evidence(self):
+        """Keep the statistics for predictions, but not as evidence.
 
-        Bounds that count only rows since the creation of a leaf have looked at these
-        rows when the tree was fitted.
+        Bounds that count only rows since the creation of a leaf have used these rows
+        when the tree was fitted.
         """
         cdef intp_t c, node
         cdef Leaf* leaf
-        for node in range(self.room):
+        for node in range(self.capacity):
             leaf = self.at[node]
             if leaf == NULL:
                 continue
@@ -327,7 +328,7 @@ cdef class LeafStore:
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil:
-        # Children take the places from `first` on, for which there is room; the leaf
+        # Children take the nodes from `first` on, for which there is capacity; the leaf
         # is released.
         cdef intp_t node = leaf.node
         cdef intp_t z
@@ -338,15 +339,15 @@ cdef class LeafStore:
         self.n_leaves += n_children - 1
         _share_rows(self)
 
-    cdef intp_t make_forget(self, intp_t node) noexcept nogil:
-        # Let a leaf forget; returns how many bytes that makes free.
+    cdef intp_t release_memory(self, intp_t node) noexcept nogil:
+        # Release a leaf's statistics; returns the number of bytes freed.
         cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
         forget(self.at[node])
         drop_past(self.at[node], &self.policy)
         return before - leaf_bytes(self.at[node], &self.policy)
 
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil:
-        # Take note of missing values and of categories.
+        # Record missing values and categories.
         cdef intp_t i, f
         cdef int32_t* n_codes = self.policy.n_codes
         for i in range(self.policy.n_nominal):
@@ -361,42 +362,42 @@ cdef class LeafStore:
     cdef intp_t bytes_of_leaves(self) noexcept nogil:
         cdef intp_t total = 0
         cdef intp_t node
-        for node in range(self.room):
+        for node in range(self.capacity):
             if self.at[node] != NULL:
                 total += leaf_bytes(self.at[node], &self.policy)
         return total
 
-    cdef intp_t n_forgetful(self) noexcept nogil:
-        # Leaves that remember nothing.
+    cdef intp_t n_without_memory(self) noexcept nogil:
+        # Leaves that have released their statistics.
         cdef intp_t n = 0
         cdef intp_t node
-        for node in range(self.room):
+        for node in range(self.capacity):
             if self.at[node] != NULL:
                 n += self.at[node].memory == &NOTHING
         return n
 
     cdef intp_t max_rows(self) noexcept nogil:
-        # That a leaf keeps.
-        cdef intp_t most = 0
+        # Largest number of rows that a leaf stores.
+        cdef intp_t largest = 0
         cdef intp_t node
-        for node in range(self.room):
+        for node in range(self.capacity):
             if self.at[node] != NULL:
-                most = max(most, self.at[node].n_rows)
-        return most
+                largest = max(largest, self.at[node].n_rows)
+        return largest
 
     cdef void graft(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil:
-        # Take over the leaves of another store, of the same policy, in the place of all
-        # below a node of a tree that has been grafted, and had `n_before` nodes. There
-        # is room.
+        # Move the leaves of another store of the same policy to a node of a tree that
+        # has been grafted and had `n_before` nodes. They replace all leaves below the
+        # node. There is enough capacity.
         cdef intp_t i
         cdef Leaf* leaf
         for i in range(n_before):
             if i == node or tree.parent[i] == DEAD:
                 release_leaf(self.at[i], &self.policy)
                 self.at[i] = NULL
-        for i in range(other.room):
+        for i in range(other.capacity):
             leaf = other.at[i]
             if leaf != NULL:
                 other.at[i] = NULL
@@ -407,11 +408,11 @@ cdef class LeafStore:
         other.n_leaves = 0
         _share_rows(self)
 
-    cdef void trade(self, LeafStore other) noexcept nogil:
-        # Trade leaves with a store of the same policy.
+    cdef void swap(self, LeafStore other) noexcept nogil:
+        # Swap leaves with a store of the same policy.
         self.blocks, other.blocks = other.blocks, self.blocks
         self.at, other.at = other.at, self.at
-        self.room, other.room = other.room, self.room
+        self.capacity, other.capacity = other.capacity, self.capacity
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
         self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
         self.policy.seed, other.policy.seed = other.policy.seed, self.policy.seed
@@ -421,13 +422,13 @@ cdef class LeafStore:
     cdef bytes write(self):
         cdef StateWriter writer = StateWriter()
         cdef intp_t node
-        for node in range(self.room):
+        for node in range(self.capacity):
             if self.at[node] != NULL:
                 write_leaf(writer, self.at[node], &self.policy)
         return bytes(writer.data)
 
     cdef read(self, bytes data, Tree tree, bint with_boxes):
-        # The leaves of a tree; what was here goes.
+        # Read the leaves of a tree; they replace the present ones.
         cdef StateReader reader = StateReader(data)
         cdef Leaf* leaf
         cdef intp_t node
@@ -445,7 +446,7 @@ cdef class LeafStore:
 
     @property
     def n_codes(self):
-        """Categories seen of each feature, -1 if it is numeric; None if all are."""
+        """Number of categories seen per feature, -1 if numeric; None if all are."""
         if self.policy.n_codes == NULL:
             return None
         return tuple(np.asarray(self._n_codes).tolist())
@@ -470,12 +471,12 @@ cdef class LeafStore:
         )
 
 
-cdef void _share_rows(LeafStore self) noexcept nogil:
-    # All leaves together keep no more rows beside counts than they may, unless
-    # there are so many leaves that each would keep fewer than one that counts none.
-    if self.stored_rows > 0:
-        self.policy.stored_rows = max(
-            self.stored_rows // max(self.n_leaves, 1), self.policy.row_limit
+cdef void _share_rows(LeafStore store) noexcept nogil:
+    # All leaves together store no more rows in addition to counts than the limit, but
+    # each leaf may store as many as a leaf without counts.
+    if store.stored_rows > 0:
+        store.policy.stored_rows = max(
+            store.stored_rows // max(store.n_leaves, 1), store.policy.row_limit
         )
 
 

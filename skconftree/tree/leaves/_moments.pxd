@@ -1,10 +1,10 @@
-# Moments: per class and feature the mean, the sum of squared deviations and the
-# range of the values, updated one row at a time (Welford).
+# Moments: mean, sum of squared deviations and range of the values of each class and
+# feature, updated one row at a time (Welford's algorithm).
 #
-# A class has no block until its first row; one more block holds all classes
-# together. Features lie side by side, so that an update runs over four contiguous
-# arrays. Rows without a value have no part in them: from the first one on a block
-# knows the weight behind each feature.
+# A class has no block until its first row; one more block is for all classes together.
+# A block has four contiguous arrays over the features, so updates are vectorized.
+# Missing values are skipped: after the first one, a block also has the weight of the
+# known values of each feature.
 
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
@@ -12,10 +12,10 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
 
 cdef struct Moments:
-    float64_t** blocks      # [n_classes + 1] of [4, n_features]; NULL = none kept
-    float64_t* n            # [n_classes + 1] weight behind each block
+    float64_t** blocks      # [n_classes + 1] of [4, n_features]; NULL: no moments
+    float64_t* n            # [n_classes + 1] weight of each block
     float64_t** known       # [n_classes + 1] of [n_features] weight with a value, or
-                            # NULL: all of n. The array is NULL until one is needed.
+                            # NULL: all of n. The array itself is NULL until needed.
 
 
 cdef enum Statistic:        # rows of a block
@@ -35,13 +35,13 @@ cdef extern from *:
 cdef inline float64_t weight_known(
     const Moments* moments, intp_t c, intp_t feature
 ) noexcept nogil:
-    # Of the rows of a class that have a value.
+    # Weight of the rows of a class that have a value.
     if moments.known == NULL or moments.known[c] == NULL:
         return moments.n[c]
     return moments.known[c][feature]
 
 
-# Blocks are taken from `blocks`.
+# `blocks` owns the memory.
 cdef int allocate_moments(
     Blocks* blocks, Moments* moments, intp_t n_classes
 ) except -1 nogil
@@ -59,8 +59,8 @@ cdef void add_to_moments(
 cdef inline bint takes_two_values(
     const float64_t* block, float64_t n, intp_t n_features, intp_t feature
 ) noexcept nogil:
-    # Whether all values are the lowest or the highest: no other variance within this
-    # range and with this mean is as large.
+    # Whether all values are the lowest or the highest: among distributions with this mean
+    # and range, only that one has this variance.
     cdef float64_t mean = block[feature]
     cdef float64_t largest = mean - block[LOW * n_features + feature]
     largest *= n * (block[HIGH * n_features + feature] - mean)
@@ -69,21 +69,21 @@ cdef void normal_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float32_t* thresholds, intp_t n, float64_t* shares,
 ) noexcept nogil
-# The same, times a weight, within 1e-5 of it, if no row of the class misses the value.
-# There are LANES thresholds, of which the first n count.
+# The same, times a weight, with error below 1e-5, for a class without missing values.
+# `thresholds` has LANES elements, of which the first n are used.
 cdef void rough_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,
 ) noexcept nogil
-# Whether all thresholds between the extreme values part all classes alike.
-cdef bint has_one_cut(
+# Whether all thresholds within the range split all classes in the same way.
+cdef bint has_single_cut(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
 ) noexcept nogil
-cdef float64_t part_of_moments(
+cdef float64_t class_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil
-cdef int half_of_moments(
+cdef int child_moments(
     Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
     intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
     const float64_t* scale, Moments* child,

@@ -1,4 +1,4 @@
-"""Moments of each class, and the halves of a normal distribution."""
+"""Moments of each class, and truncation of normal distributions."""
 
 from libc.math cimport INFINITY, erf, exp, sqrt
 from libc.string cimport memcpy
@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
-cdef float64_t FAR = 6.0        # nothing of a normal distribution is beyond
+cdef float64_t FAR = 6.0        # a normal distribution has no mass beyond
 
 
 cdef int allocate_moments(
@@ -43,7 +43,7 @@ cdef void release_moments(
 cdef float64_t* open_block(
     Blocks* blocks, Moments* moments, intp_t n_features, intp_t c
 ) except NULL nogil:
-    # The block of a class that may have none yet.
+    # The block of a class, allocated if necessary.
     cdef float64_t* block = moments.blocks[c]
     cdef intp_t f
     if block == NULL:
@@ -60,7 +60,7 @@ cdef float64_t* open_block(
 cdef float64_t* _open_known(
     Blocks* blocks, Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
 ) except NULL nogil:
-    # The weights behind each feature of a block, all of n so far.
+    # The weights per feature of a block, initialized with n.
     cdef intp_t f
     if moments.known == NULL:
         moments.known = <float64_t**> take_zeros(
@@ -79,9 +79,9 @@ cdef int open_for_row(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
 ) except -1 nogil:
-    # What a row of class c needs; `missing` says whether it may miss a value.
+    # Allocate what a row of class c needs; if `missing`, it may have missing values.
     cdef intp_t f
-    if moments.blocks[c] == NULL:   # the block of a class comes after that of all
+    if moments.blocks[c] == NULL:   # a class with a block implies the block of all
         open_block(blocks, moments, n_features, n_classes)
         open_block(blocks, moments, n_features, c)
     if missing:
@@ -97,7 +97,7 @@ cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
     float64_t weight,
 ) noexcept nogil:
-    # Comes after open_for_row().
+    # Call open_for_row() first.
     _add_to_block(moments, x, n_features, c, weight)
     _add_to_block(moments, x, n_features, n_classes, weight)
 
@@ -116,7 +116,7 @@ cdef void _add_to_block(
     moments.n[c] += weight
     rate = weight / moments.n[c]
     rest = weight * (1.0 - rate)
-    if known == NULL:       # without a branch, so that features are taken together
+    if known == NULL:       # without branches, so that the loop is vectorized
         for f in range(n_features):
             _add_value(x[f], rate, rest, mean + f, squares + f, low + f, high + f)
         return
@@ -140,7 +140,7 @@ cdef inline void _add_value(
     high[0] = value if value > high[0] else high[0]
 
 
-cdef struct Spread:         # of the values of a class
+cdef struct Spread:         # distribution of the values of a class
     float64_t mean
     float64_t low
     float64_t high
@@ -165,7 +165,7 @@ cdef void _describe(
 cdef inline float64_t _share_below(
     const Spread* spread, float64_t threshold
 ) noexcept nogil:
-    # Exact for two values, else of a normal distribution within the range seen.
+    # Exact for two values, else of a normal distribution truncated to the range seen.
     if threshold < spread.low:
         return 0.0
     if threshold >= spread.high:
@@ -174,8 +174,8 @@ cdef inline float64_t _share_below(
         return (spread.high - spread.mean) / (spread.high - spread.low)
     if not spread.deviation > 0.0:
         return 1.0 if threshold >= spread.mean else 0.0
-    # In steps of 2**-40, which that sum has: else the last bit of the library's erf
-    # says whether a far tail holds nothing or nearly so, and so what cuts there are.
+    # Rounded to a multiple of 2**-40. Otherwise the last bit of the library's erf would
+    # decide whether a far tail is empty, and so which cuts there are.
     return 4096.0 + (
         0.5 + 0.5 * erf((threshold - spread.mean) / (SQRT_2 * spread.deviation))
     ) - 4096.0
@@ -226,10 +226,10 @@ cdef void rough_shares(
         shares[b] = scale * rough_normal_below(rough[b])
 
 
-cdef bint has_one_cut(
+cdef bint has_single_cut(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
 ) noexcept nogil:
-    # What was taken over may have another variance than any two values.
+    # Inherited moments may have a variance that two values cannot have.
     cdef const float64_t* block = moments.blocks[n_classes]
     cdef float64_t low = block[LOW * n_features + feature]
     cdef float64_t high = block[HIGH * n_features + feature]
@@ -252,11 +252,11 @@ cdef bint has_one_cut(
     return True
 
 
-cdef float64_t part_of_moments(
+cdef float64_t class_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil:
-    # Part of class c on one side of a cut, rows that miss the value included.
+    # Part of class c on one side of a cut, including rows with a missing value.
     cdef float64_t known = weight_known(moments, c, feature)
     cdef float64_t share
     cdef Spread spread
@@ -285,14 +285,14 @@ cdef bint range_of_moments(
     return low[0] < high[0]
 
 
-cdef int half_of_moments(
+cdef int child_moments(
     Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
     intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
     const float64_t* scale, Moments* child,
 ) except -1 nogil:
-    # What a child takes over: of class c the share scale[c], spread as in the
-    # parent; the tested feature, if it is none of -1, as a normal distribution cut at
-    # the threshold. Rows without a value of it all go to one side.
+    # What a child takes over: the share scale[c] of class c, with the parent's
+    # distribution. The split feature (-1: none) is a normal distribution truncated at the
+    # threshold. Rows without a value of it all go to one side.
     cdef intp_t d = n_features
     cdef const float64_t* source
     cdef float64_t* block
@@ -317,14 +317,14 @@ cdef int half_of_moments(
         if feature < 0:
             continue
         if known != NULL:
-            # of the rows of the class on this side, those that have a value
-            share = part_of_moments(
+            # the rows of the class on this side that have a value
+            share = class_share(
                 parent, d, c, feature, threshold, side, takes_missing
             )
             known[feature] = 0.0
             if share > 0.0:
                 known[feature] = child.n[c] * (
-                    part_of_moments(parent, d, c, feature, threshold, side, False) / share
+                    class_share(parent, d, c, feature, threshold, side, False) / share
                 )
             if not known[feature] > 0.0:
                 block[MEAN * d + feature] = 0.0
@@ -333,7 +333,7 @@ cdef int half_of_moments(
                 block[HIGH * d + feature] = -INFINITY
                 continue
         variance = source[SQUARES * d + feature] / weight_known(parent, c, feature)
-        if threshold < INFINITY:        # else the test is whether there is a value
+        if threshold < INFINITY:        # infinite if the split is on missing values
             _truncate(
                 &block[MEAN * d + feature], &variance, &block[LOW * d + feature],
                 &block[HIGH * d + feature], threshold, side,
@@ -346,7 +346,7 @@ cdef int half_of_moments(
 cdef int _put_together(
     Blocks* blocks, Moments* moments, intp_t d, intp_t n_classes
 ) except -1 nogil:
-    # The block of all classes from theirs.
+    # Combine the blocks of the classes into the block of all.
     cdef float64_t* together = open_block(blocks, moments, d, n_classes)
     cdef float64_t* known = NULL
     cdef const float64_t* block
@@ -383,7 +383,7 @@ cdef void _truncate(
     float64_t* mean, float64_t* variance, float64_t* low, float64_t* high,
     float64_t threshold, intp_t side,
 ) noexcept nogil:
-    # Mean and variance of the part of a normal distribution on one side of a cut.
+    # Mean and variance of a normal distribution truncated on one side.
     cdef float64_t deviation = sqrt(variance[0])
     cdef float64_t z, mass, ratio
     if low[0] > high[0]:
@@ -405,7 +405,7 @@ cdef void _truncate(
                 ratio = -ratio
             mean[0] += deviation * ratio
             variance[0] = max(variance[0] * (1.0 + z * ratio - ratio * ratio), 0.0)
-    # a normal tail may lie outside the range that was seen
+    # the mean of a normal tail may lie outside the range that was seen
     if mean[0] < low[0] or mean[0] > high[0]:
         mean[0] = min(max(mean[0], low[0]), high[0])
 
@@ -413,7 +413,7 @@ cdef void _truncate(
 cdef write_moments(
     StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes
 ):
-    # Before each block: whether it is there, and 2 if some of its rows miss a value.
+    # Before each block: 0 if it is absent, 2 if some of its rows have missing values.
     cdef const float64_t* known
     cdef uint8_t kept
     cdef intp_t c
@@ -436,8 +436,7 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 ):
-    # Where there are moments, each class that has been counted has its own, and there
-    # is a block of all classes.
+    # If there are moments, each class with rows has a block, and so have all together.
     cdef uint8_t kept
     cdef intp_t c
     reader.take(&kept, 1)

@@ -9,38 +9,39 @@ from skconftree.tree.leaves._bins cimport Bins, find_bins
 from skconftree.tree.leaves._moments cimport (
     HIGH, LOW, MEAN, SQUARES, Moments, takes_two_values, weight_known,
 )
-from skconftree.tree.leaves._rows cimport policy_of, seen_by
+from skconftree.tree.leaves._rows cimport policy_of, project_row
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._inline cimport ROUNDING, prefetch
 from skconftree.utils._typedefs cimport int32_t
 
-cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
+cdef enum:      # numbers of factors whose product fits in a double, for 1e9 rows
     BINS_OF_A_LOG = 20
     VARIANCES_OF_A_LOG = 14
 
-# What no leaf that has grown comes near, so that a damaged one divides by no zero.
+# Lower limits that no leaf reaches in practice: they prevent a division by zero if a
+# state is corrupt.
 cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
 cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
 
-cdef float64_t FADING = 0.98    # of past hits with every row: streams change
-cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
-cdef float64_t TINY = 1e-9      # nothing; spares slow denormal numbers
-cdef float64_t TRUST = 1.0      # hits that a child starts with at most
-cdef float64_t MELLOWING = 0.999    # of past losses with every row
+cdef float64_t FADING = 0.98    # decay of past hits per row, because streams change
+cdef float64_t FORGETTING = 0.9     # decay of the class counts of recent rows
+cdef float64_t TINY = 1e-9      # set to 0, to avoid slow denormal numbers
+cdef float64_t TRUST = 1.0      # largest weight of hits that a child starts with
+cdef float64_t MELLOWING = 0.999    # decay of past losses per row
 cdef float64_t FLATTEST = 0.5 ** (N_POWERS - 1)
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
 
 
 cdef inline float64_t _at_least(float64_t least, float64_t value) noexcept nogil:
-    # fmax of libm is a call, for which a loop has to give up its registers.
+    # fmax of libm is a function call, before which a loop must save its registers.
     return value if value > least else least
 
 
 cdef int make_scratch(
     Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
 ) except -1:
-    # In one piece, so that it is near.
+    # One allocation for all arrays, so that they are close in memory.
     cdef intp_t n = n_features + 3 * n_classes
     scratch.precision = <float64_t*> arena.take(
         n * sizeof(float64_t)
@@ -49,10 +50,10 @@ cdef int make_scratch(
     scratch.scores = scratch.precision + n_features
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
-    scratch.places = <int32_t*> (scratch.precision + n)
-    scratch.past_positions = scratch.places + n_features
-    scratch.telling = scratch.past_positions + n_features
-    scratch.row = <float32_t*> (scratch.telling + n_features)
+    scratch.bin_indices = <int32_t*> (scratch.precision + n)
+    scratch.past_bin_indices = scratch.bin_indices + n_features
+    scratch.informative = scratch.past_bin_indices + n_features
+    scratch.row = <float32_t*> (scratch.informative + n_features)
     scratch.past_row = scratch.row + n_features
     return 0
 
@@ -60,15 +61,14 @@ cdef int make_scratch(
 cdef inline void add_pseudo_row(
     float64_t* proba, float64_t n, intp_t n_classes
 ) noexcept nogil:
-    # To proportions of rows that weigh n.
+    # To proportions of rows of weight n.
     cdef intp_t c
     for c in range(n_classes):
         proba[c] = (proba[c] * n + 1.0 / n_classes) / (n + 1.0)
 
 
 cdef class LeafPredictor:
-    """Predicts with the model a leaf trusts; `prediction` is "majority", "nb" or "nba".
-    """
+    """Predict with the best model of a leaf; `prediction`: "majority", "nb" or "nba"."""
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, str prediction,
@@ -96,55 +96,55 @@ cdef class LeafPredictor:
     cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
-        # The row as the leaf sees it, and its bins; the first thing to do with it.
+        # The features of a row that the leaf uses; its bins are stored in `scratch`.
         cdef const Policy* policy = policy_of(leaf, self.policy)
-        cdef const float32_t* row = seen_by(leaf, x, scratch.row)
+        cdef const float32_t* row = project_row(leaf, x, scratch.row)
         cdef intp_t i, f, feature
         if leaf.histogram == NULL:
             return row
-        find_bins(&leaf.bins, row, policy.n_features, scratch.places)
+        find_bins(&leaf.bins, row, policy.n_features, scratch.bin_indices)
         for i in range(policy.n_nominal):
             f = policy.nominal[i]
             feature = f if leaf.drawn == NULL else leaf.drawn.features[f]
             if row[f] >= self.policy.n_codes[feature]:
-                scratch.places[f] = -1  # there may be room, but it was never seen
+                scratch.bin_indices[f] = -1     # it has a bin, but was never seen
         return row
 
     cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
-        bint tells, float64_t* proba,
+        bint returns_class, float64_t* proba,
     ) noexcept nogil:
-        # The class predicted for a row to be learnt, which has been located, if `tells`,
-        # and class probabilities if there is a place for them.
+        # Predict a row that will be learned, after locate(). Returns the class if
+        # `returns_class`, and fills `proba` unless it is NULL.
         cdef Model trusted
         cdef bint waiting = proba != NULL
         cdef int model
-        if tells or self.judging:
-            self.guess[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
+        if returns_class or self.judging:
+            self.predicted[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
         trusted = _trusted(self, leaf)
         self.basis = 0.0
         if self.judging:
             for model in range(<int> HELD, <int> OWN + 1):
-                self.guess[model] = self._score(
+                self.predicted[model] = self._score(
                     leaf, <Model> model, x, row, &self.scratch
                 )
-                if model == trusted and self.guess[model] >= 0:
+                if model == trusted and self.predicted[model] >= 0:
                     if self.calibrates and tree.n_node_samples[leaf.node] % JUDGED == 0:
-                        _note(self, leaf, trusted)
+                        _store_gaps(self, leaf, trusted)
                     if waiting:
                         _fill_by_scores(
-                            self, leaf, trusted, &self.scratch, self.guess[model], proba
+                            self, leaf, trusted, &self.scratch, self.predicted[model], proba
                         )
                         waiting = False
-            self.guess[<intp_t> RECENT] = _most_recent(self, leaf)
+            self.predicted[<intp_t> RECENT] = _most_frequent(self, leaf.recent)
         if waiting:
             _fill_by_counts(self, tree, leaf, trusted, &self.scratch, proba)
-        if self.guess[<intp_t> trusted] >= 0:
-            return self.guess[<intp_t> trusted]
-        return self.guess[<intp_t> MAJORITY]
+        if self.predicted[<intp_t> trusted] >= 0:
+            return self.predicted[<intp_t> trusted]
+        return self.predicted[<intp_t> MAJORITY]
 
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
-        # Learn how each model did on the row last predicted.
+        # Update the hits of the models with the true class of the last row.
         cdef intp_t i
         if self.judging:
             for i in range(self.policy.n_classes):
@@ -154,7 +154,7 @@ cdef class LeafPredictor:
             leaf.recent[y] += weight
             for i in range(N_MODELS):
                 leaf.hits[i] *= FADING
-                if self.guess[i] == y:
+                if self.predicted[i] == y:
                     leaf.hits[i] += weight
             if self.basis > 0.0:
                 _judge_powers(self, y, weight)
@@ -168,11 +168,11 @@ cdef class LeafPredictor:
         self.power = 0.5 ** best
 
     def write_losses(self):
-        """Past losses of each power of naive Bayes, for a state."""
+        """Return the past losses of each power of naive Bayes, for a state."""
         return tuple([self.losses[i] for i in range(N_POWERS)])
 
     def read_losses(self, losses):
-        """Take losses from a state; ValueError if there are more or fewer."""
+        """Set the losses from a state; ValueError if their number is wrong."""
         losses = tuple(losses)
         if len(losses) != N_POWERS:
             raise damaged("growing tree")
@@ -180,8 +180,8 @@ cdef class LeafPredictor:
             self.losses[i] = losses[i]
         self.choose_power()
 
-    cdef void trade(self, LeafPredictor other) noexcept nogil:
-        # With the predictor of a tree that takes the place of ours.
+    cdef void swap(self, LeafPredictor other) noexcept nogil:
+        # With the predictor of a tree that replaces this one.
         cdef float64_t loss
         cdef intp_t i
         for i in range(N_POWERS):
@@ -191,11 +191,11 @@ cdef class LeafPredictor:
         self.choose_power()
         other.choose_power()
 
-    cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil:
-        # A child trusts what its parent trusted until its own rows say otherwise.
+    cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil:
+        # A child trusts its parent's best model until its own rows say otherwise.
         cdef float64_t held = max(parent.hits[<intp_t> HELD], parent.hits[<intp_t> OWN])
-        cdef float64_t most = max(held, parent.hits[<intp_t> MAJORITY])
-        cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
+        cdef float64_t largest = max(held, parent.hits[<intp_t> MAJORITY])
+        cdef float64_t scale = 1.0 if largest <= TRUST else TRUST / largest
         child.hits[<intp_t> MAJORITY] = parent.hits[<intp_t> MAJORITY] * scale
         child.hits[<intp_t> HELD] = held * scale
         child.hits[<intp_t> OWN] = 0.0
@@ -203,7 +203,7 @@ cdef class LeafPredictor:
     cdef const float64_t* _counts(
         self, Tree tree, intp_t node, Scratch* scratch
     ) noexcept nogil:
-        # Of an internal node: those that the tree keeps date from its split.
+        # Of an internal node, whose counts in the tree date from its split.
         memset(scratch.products, 0, self.policy.n_classes * sizeof(float64_t))
         tree.add_counts(node, scratch.products)
         return scratch.products
@@ -212,36 +212,36 @@ cdef class LeafPredictor:
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,
     ) noexcept nogil:
-        # The best class by one of the models of naive Bayes, -1 if there is no such
-        # model; `row` is what the leaf sees of x. Its scores stay in `scratch`.
+        # The best class of a naive Bayes model; -1 if the model does not exist. `row` is
+        # project_row(x). The scores are left in `scratch`.
         cdef float64_t* scores = scratch.scores
         cdef const Policy* policy = policy_of(leaf, self.policy)
-        cdef Scratch places
+        cdef Scratch past
         cdef float64_t peak = -INFINITY
         cdef intp_t best = -1
         cdef intp_t c
-        cdef bint found
+        cdef bint has_model
         if leaf.past == NULL:
-            found = score_by_bayes(policy, leaf, model == OWN, row, scratch)
+            has_model = score_by_bayes(policy, leaf, model == OWN, row, scratch)
         elif model == OWN:
-            found = score_by_bayes(policy, leaf, False, row, scratch)
+            has_model = score_by_bayes(policy, leaf, False, row, scratch)
         else:
-            # by what the leaf took over, which may see other features
-            places = scratch[0]
-            places.row = scratch.past_row
-            places.places = scratch.past_positions
-            found = score_by_bayes(
+            # the model that the leaf took over, which may use other features
+            past = scratch[0]
+            past.row = scratch.past_row
+            past.bin_indices = scratch.past_bin_indices
+            has_model = score_by_bayes(
                 policy_of(leaf.past, self.policy), leaf.past, False,
-                self.locate(leaf.past, x, &places), &places,
+                self.locate(leaf.past, x, &past), &past,
             )
-        if not found:
+        if not has_model:
             return -1
         for c in range(self.policy.n_classes):
             if self.class_weight != NULL:
                 scores[c] += self.log_weight[c]
             if scores[c] > peak:
                 peak = scores[c]
-        # a rounding decides nothing, here or in the exponentials taken later
+        # rounding must not decide, here or in the exponentials taken later
         for c in range(self.policy.n_classes):
             if scores[c] >= peak - ROUNDING:
                 scores[c] = peak
@@ -265,71 +265,70 @@ cdef class LeafPredictor:
             _fill_by_counts(self, tree, leaf, trusted, scratch, out)
 
 
-cdef void _note(LeafPredictor self, const Leaf* leaf, Model model) noexcept nogil:
-    # What the trusted naive Bayes makes of a row to be learnt.
-    cdef const float64_t* scores = self.scratch.scores
-    cdef float64_t peak = scores[self.guess[<intp_t> model]]
+cdef void _store_gaps(LeafPredictor predictor, const Leaf* leaf, Model model) noexcept nogil:
+    # Store the scores of the trusted naive Bayes model, less their largest.
+    cdef const float64_t* scores = predictor.scratch.scores
+    cdef float64_t peak = scores[predictor.predicted[<intp_t> model]]
     cdef intp_t c
-    self.basis = _weight_behind(self, leaf, model)
-    for c in range(self.policy.n_classes):
-        self.gaps[c] = scores[c] - peak
+    predictor.basis = _training_weight(predictor, leaf, model)
+    for c in range(predictor.policy.n_classes):
+        predictor.gaps[c] = scores[c] - peak
 
 
-cdef void _judge_powers(LeafPredictor self, label_t y, float64_t weight) noexcept nogil:
-    # Each power is the square of the next one.
-    cdef intp_t K = self.policy.n_classes
+cdef void _judge_powers(LeafPredictor predictor, label_t y, float64_t weight) noexcept nogil:
+    # Update the log loss of each power. Each power is the square of the next one.
+    cdef intp_t K = predictor.policy.n_classes
     cdef float64_t[N_POWERS] total
     cdef float64_t[N_POWERS] right
     cdef float64_t value
     cdef intp_t i, c
     memset(&total[0], 0, N_POWERS * sizeof(float64_t))
     for c in range(K):
-        value = exp(FLATTEST * self.gaps[c])
+        value = exp(FLATTEST * predictor.gaps[c])
         for i in range(N_POWERS - 1, -1, -1):
             total[i] += value
             if c == y:
                 right[i] = value
             value *= value
     for i in range(N_POWERS):
-        value = (right[i] / total[i] * self.basis + 1.0 / K) / (self.basis + 1.0)
-        self.losses[i] = MELLOWING * self.losses[i] - weight * log(value)
-    self.choose_power()
+        value = (right[i] / total[i] * predictor.basis + 1.0 / K) / (predictor.basis + 1.0)
+        predictor.losses[i] = MELLOWING * predictor.losses[i] - weight * log(value)
+    predictor.choose_power()
 
 
-cdef float64_t _weight_behind(
-    LeafPredictor self, const Leaf* leaf, Model model
+cdef float64_t _training_weight(
+    LeafPredictor predictor, const Leaf* leaf, Model model
 ) noexcept nogil:
-    # Of the rows that a naive Bayes rests on.
+    # Weight of the rows that a naive Bayes model was trained on.
     if leaf.past != NULL:
         return leaf.n_held if model == OWN else leaf.past.n_held
     return leaf.n_fresh if model == OWN else leaf.n_held
 
 
 cdef void _fill_by_scores(
-    LeafPredictor self, const Leaf* leaf, Model model, const Scratch* scratch,
+    LeafPredictor predictor, const Leaf* leaf, Model model, const Scratch* scratch,
     intp_t best, float64_t* out,
 ) noexcept nogil:
-    # Probabilities whose logarithms, up to a constant, are there before they are
-    # calibrated.
+    # Probabilities from log scores, raised to the calibrated power.
     cdef float64_t peak = scratch.scores[best]
     cdef float64_t total = 0.0
     cdef intp_t c
-    for c in range(self.policy.n_classes):
-        out[c] = exp(self.power * (scratch.scores[c] - peak))
+    for c in range(predictor.policy.n_classes):
+        out[c] = exp(predictor.power * (scratch.scores[c] - peak))
         total += out[c]
-    for c in range(self.policy.n_classes):
+    for c in range(predictor.policy.n_classes):
         out[c] /= total
-    if self.calibrates:
-        add_pseudo_row(out, _weight_behind(self, leaf, model), self.policy.n_classes)
+    if predictor.calibrates:
+        add_pseudo_row(out, _training_weight(predictor, leaf, model), predictor.policy.n_classes)
 
 
 cdef void _fill_by_counts(
-    LeafPredictor self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
+    LeafPredictor predictor, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
     float64_t* out,
 ) noexcept nogil:
-    # Proportions of a leaf's rows, or of those of the nearest ancestor that has any;
-    # drawn towards those of the ancestors if the tree has shrinkage.
-    cdef intp_t K = self.policy.n_classes
+    # Class frequencies of a leaf, or of the nearest ancestor that has rows; shrunk
+    # towards those of the ancestors if the tree has shrinkage.
+    cdef intp_t K = predictor.policy.n_classes
     cdef intp_t node = leaf.node
     cdef const float64_t* counts = tree.counts + node * K
     cdef float64_t total = 0.0
@@ -337,7 +336,7 @@ cdef void _fill_by_counts(
     if tree.shrinkage > 0.0 and trusted != RECENT:
         fill_shrunk(
             tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
-            self.class_weight, node, out,
+            predictor.class_weight, node, out,
         )
         return
     if trusted == RECENT:
@@ -345,27 +344,27 @@ cdef void _fill_by_counts(
     while True:
         for c in range(K):
             out[c] = counts[c]
-            if self.class_weight != NULL:
-                out[c] *= self.class_weight[c]
+            if predictor.class_weight != NULL:
+                out[c] *= predictor.class_weight[c]
             total += out[c]
         if total > 0.0 or node == 0:
             break
         node = tree.parent[node]
-        counts = self._counts(tree, node, scratch)
+        counts = predictor._counts(tree, node, scratch)
     for c in range(K):
         out[c] = out[c] / total if total > 0.0 else 1.0 / K
-    if self.calibrates:
+    if predictor.calibrates:
         add_pseudo_row(out, total, K)
 
 
-cdef Model _trusted(LeafPredictor self, const Leaf* leaf) noexcept nogil:
+cdef Model _trusted(LeafPredictor predictor, const Leaf* leaf) noexcept nogil:
     cdef const float64_t* hits = leaf.hits
     cdef Model best = HELD
-    if self.prediction == BY_MAJORITY:
+    if predictor.prediction == BY_MAJORITY:
         return MAJORITY
     if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
         best = OWN
-    if self.prediction == BY_BETTER:
+    if predictor.prediction == BY_BETTER:
         if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
             best = MAJORITY
         if hits[<intp_t> best] < hits[<intp_t> RECENT]:
@@ -373,73 +372,66 @@ cdef Model _trusted(LeafPredictor self, const Leaf* leaf) noexcept nogil:
     return best
 
 
-cdef intp_t _most_recent(LeafPredictor self, const Leaf* leaf) noexcept nogil:
-    # Most frequent class of the latest rows; -1 if there is none.
-    cdef float64_t most = 0.0
-    cdef float64_t seen
+cdef intp_t _most_frequent(
+    LeafPredictor predictor, const float64_t* counts
+) noexcept nogil:
+    # Class of the largest weighted count; -1 if all counts are 0.
+    cdef float64_t largest = 0.0
+    cdef float64_t count
     cdef intp_t best = -1
     cdef intp_t c
-    for c in range(self.policy.n_classes):
-        seen = leaf.recent[c]
-        if self.class_weight != NULL:
-            seen *= self.class_weight[c]
-        if seen > most:
-            most = seen
+    for c in range(predictor.policy.n_classes):
+        count = counts[c]
+        if predictor.class_weight != NULL:
+            count *= predictor.class_weight[c]
+        if count > largest:
+            largest = count
             best = c
     return best
 
 
-cdef intp_t _majority(LeafPredictor self, Tree tree, intp_t node) noexcept nogil:
+cdef intp_t _majority(LeafPredictor predictor, Tree tree, intp_t node) noexcept nogil:
     # Most frequent class of a leaf, or of the nearest ancestor that has rows; most
-    # probable one if the tree has shrinkage.
-    cdef intp_t K = self.policy.n_classes
+    # probable class if the tree has shrinkage.
+    cdef intp_t K = predictor.policy.n_classes
     cdef const float64_t* counts = tree.counts + node * K
-    cdef float64_t* proba = self.scratch.products
-    cdef float64_t most = 0.0
-    cdef float64_t seen
+    cdef float64_t* proba = predictor.scratch.products
     cdef intp_t best = 0
     cdef intp_t c
     if tree.shrinkage > 0.0:
         fill_shrunk(
             tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
-            self.class_weight, node, proba,
+            predictor.class_weight, node, proba,
         )
         for c in range(1, K):
             if proba[c] > proba[best]:
                 best = c
         return best
     while True:
-        for c in range(K):
-            seen = counts[c]
-            if self.class_weight != NULL:
-                seen *= self.class_weight[c]
-            if seen > most:
-                most = seen
-                best = c
-        if most > 0.0 or node == 0:
-            return best
+        best = _most_frequent(predictor, counts)
+        if best >= 0 or node == 0:
+            return max(best, 0)
         node = tree.parent[node]
-        counts = self._counts(tree, node, &self.scratch)
+        counts = predictor._counts(tree, node, &predictor.scratch)
 
 
 cdef bint score_by_bayes(
     const Policy* policy, const Leaf* leaf, bint own, const float32_t* x,
     Scratch* scratch,
 ) noexcept nogil:
-    # Naive Bayes over what a leaf remembers, all it holds or its own rows alone: log
-    # scores of the classes, up to a term that all of them share; -infinity for classes
-    # it has not seen. False if there is no such model. The row and the policy are those
-    # that the leaf sees.
+    # Naive Bayes over all that a leaf holds, or over its own rows alone: log scores of the
+    # classes, up to a common constant; -infinity for classes without rows. Returns False
+    # if there is no such model. The row and the policy are those of the leaf's features.
     #
     # Each class starts with one pseudo-row: spread evenly over the bins of a feature, or
-    # with the variance the feature has over all classes. So a value that a class has not
-    # shown yet does not rule it out, and a feature without variance is no trouble.
-    # Moments of a feature that has taken two values only are as good as their counts: it
-    # is no normal distribution then. A missing value is a bin of its own in a histogram
-    # and says nothing otherwise.
+    # with the variance of the feature over all classes. A value that a class has not
+    # shown yet therefore does not exclude the class, and variances are positive. A
+    # feature with only two values is scored by their counts, not by a normal
+    # distribution. A missing value has its own bin in a histogram and is ignored
+    # otherwise.
     #
-    # Scores are exact at every row: nothing is cached between rows. Logarithms are
-    # taken of products of many factors, which costs less than a cache would save.
+    # Scores are computed for every row, without a cache. One logarithm is taken of a
+    # product of many factors, which is cheaper than a cache would be.
     cdef const float64_t* n = leaf.held
     cdef const float64_t* histogram = leaf.histogram
     cdef const Moments* moments = &leaf.moments
@@ -457,7 +449,7 @@ cdef bint score_by_bayes(
         scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         n_present += n[c] > 0.0
     if n_present <= 1:
-        return True     # whatever the row; none only in a damaged state
+        return True     # for any row; no class only in a corrupt state
     if histogram != NULL:
         _score_bins(policy, &leaf.bins, histogram, n, scratch)
     if moments.blocks != NULL:
@@ -470,7 +462,7 @@ cdef void _score_bins(
     const float64_t* n, Scratch* scratch,
 ) noexcept nogil:
     cdef intp_t K = policy.n_classes
-    cdef const int32_t* places = scratch.places
+    cdef const int32_t* bin_indices = scratch.bin_indices
     cdef float64_t* scores = scratch.scores
     cdef float64_t* products = scratch.products
     cdef float64_t* inverse = scratch.inverse
@@ -482,16 +474,16 @@ cdef void _score_bins(
         products[c] = n[c]      # the share of the class
         inverse[c] = 1.0 / (n[c] + 1.0)
     for f in range(policy.n_features):
-        if places[f] >= 0:
-            prefetch(histogram + places[f] * K)
+        if bin_indices[f] >= 0:
+            prefetch(histogram + bin_indices[f] * K)
     if K == 2:
         _score_bins_of_two(policy, bins, histogram, scratch)
         return
     for f in range(policy.n_features):
         n_bins = bins.first[f + 1] - bins.first[f]
-        if n_bins == 1 or places[f] < 0:
+        if n_bins == 1 or bin_indices[f] < 0:
             continue
-        counts = histogram + places[f] * K
+        counts = histogram + bin_indices[f] * K
         spread = 1.0 / n_bins
         for c in range(K):
             products[c] *= (counts[c] + spread) * inverse[c]
@@ -509,13 +501,13 @@ cdef void _score_moments(
     const Policy* policy, const Moments* moments, const float64_t* weights, bint alone,
     const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
-    # Variances are taken relative to those over all classes, which cancel.
+    # Variances are relative to those over all classes, which cancel.
     cdef float64_t* precision = scratch.precision
-    cdef const int32_t* telling = scratch.telling
+    cdef const int32_t* informative = scratch.informative
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef const float64_t* centre = moments.blocks[K] + MEAN * d
-    cdef intp_t n_telling = _find_telling(policy, moments, x, scratch)
+    cdef intp_t n_informative = _find_informative(policy, moments, x, scratch)
     cdef const float64_t* mean
     cdef const float64_t* squares
     cdef const float64_t* known
@@ -536,8 +528,8 @@ cdef void _score_moments(
         total = 0.0
         start = 0
         while True:
-            for i in range(start, min(start + VARIANCES_OF_A_LOG, n_telling)):
-                f = telling[i]
+            for i in range(start, min(start + VARIANCES_OF_A_LOG, n_informative)):
+                f = informative[i]
                 gap = x[f] - mean[f]
                 if known != NULL:
                     n = known[f]
@@ -548,14 +540,14 @@ cdef void _score_moments(
                     ratio = (squares[f] * precision[i] + 1.0) * inverse
                     distance += gap * gap * precision[i] / ratio
                 else:   # share of the other value, then of this one
-                    if precision[i] != -1.0:    # as it is for zeros and ones
+                    if precision[i] != -1.0:    # it is -1 for values 0 and 1
                         gap /= precision[i]
                     ratio = (n * fabs(gap) + 0.5) * inverse
                     ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
                     ratio = 1.0 / (ratio * ratio)
                 product *= ratio
             start += VARIANCES_OF_A_LOG
-            if start > n_telling:
+            if start > n_informative:
                 break
             total += log(product)
             product = 1.0
@@ -565,8 +557,8 @@ cdef void _score_moments(
 cdef void _score_bins_of_two(
     const Policy* policy, const Bins* bins, const float64_t* histogram, Scratch* scratch
 ) noexcept nogil:
-    # The same for two classes, whose products need not leave the processor.
-    cdef const int32_t* places = scratch.places
+    # The same for two classes, whose products can stay in registers.
+    cdef const int32_t* bin_indices = scratch.bin_indices
     cdef const float64_t* counts
     cdef float64_t product = scratch.products[0]
     cdef float64_t other = scratch.products[1]
@@ -577,9 +569,9 @@ cdef void _score_bins_of_two(
     cdef intp_t in_group = 0
     for f in range(policy.n_features):
         n_bins = bins.first[f + 1] - bins.first[f]
-        if n_bins == 1 or places[f] < 0:
+        if n_bins == 1 or bin_indices[f] < 0:
             continue
-        counts = histogram + places[f] * 2
+        counts = histogram + bin_indices[f] * 2
         spread = 1.0 / n_bins
         product *= (counts[0] + spread) * inverse
         other *= (counts[1] + spread) * inverse_of_other
@@ -594,11 +586,11 @@ cdef void _score_bins_of_two(
     scratch.scores[1] += log(other)
 
 
-cdef intp_t _find_telling(
+cdef intp_t _find_informative(
     const Policy* policy, const Moments* moments, const float32_t* x, Scratch* scratch
 ) noexcept nogil:
-    # The numeric features that vary and that the row has a value of, and their
-    # precisions; one below 0 is that of a feature of two values: minus its range.
+    # The numeric features that vary and are not missing in the row, and their precisions.
+    # For a feature of two values, the precision is minus its range.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef const float64_t* together = moments.blocks[K]
@@ -607,7 +599,7 @@ cdef intp_t _find_telling(
     cdef const float64_t* high = together + HIGH * d
     cdef float64_t n = moments.n[K]
     cdef float64_t precision
-    cdef intp_t n_telling = 0
+    cdef intp_t n_informative = 0
     cdef intp_t f
     for f in range(d):
         if not squares[f] > 0.0 or policy.n_codes != NULL and policy.n_codes[f] >= 0:
@@ -620,7 +612,7 @@ cdef intp_t _find_telling(
             precision = low[f] - high[f]
         else:
             precision = n / squares[f] if x[f] == x[f] else 0.0
-        scratch.precision[n_telling] = precision
-        scratch.telling[n_telling] = <int32_t> f
-        n_telling += precision != 0.0
-    return n_telling
+        scratch.precision[n_informative] = precision
+        scratch.informative[n_informative] = <int32_t> f
+        n_informative += precision != 0.0
+    return n_informative

@@ -1,4 +1,4 @@
-"""A leaf that keeps its rows, and the features that a leaf has drawn."""
+"""Memory that stores rows, and the feature subsets of leaves."""
 
 import numpy as np
 from libc.math cimport isfinite, isnan
@@ -23,50 +23,50 @@ from skconftree.utils._typedefs cimport int32_t, uint64_t
 cdef enum:
     INITIAL_CAPACITY = 8
 
-cdef float64_t ROUNDED = 1.000001   # times a sum
+cdef float64_t ROUNDED = 1.000001   # tolerance factor for a sum
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     if policy.bayes:
-        allocate_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+        allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
         if policy.n_nominal > 0 and not policy.fixed_cuts:
             open_categories(leaf, policy)
     return 0
 
 
 cdef inline intp_t _capacity_for(intp_t n) noexcept nogil:
-    # It depends on n alone, and so do the bytes a leaf counts.
-    cdef intp_t room = INITIAL_CAPACITY
-    while room < n:
-        room *= 2
-    return room
+    # It depends only on n, so the bytes of a leaf do, too.
+    cdef intp_t capacity = INITIAL_CAPACITY
+    while capacity < n:
+        capacity *= 2
+    return capacity
 
 
 cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
-    # Room for n rows. The array that says how much room there is comes last.
+    # Allocate capacity for n rows. `x`, which determines the capacity, is last.
     cdef size_t row = policy.n_features * sizeof(float32_t)
-    cdef intp_t room
+    cdef intp_t capacity
     if n * <intp_t> row <= bytes_of_array(leaf.x):
         return 0
-    room = _capacity_for(n)
-    leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
+    capacity = _capacity_for(n)
+    leaf.y = <label_t*> resize_array(&leaf.blocks, leaf.y, capacity, sizeof(label_t))
     if leaf.weight != NULL:
         leaf.weight = <float64_t*> resize_array(
-            &leaf.remembered, leaf.weight, room, sizeof(float64_t)
+            &leaf.blocks, leaf.weight, capacity, sizeof(float64_t)
         )
-    leaf.x = <float32_t*> resize_array(&leaf.remembered, leaf.x, room, row)
+    leaf.x = <float32_t*> resize_array(&leaf.blocks, leaf.x, capacity, row)
     return 0
 
 
-cdef int _fit_capacity(Leaf* leaf, const Policy* policy, intp_t room) except -1 nogil:
-    # Less of it; the array that says how much there is comes first.
+cdef int _fit_capacity(Leaf* leaf, const Policy* policy, intp_t capacity) except -1 nogil:
+    # Reduce the capacity. `x`, which determines it, is first.
     leaf.x = <float32_t*> resize_array(
-        &leaf.remembered, leaf.x, room, policy.n_features * sizeof(float32_t)
+        &leaf.blocks, leaf.x, capacity, policy.n_features * sizeof(float32_t)
     )
-    leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
+    leaf.y = <label_t*> resize_array(&leaf.blocks, leaf.y, capacity, sizeof(label_t))
     if leaf.weight != NULL:
         leaf.weight = <float64_t*> resize_array(
-            &leaf.remembered, leaf.weight, room, sizeof(float64_t)
+            &leaf.blocks, leaf.weight, capacity, sizeof(float64_t)
         )
     return 0
 
@@ -79,7 +79,7 @@ cdef int append_row(
     _reserve(leaf, policy, leaf.n_rows + 1)
     if weight != 1.0 and leaf.weight == NULL:
         leaf.weight = <float64_t*> take_array(
-            &leaf.remembered, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
+            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
             sizeof(float64_t),
         )
         for i in range(leaf.n_rows):
@@ -93,7 +93,7 @@ cdef int append_row(
 
 
 cdef int keep_latest(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
-    # Drop all rows but the last n of them.
+    # Drop all but the last n rows.
     cdef intp_t d = policy.n_features
     cdef intp_t n_dropped = leaf.n_rows - n
     memmove(leaf.x, leaf.x + n_dropped * d, n * d * sizeof(float32_t))
@@ -119,9 +119,9 @@ cdef int _observe(
     cdef Moments* held = &leaf.moments
     cdef Moments* fresh = &leaf.fresh_moments
     if held.blocks != NULL:
-        open_for_row(&leaf.remembered, held, x, d, K, y, policy.missing)
+        open_for_row(&leaf.blocks, held, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
-        open_for_row(&leaf.remembered, fresh, x, d, K, y, policy.missing)
+        open_for_row(&leaf.blocks, fresh, x, d, K, y, policy.missing)
     append_row(leaf, policy, x, y, weight)
     if held.blocks != NULL:
         add_to_moments(held, x, d, K, y, weight)
@@ -144,14 +144,14 @@ cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 cdef int _set_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
     bins_of_rows(
-        &leaf.remembered, &leaf.bins, leaf.x, leaf.n_rows, policy.n_features,
+        &leaf.blocks, &leaf.bins, leaf.x, leaf.n_rows, policy.n_features,
         policy.max_bins, policy.n_codes, policy.missing,
     )
     return 0
 
 
-cdef int part_rows(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+cdef int partition_rows(
+    const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
     cdef intp_t d = policy.n_features
@@ -164,22 +164,22 @@ cdef int part_rows(
     child.memory = &ROWS
     child.handed = policy.hands_over
     for i in range(parent.n_rows):
-        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
+        n += outcome_of(leaf_split, parent.x[i * d + leaf_split.feature]) == outcome
     bayes = policy.bayes and n < policy.row_limit
     if bayes:
-        allocate_moments(&child.remembered, &child.moments, K)
-        if not (child.handed and policy.one_bayes):
-            allocate_moments(&child.remembered, &child.fresh_moments, K)
+        allocate_moments(&child.blocks, &child.moments, K)
+        if not (child.handed and policy.single_bayes):
+            allocate_moments(&child.blocks, &child.fresh_moments, K)
     _reserve(child, policy, n)
     for i in range(parent.n_rows):
         x = parent.x + i * d
-        if outcome_of(parting, x[parting.feature]) != outcome:
+        if outcome_of(leaf_split, x[leaf_split.feature]) != outcome:
             continue
         w = _weight_of(parent, i)
         append_row(child, policy, x, parent.y[i], w)
         if bayes:
             open_for_row(
-                &child.remembered, &child.moments, x, d, K, parent.y[i], policy.missing
+                &child.blocks, &child.moments, x, d, K, parent.y[i], policy.missing
             )
             add_to_moments(&child.moments, x, d, K, parent.y[i], w)
         child.held[parent.y[i]] += w
@@ -189,7 +189,7 @@ cdef int part_rows(
         open_categories(child, policy)
         _count_inherited(child, policy)
     for c in range(K):
-        share[c] = 1.0 / parting.n_outcomes
+        share[c] = 1.0 / leaf_split.n_outcomes
         if parent.held[c] > 0.0:
             share[c] = child.held[c] / parent.held[c]
     if policy.fixed_cuts and n > 0:
@@ -200,30 +200,30 @@ cdef int part_rows(
 
 
 cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Count the categories of the rows a leaf has taken over.
+    # Count the categories of inherited rows.
     cdef intp_t K = policy.n_classes
-    cdef intp_t i, j, f, place
-    if not (leaf.handed and policy.one_bayes):
+    cdef intp_t i, j, f, position
+    if not (leaf.handed and policy.single_bayes):
         leaf.fresh_histogram = <float64_t*> take_zeros(
-            &leaf.remembered, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
+            &leaf.blocks, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
         )
     for i in range(leaf.n_rows):
         for j in range(policy.n_nominal):
             f = policy.nominal[j]
-            place = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
-            leaf.histogram[place * K + leaf.y[i]] += _weight_of(leaf, i)
+            position = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
+            leaf.histogram[position * K + leaf.y[i]] += _weight_of(leaf, i)
     return 0
 
 
 cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # The first row that is evidence.
+    # The first row that counts as evidence.
     return leaf.n_inherited if only_fresh(leaf, policy) else 0
 
 
 cdef void _tabulate(
     const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil:
-    # If cuts are fixed: else the rows themselves are sorted.
+    # Used if cuts are fixed; otherwise the rows themselves are sorted.
     cdef const float32_t* edges
     cdef intp_t i, b
     cdef float32_t x
@@ -282,7 +282,7 @@ cdef read_rows(
         _check_values(leaf, n, policy)
     if header.has_weights:
         leaf.weight = <float64_t*> take_array(
-            &leaf.remembered, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
+            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
             sizeof(float64_t),
         )
         reader.take(leaf.weight, n * sizeof(float64_t))
@@ -307,7 +307,7 @@ cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
 
 
 cdef _check_sums(const Leaf* leaf, intp_t K):
-    # Sums in the order of arrival are the counts, bit for bit, unless rows are missing.
+    # Sums in order of arrival equal the counts exactly, unless rows were dropped.
     counts = np.zeros((2, K))
     cdef float64_t[:, ::1] sums = counts
     cdef float64_t w
@@ -332,13 +332,13 @@ ROWS.keeps_rows = True
 ROWS.open = _open
 ROWS.observe = _observe
 ROWS.convert = _convert
-ROWS.part = part_rows
+ROWS.part = partition_rows
 ROWS.tabulate = _tabulate
 ROWS.count_categories = _count_categories
 
 
 cdef enum:
-    ARRAYS = 3      # features, nominal ones, categories of each
+    ARRAYS = 3      # features, nominal features, number of categories of each
 
 
 cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogil:
@@ -381,7 +381,7 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
     own[0] = policy[0]
     own.n_features = n
     own.n_drawn = 0
-    own.blocks = NULL           # its owner may change; what a memory takes is the leaf's
+    own.blocks = NULL           # its owner may change; memories use the leaf's blocks
     own.pool_line = NULL
     own.n_nominal = 0
     if policy.n_codes != NULL:
@@ -392,11 +392,11 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
             if policy.n_codes[leaf.drawn.features[i]] >= 0:
                 nominal[own.n_nominal] = <int32_t> i
                 own.n_nominal += 1
-    tell(leaf, policy)
+    update_drawn_policy(leaf, policy)
     return 0
 
 
-cdef void tell(Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef void update_drawn_policy(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef Policy* own
     cdef intp_t i
     if leaf.drawn == NULL:

@@ -1,4 +1,4 @@
-# Memory as bytes, for pickles. What is read is checked before it is believed.
+# Statistics as bytes, for pickles. Values are validated on reading.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t

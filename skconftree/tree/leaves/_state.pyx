@@ -1,4 +1,4 @@
-"""Memory as bytes."""
+"""Statistics as bytes."""
 
 from skconftree.utils._codec import damaged
 
@@ -10,7 +10,7 @@ from skconftree.utils._memory cimport take_array
 
 
 cdef class StateWriter:
-    """Appends memory to bytes."""
+    """Append values to bytes."""
 
     def __cinit__(self):
         self.data = bytearray()
@@ -23,7 +23,7 @@ cdef class StateWriter:
 
 
 cdef class StateReader:
-    """Takes memory from bytes, never past their end."""
+    """Read values from bytes, never past their end."""
 
     def __cinit__(self, bytes data not None):
         self.data = data
@@ -38,7 +38,7 @@ cdef class StateReader:
             self.position += n_bytes
 
     cdef void* take_new(self, Blocks* blocks, intp_t n, size_t size) except NULL:
-        # An array, allocated only once it is known that its bytes are there.
+        # A new array, allocated only if the bytes are there.
         cdef void* values
         require(0 <= n <= self.left() // <intp_t> size)
         values = take_array(blocks, n, size)
@@ -46,7 +46,7 @@ cdef class StateReader:
         return values
 
     def finish(self):
-        """Raise unless everything has been read."""
+        """Raise an error unless all bytes were read."""
         require(self.left() == 0)
 
 

@@ -1,4 +1,4 @@
-"""Growth of a tree that monitors its errors, and replaces what has drifted."""
+"""Growth of a tree that monitors its errors and replaces parts that have drifted."""
 
 cimport cython
 import numpy as np
@@ -20,57 +20,60 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
-# WatchingGrower: a growing tree that watches its errors, and grows others beside itself.
+# WatchingGrower: a growing tree that monitors its errors and grows further trees.
 #
-# It predicts every row before it learns it, and hands the row on with what came of that.
-# What then begins, and what takes the place of what, is for whoever derives from it.
+# It predicts every row before learning it, and passes the row and the outcome to
+# `watch`. Subclasses define when another tree starts and what it replaces.
 
 cdef enum Change:
-    BEGIN       # a tree beside
-    DECIDE      # what becomes of those that grow
+    BEGIN       # start another tree
+    DECIDE      # replace or abandon challengers
 
-# Watches: what a growing tree notes of the rows at each of its nodes.
+# Watches: statistics of a growing tree about the rows at each of its nodes.
 #
-# Of every node there is: the class counts of the rows since it was made, which say
-# whether its parent's test has held since then; and a bet that the
-# errors below it rise. The bet is a CUSUM: a wealth, at least 1, that each row multiplies
-# by the ratio of two probabilities of its outcome, that of a share of errors somewhat
-# above the past one of the node, and that of this share. A wealth of WARNING is a
+# Each node has the class counts of the rows since it was made, which show whether its
+# parent's split still holds, and a bet that the errors below it rise. The bet is a CUSUM:
+# a wealth of at least 1 that each row multiplies by a likelihood ratio of its outcome,
+# between an error rate somewhat above the node's past rate and that rate. A wealth of
+# WARNING_WEALTH is a warning. Without a change there is a warning at most once in that
+# many rows on average. A warning only costs time: a replacement requires stronger
+# evidence, see `Challenger`.
 # warning, which without a change comes once in as many rows or far fewer. Nothing rests
 # on it but time: what is replaced has to show more, see `Challenger`.
 
 cdef struct Watch:
-    float64_t n             # late rows
-    float64_t n_wrong       # of them, not predicted
-    float64_t if_wrong      # what a row multiplies the wealth by
+    float64_t n             # recent rows
+    float64_t n_wrong       # recent errors
+    float64_t if_wrong      # factor of the wealth for an error
     float64_t if_right
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
-    int64_t n_begun         # trees begun beside it
-    int64_t rest            # rows up to which no other is begun
-    int64_t slot            # 1 + that of the tree that grows beside it; 0: none
+    int64_t n_begun         # challengers started here
+    int64_t rest            # number of rows before the next one may start
+    int64_t slot            # 1 + the slot of the node's challenger; 0: none
 
-# Challenger: a tree that grows beside a part of another, on the rows that come there.
+# Challenger: a tree that may replace a subtree, trained on the rows that reach its root.
 #
-# Both predict each row before they learn it. Two wealths, which start at 1, grow with
-# what speaks for the young tree:
+# Both predict each row before they learn it. Two wealths start at 1 and measure the
+# evidence for the challenger:
 #
-#   gain   bets that it is the better of the two. Only rows that one of them predicts and
-#          the other does not move it: each multiplies it by 1 + s or 1 - s, where s, from
-#          0 on, is by how much the young tree has led on late rows of that kind.
-#   rise   bets that the errors at the node have risen: each row multiplies it by the
-#          ratio of two probabilities of its outcome, that of the late share of errors
-#          and that of the share that was usual before the young tree was begun.
+#   gain   bets that the challenger is more accurate. It changes only with rows on which
+#          exactly one of the two is right: each multiplies it by 1 + s or 1 - s, where
+#          s >= 0 is the lead of the challenger on recent rows of this kind.
+#   rise   bets that the errors at the node have risen: each row multiplies it by a
+#          likelihood ratio, between the recent error rate and the usual rate from before
+#          the challenger was started.
 #
-# Where the young tree is no better, given all that was before, the gain is a
-# supermartingale, so that it ever reaches 1 / a with probability a at most (Ville's
-# inequality), whenever the tree was begun and however often one looks. The same is true
-# of the rise where errors are not above the usual share, which is an estimate, with two
-# and a half standard errors added. The k-th tree begun at a node has a = delta / (2 k
-# (k + 1)) for each of the two, and all of them together have delta. In addition the
-# young tree has to lead on late rows.
+# If the challenger is not more accurate, given the past, the gain is a supermartingale.
+# The probability that it ever reaches 1 / a is then at most a (Ville's inequality), for
+# any start of the challenger and with a check after every row. The same holds for the
+# rise if the error rate is not above the usual rate, which is estimated with 2.5 standard
+# errors added. The k-th challenger at a node has a = delta / (2 k (k + 1)) for each of
+# the two, so that all of them together have delta. The challenger must also lead on
+# recent rows.
 #
-# A wealth that bets the other way round ends the attempt; so does time.
+# A challenger is abandoned if a bet in the opposite direction is successful, or if it
+# takes too long.
 
 cdef enum Verdict:
     OPEN = 0
@@ -79,35 +82,35 @@ cdef enum Verdict:
 
 
 cdef enum:
-    ATTEMPTS = 100      # between boundaries: what fails each time has come to stay
+    ATTEMPTS = 100      # failures between boundaries, after which there are no retries
 
 
 cdef class WatchingGrower(Grower):
-    """Grows a tree row by row, and others beside it; the settings have a ``drift``."""
+    """Grow a tree row by row, and further trees; the settings have a ``drift``."""
 
-    cdef list found                 # row and node of each drift
+    cdef list _drifts               # row and node of each drift
     cdef intp_t n_failed            # changes that failed since the last boundary
 
     def __init__(self, Tree tree, recipe):
         if recipe.settings.drift is None:
             raise damaged("growing tree")
         Grower.__init__(self, tree, recipe)
-        self.found = []
+        self._drifts = []
 
     @property
     def drifts(self):
-        """Row by which each drift was found, and the node below which it was."""
-        return tuple(self.found)
+        """Row and node of each detected drift; the drift is below the node."""
+        return tuple(self._drifts)
 
     @property
     def n_bytes(self):
-        """Bytes of the trees and of what their leaves remember."""
+        """Bytes of all trees and of the statistics of their leaves."""
         return Grower.n_bytes.__get__(self) + sum(
             [grower.n_bytes for grower in self.others()]
         )
 
     def reserve_codes(self, intp_t n_codes):
-        """Make room for tests of features with so many categories, in all trees."""
+        """Allocate memory for splits with `n_codes` categories, in all trees."""
         Grower.reserve_codes(self, n_codes)
         for grower in self.others():
             grower.reserve_codes(n_codes)
@@ -122,32 +125,32 @@ cdef class WatchingGrower(Grower):
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
     ) except -1 nogil:
-        cdef intp_t guess = 0
-        Grower.learn_row(self, x, y, weight, &guess, proba)
+        cdef intp_t predicted_class = 0
+        Grower.learn_row(self, x, y, weight, &predicted_class, proba)
         if predicted != NULL:
-            predicted[0] = guess
+            predicted[0] = predicted_class
         if weight > 0.0:
-            self.watch(guess != y, x, y, weight)
+            self.watch(predicted_class != y, x, y, weight)
         return 0
 
     cdef int watch(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
-        # A row that has been learnt, and whether its class was not predicted.
+        # Called for a learned row; `wrong` says whether its prediction was wrong.
         return 0
 
     cdef list others(self):
-        # Those that grow.
+        # The other trees that are growing.
         return []
 
     cdef int change(self, Change what) except -1:
-        # May fail, and has then changed nothing.
+        # If this fails, nothing has changed.
         return 0
 
-    cdef int insist(self, Change what) except -1:
-        # Python runs signal handlers here, in the middle of a row. What one of them
-        # raises is held until the next boundary. What fails again and again will be
-        # tried with later rows, too, but once with each.
+    cdef int retry_change(self, Change what) except -1:
+        # Python runs signal handlers here, in the middle of a row. Their exceptions are
+        # held until the next boundary. After many failures a change is tried only once
+        # per row.
         if self.held is None:
             self.n_failed = 0
         while True:
@@ -164,8 +167,8 @@ cdef class WatchingGrower(Grower):
                     return 0
 
     cdef Grower second(self, Tree tree, object seed, intp_t n_sharing):
-        # What grows another tree, and watches nothing; without leaves yet. So many
-        # share the memory limit.
+        # A grower without leaves that does not monitor drift; `n_sharing` growers share
+        # the memory limit.
         settings = self.recipe.settings.replace(drift=None)
         if self.limit.max_bytes != NO_LIMIT:
             settings = settings.replace(max_bytes=self.limit.max_bytes // n_sharing)
@@ -179,28 +182,28 @@ cdef class WatchingGrower(Grower):
     def _state(self):
         return Grower._state(self)._replace(drifts=self.drifts)
 
-    def _take(self, state):
-        Grower._take(self, state._replace(drifts=()))
-        self.found = list(state.drifts)
+    def _load(self, state):
+        Grower._load(self, state._replace(drifts=()))
+        self._drifts = list(state.drifts)
 
 
 cdef enum:
-    LATE = 5000         # rows whose errors are the past of a node, at most
-    LEAST = 100         # rows before it is compared
-    REFRESH = 32        # rows between two looks at the past, a power of 2
+    LATE = 5000         # largest number of rows in the past of a node
+    LEAST = 100         # smallest number of rows for a warning
+    REFRESH = 32        # rows between updates of the past rate, a power of 2
 
 cdef float64_t WARNING_WEALTH = 1000.0
-cdef float64_t ERRORS = 2.5     # standard errors that are added to a share
+cdef float64_t ERRORS = 2.5     # standard errors that are added to an error rate
 
 
 @cython.final
 cdef class Watches:
-    """Watches of the nodes of a tree with so many classes."""
+    """Watches of the nodes of a tree with `n_classes` classes."""
 
     cdef Blocks blocks
-    cdef Watch* at          # [room]
-    cdef float64_t* seen    # [room, n_classes]
-    cdef intp_t room
+    cdef Watch* at          # [capacity]
+    cdef float64_t* seen    # [capacity, n_classes]
+    cdef intp_t capacity
     cdef intp_t n_classes
 
     def __init__(self, intp_t n_classes):
@@ -210,26 +213,29 @@ cdef class Watches:
         release_all(&self.blocks)
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil:
-        cdef intp_t room = max(n_nodes, 2 * self.room)
+        cdef intp_t capacity = max(n_nodes, 2 * self.capacity)
         cdef intp_t K = self.n_classes
-        if n_nodes <= self.room:
+        if n_nodes <= self.capacity:
             return 0
         self.seen = <float64_t*> resize_array(
-            &self.blocks, self.seen, room * K, sizeof(float64_t)
+            &self.blocks, self.seen, capacity * K, sizeof(float64_t)
         )
-        self.at = <Watch*> resize_array(&self.blocks, self.at, room, sizeof(Watch))
-        memset(self.seen + self.room * K, 0, (room - self.room) * K * sizeof(float64_t))
-        memset(self.at + self.room, 0, (room - self.room) * sizeof(Watch))
-        self.room = room
+        self.at = <Watch*> resize_array(&self.blocks, self.at, capacity, sizeof(Watch))
+        memset(
+            self.seen + self.capacity * K, 0,
+            (capacity - self.capacity) * K * sizeof(float64_t),
+        )
+        memset(self.at + self.capacity, 0, (capacity - self.capacity) * sizeof(Watch))
+        self.capacity = capacity
         return 0
 
     cdef intp_t follow(
         self, const int32_t* parent, intp_t leaf, bint wrong, label_t y,
         float64_t weight, uint64_t* path,
     ) noexcept nogil:
-        # Note a row at the nodes above a leaf, and there; returns the uppermost node
-        # whose errors seem to rise, unless a tree grows beside one above it, or -1.
-        # `path` becomes a mask of the slots of those trees that are to learn the row.
+        # Update the watches of a row's leaf and its ancestors. Returns the uppermost node
+        # with a warning that has no challenger above it, or -1. `path` is set to a mask
+        # of the slots of the challengers that learn the row.
         cdef intp_t node = leaf
         cdef intp_t warned = -1
         cdef Watch* watch
@@ -254,7 +260,7 @@ cdef class Watches:
         return warned
 
     cdef void start(self, intp_t node) noexcept nogil:
-        # Another subtree is there: the past of the one before is forgotten.
+        # Forget the past of a subtree that was replaced.
         cdef Watch* watch = &self.at[node]
         watch.n = 0.0
         watch.n_wrong = 0.0
@@ -266,20 +272,20 @@ cdef class Watches:
         return sizeof(Watch) + self.n_classes * sizeof(float64_t)
 
     def write(self, intp_t n_nodes):
-        """Watches of the nodes that there are, as bytes."""
+        """Watches of the first `n_nodes` nodes, as bytes."""
         cdef intp_t of_node = self.n_classes * sizeof(float64_t)
-        cdef intp_t n = min(self.room, n_nodes)
+        cdef intp_t n = min(self.capacity, n_nodes)
         at, seen = b"", b""
         if n > 0:
             at = bytes(
                 <const unsigned char[:n * sizeof(Watch)]> <unsigned char*> self.at
             )
             seen = bytes(<const unsigned char[:n * of_node]> <unsigned char*> self.seen)
-        # the nodes that have met no row yet, as `reserve` makes them
+        # nodes without rows, as `reserve` initializes them
         return at + bytes((n_nodes - n) * sizeof(Watch)), seen + bytes((n_nodes - n) * of_node)
 
     def read(self, state, intp_t n_nodes):
-        """Take the result of `write`, with the sizes that are needed."""
+        """Read the result of `write`; ValueError if its size is wrong."""
         cdef intp_t K = self.n_classes
         if not (
             isinstance(state, tuple) and len(state) == 2
@@ -292,7 +298,7 @@ cdef class Watches:
         cdef intp_t n = len(watches) // sizeof(Watch)
         if n > n_nodes or len(seen) != n * K * sizeof(float64_t):
             raise damaged("growing tree")
-        # of each node, fields of 8 bytes; a tree that was fitted has watched none yet
+        # fields of 8 bytes per node; a fitted tree has no watches yet
         counts = np.frombuffer(watches, np.int64).reshape(n, sizeof(Watch) // 8)
         if not bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all()):
             raise damaged("growing tree")
@@ -302,25 +308,25 @@ cdef class Watches:
             memcpy(self.seen, <const char*> seen, n * K * sizeof(float64_t))
 
     def n_slots(self):
-        """Nodes beside which a tree grows."""
+        """Number of nodes with a challenger."""
         cdef intp_t node
         cdef intp_t n = 0
-        for node in range(self.room):
+        for node in range(self.capacity):
             n += self.at[node].slot > 0
         return n
 
     def counts(self, intp_t n_nodes):
         """Class counts of the rows at each node since it was made."""
-        cdef intp_t n = min(self.room, n_nodes)
-        found = np.zeros((n_nodes, self.n_classes))
-        cdef float64_t[:, ::1] out = found
+        cdef intp_t n = min(self.capacity, n_nodes)
+        counts = np.zeros((n_nodes, self.n_classes))
+        cdef float64_t[:, ::1] out = counts
         if n > 0:
             memcpy(&out[0, 0], self.seen, n * self.n_classes * sizeof(float64_t))
-        return found
+        return counts
 
 
 cdef void _refresh(Watch* watch) noexcept nogil:
-    # What the past of a node says of its next rows; of a long one the latest count.
+    # Update the factors of a node; a long past is cut to the latest rows.
     cdef float64_t scale, share, more
     if watch.n > LATE:
         scale = LATE / watch.n
@@ -334,7 +340,7 @@ cdef void _refresh(Watch* watch) noexcept nogil:
 
 
 cdef float64_t usual_share(const Watch* watch) noexcept nogil:
-    # What a node's share of errors has been at most, as far as its past can tell.
+    # Upper confidence limit of a node's past error rate.
     cdef float64_t share = (watch.n_wrong + 0.5) / (watch.n + 1.0)
     return min(share + ERRORS * sqrt(share * (1.0 - share) / (watch.n + 1.0)), 0.9)
 
@@ -342,20 +348,19 @@ cdef float64_t usual_share(const Watch* watch) noexcept nogil:
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
-# ReplacingGrower: a growing tree that is replaced when the concept drifts.
+# ReplacingGrower: a growing tree that is replaced as a whole after a drift.
 #
-# A detector watches the errors. Between its warning and what follows it a second
-# tree learns the same rows; if a drift follows it takes the place of the first. The
-# two share the memory limit.
+# A detector monitors the errors. From its warning on, a second tree learns the same rows;
+# it replaces the first one if a drift follows. The two share the memory limit.
 cdef class ReplacingGrower(WatchingGrower):
-    """Grows a tree row by row, and another one from each warning of a drift on.
+    """Grow a tree row by row, and another one after each warning of a drift.
 
     The settings' ``drift`` makes the detector.
     """
 
     cdef Detector detector
-    cdef Grower background              # learns since a warning, or None
-    cdef object successor               # what it was made from, but for what it watches
+    cdef Grower background              # tree since the last warning, or None
+    cdef object successor               # its recipe, but with the drift setting
 
     def __init__(self, Tree tree, recipe):
         WatchingGrower.__init__(self, tree, recipe)
@@ -382,7 +387,7 @@ cdef class ReplacingGrower(WatchingGrower):
         ):
             with gil:
                 self.background = None
-                self.insist(BEGIN)
+                self.retry_change(BEGIN)
         if self.background is None:
             return 0
         self.background.finite = self.finite
@@ -391,7 +396,7 @@ cdef class ReplacingGrower(WatchingGrower):
         self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
             with gil:
-                self.found.append((self.time_of_row(), 0))
+                self._drifts.append((self.time_of_row(), 0))
                 self._become(self.background)
                 self.background = None
         return 0
@@ -411,12 +416,12 @@ cdef class ReplacingGrower(WatchingGrower):
         self.open_second(grower)
         waiting = self.unlabelled()
         if waiting is not None and not waiting.all():
-            grower.leave_out(np.flatnonzero(~waiting).astype(np.int32))
+            grower.remove_pool_rows(np.flatnonzero(~waiting).astype(np.int32))
         self.background = grower
         return 0
 
     cdef Grower _successor(self, Tree tree):
-        # What grows a tree in the background; without leaves yet.
+        # A grower for the background, without leaves.
         seed = self.recipe.seed
         if self.recipe.in_forest:
             seed = mix(<uint64_t> seed ^ GOLDEN) >> 2
@@ -424,13 +429,13 @@ cdef class ReplacingGrower(WatchingGrower):
         return self.second(tree, seed, 1)
 
     cdef int _become(self, Grower other) except -1:
-        # Trade trees; the other one, which is given up, gets ours.
+        # Swap trees with another grower, which is then discarded.
         self.recipe = self.successor
         self.source.node.seed = other.source.node.seed
         self.tree, other.tree = other.tree, self.tree
         self.tree.lock = self.lock
-        self.leaves.trade(other.leaves)
-        self.predictor.trade(other.predictor)
+        self.leaves.swap(other.leaves)
+        self.predictor.swap(other.predictor)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
         self.source.whole = other.source.whole
@@ -447,17 +452,17 @@ cdef class ReplacingGrower(WatchingGrower):
             detector=write_detector(self.detector), background=background
         )
 
-    def _take(self, state):
+    def _load(self, state):
         if state.detector is None:
             raise damaged("growing tree")
-        WatchingGrower._take(self, state._replace(detector=None, background=None))
+        WatchingGrower._load(self, state._replace(detector=None, background=None))
         self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
         if state.background is not None:
-            self.background = self._take_second(state.background)
+            self.background = self._load_background(state.background)
 
-    def _take_second(self, background):
-        # Made from the same recipe, not believed: leaves will be traded.
+    def _load_background(self, background):
+        # Validate that it is made from the same recipe, because leaves will be swapped.
         if not (isinstance(background, tuple) and len(background) == 2):
             raise damaged("growing tree")
         tree, state = background
@@ -470,39 +475,39 @@ cdef class ReplacingGrower(WatchingGrower):
         return with_state(self._successor(tree), state)
 
 
-cdef float64_t FADING = 0.98    # of rows that one of the two predicts, with each
+cdef float64_t FADING = 0.98    # decay of n_won and n_lost per row that counts for them
 cdef float64_t BOLDEST = 0.9    # largest stake
-cdef float64_t STEP = 0.05      # of the late share of errors, with a row
-cdef float64_t MAX_ERROR_RATE = 0.95   # as a share that is expected
-cdef float64_t ABANDON_LOG_WEALTH = 4.0   # logarithm of the wealth that ends an attempt
+cdef float64_t STEP = 0.05      # weight of a row in the recent error rate
+cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
+cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the opposite bet that is enough
 cdef enum:
-    PATIENCE = 200      # rows before it is found to be worse
+    PATIENCE = 200      # rows before the opposite bet starts
 
 
 @cython.final
 cdef class Challenger:
-    """What `grower` grows may take the place of all below a node.
+    """Comparison of a tree, grown by `grower`, with the subtree that it may replace.
 
-    `level` is the logarithm of the wealth that it needs; after `max_rows` rows it is
-    given up. The share of errors at the node has been `usual` at most.
+    `level` is the log wealth that is required; after `max_rows` rows the challenger is
+    abandoned. `usual` is the upper limit of the past error rate at the node.
     """
 
     cdef readonly Grower grower
-    cdef readonly intp_t node       # in whose place it would be
+    cdef readonly intp_t node       # root of the subtree
     cdef readonly int64_t slot
-    cdef readonly int64_t serial    # how many were begun in the tree before
-    cdef float64_t level            # logarithm of the wealth that is enough
-    cdef float64_t gain             # logarithms of the wealths
+    cdef readonly int64_t serial    # number of earlier challengers in the tree
+    cdef float64_t level            # log wealth that is required
+    cdef float64_t gain             # log wealths
     cdef float64_t loss
     cdef float64_t rise
-    cdef float64_t usual            # share of the other tree's errors
-    cdef float64_t share            # late one
-    cdef float64_t n_won            # late rows that it alone, and the other alone,
-    cdef float64_t n_lost           # predicted
+    cdef float64_t usual            # past error rate of the subtree
+    cdef float64_t share            # its recent error rate
+    cdef float64_t n_won            # recent rows that only the challenger, and only the
+    cdef float64_t n_lost           # subtree, predicted correctly
     cdef int64_t n_rows
-    cdef int64_t max_rows          # when its time is up
+    cdef int64_t max_rows
     cdef Verdict verdict
-    cdef Challenger behind          # the next one, or None
+    cdef Challenger next            # in the linked list of the tree, or None
 
     def __init__(
         self, Grower grower, intp_t node, int64_t slot, int64_t serial, float64_t level,
@@ -521,19 +526,20 @@ cdef class Challenger:
         self, uint64_t path, const float32_t* x, label_t y, float64_t weight,
         bint wrong, bint finite,
     ) except -1 nogil:
-        # Learn a row, as those behind do, if its node is on the path, a mask of slots;
-        # `wrong` says whether the tree predicted it. Returns whether one is decided.
-        cdef intp_t guess = 0
+        # Learn a row if its node is on the path, a mask of slots, and so do the next
+        # challengers. `wrong` is the outcome of the subtree. Returns whether any verdict
+        # is reached.
+        cdef intp_t predicted_class = 0
         cdef int decided = 0
         if path >> self.slot & 1:
             self.grower.finite = finite
             self.grower.tree.version += 1
-            self.grower.learn_row(x, y, weight, &guess, NULL)
-            self.judge(guess != y, wrong)
+            self.grower.learn_row(x, y, weight, &predicted_class, NULL)
+            self.judge(predicted_class != y, wrong)
         if self.verdict != OPEN:
             decided = 1
-        if self.behind is not None:
-            decided |= self.behind.learn(path, x, y, weight, wrong, finite)
+        if self.next is not None:
+            decided |= self.next.learn(path, x, y, weight, wrong, finite)
         return decided
 
     cdef void judge(self, bint wrong, bint other_wrong) noexcept nogil:
@@ -552,7 +558,7 @@ cdef class Challenger:
             self.verdict = LOST
 
     cdef void _compare(self, bint won) noexcept nogil:
-        # The two disagree about a row, which one of them predicted.
+        # Update the gain with a row that exactly one of the two predicted correctly.
         cdef float64_t lead = self.n_won - self.n_lost
         lead /= self.n_won + self.n_lost + 2.0
         lead = min(max(lead, -BOLDEST), BOLDEST)
@@ -568,7 +574,7 @@ cdef class Challenger:
             self.n_lost += 1.0
 
     def numbers(self):
-        """What it has found so far, for a state."""
+        """Numbers for a state."""
         return (
             (
                 self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
@@ -578,7 +584,7 @@ cdef class Challenger:
         )
 
     def take_numbers(self, numbers):
-        """Go on from `numbers`."""
+        """Set the numbers of a state."""
         wealths, counts = numbers
         (
             self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
@@ -589,42 +595,42 @@ cdef class Challenger:
 
 
 cdef enum:
-    MAX_SLOTS = 8      # trees that grow beside at a time,
-    LIMITED_SLOTS = 2   # where they share a memory limit
-    LEAST_ROWS = 1000   # that each may learn, or as many as
-    MAX_ROWS = 4000    # the node has had, up to here
-    AFFORDED = 2000     # rows that those may learn in vain that replace nothing, and
-    SHARE = 2           # one of so many of the stream
-    REST = 200          # rows of a node after one that was given up
-    AGAIN = 1000        # and before one is given up for another, with a new warning
+    MAX_SLOTS = 8      # challengers at a time
+    LIMITED_SLOTS = 2   # with a memory limit
+    LEAST_ROWS = 1000   # a challenger may learn at least so many rows, or as many as
+    MAX_ROWS = 4000    # its node has had, but at most so many
+    AFFORDED = 2000     # rows that unsuccessful challengers may learn in total, plus
+    SHARE = 2           # one in so many rows of the stream
+    REST = 200          # rows of a node before the next challenger after a failed one
+    AGAIN = 1000        # rows before a new warning restarts a challenger
 
 
-# LocalGrower: a growing tree of which drifts replace no more than the part that broke.
+# LocalGrower: a growing tree in which a drift replaces only the affected subtree.
 #
-# At every node a watch (`Watch`) bets that the errors of the rows there rise. With
-# its warning a second tree begins, which learns the rows of this node alone, and bets
-# that it is better (`Challenger`). Once it has shown that, all that is below the
-# node is replaced, the node keeping its id; if it has not in time, it goes. So a warning
-# costs time, and nothing else; what is replaced where the young tree is no better, is so
-# at a node with probability delta at most, however many trees are begun there.
+# A watch (`Watch`) at every node bets that its error rate rises. After its warning a
+# second tree learns the rows of this node and bets that it is more accurate
+# (`Challenger`). If it succeeds, it replaces the subtree, and the node keeps its id; if it
+# does not succeed in time, it is discarded. A false warning therefore costs only time.
+# The probability that a subtree is ever replaced by a tree that is not more accurate is
+# at most delta per node, for any number of challengers.
 #
-# No tree is begun below a node that has one, and only a few at a time. A watched node may
-# be a leaf: what it remembers is then replaced. The nodes that are gone keep their
-# rows in the arrays of the tree, see `nodes/_derived.py`: the others keep their ids.
+# A node below a challenger's node gets none of its own, and the number of challengers is
+# limited. The node may be a leaf, whose statistics are then replaced. Removed nodes stay
+# in the arrays of the tree, so that the others keep their ids; see `nodes/_derived.py`.
 cdef class LocalGrower(WatchingGrower):
-    """Grows a tree row by row, and others beside parts of it that may be broken.
+    """Grow a tree row by row, and challengers of subtrees that may have drifted.
 
-    The settings' ``drift`` says how sure a repair has to be.
+    The settings' ``drift`` has the confidence that a repair requires.
     """
 
     cdef Watches watches
-    cdef Challenger first           # of those that grow, or None
-    cdef uint64_t slots             # those taken, a bit each
+    cdef Challenger first           # of the linked list, or None
+    cdef uint64_t slots             # bit mask of those in use
     cdef int64_t n_begun
-    cdef int64_t n_shadow           # rows that they have learnt
+    cdef int64_t n_shadow           # rows that challengers have learned
     cdef intp_t max_slots
     cdef float64_t delta
-    cdef intp_t warned              # node of the last row whose errors seem to rise, or -1
+    cdef intp_t warned              # node with a warning after the last row, or -1
 
     def __init__(self, Tree tree, recipe):
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
@@ -636,11 +642,11 @@ cdef class LocalGrower(WatchingGrower):
         self.max_slots = MAX_SLOTS
         if self.limit.max_bytes != NO_LIMIT:
             self.max_slots = LIMITED_SLOTS
-            self.limit.check_beside(LIMITED_SLOTS)
+            self.limit.check_challengers(LIMITED_SLOTS)
 
     @property
     def n_bytes(self):
-        """Bytes of the trees, of what their leaves remember, and of the watches."""
+        """Bytes of the trees, of their leaves' statistics, and of the watches."""
         watched = self.tree.node_count * self.watches.node_bytes()
         return WatchingGrower.n_bytes.__get__(self) + watched
 
@@ -651,7 +657,7 @@ cdef class LocalGrower(WatchingGrower):
     cdef int watch(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
-        # Watch the nodes of a row, and let the trees beside learn it.
+        # Update the watches with a row, and let challengers learn it.
         cdef uint64_t path = 0
         cdef uint64_t left
         self.watches.reserve(self.tree.node_count)
@@ -664,21 +670,21 @@ cdef class LocalGrower(WatchingGrower):
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
-                self.insist(DECIDE)
+                self.retry_change(DECIDE)
         elif (
             self.warned >= 0 and self.slots != (<uint64_t> 1 << self.max_slots) - 1
             and (self.n_shadow - AFFORDED) * SHARE <= self.n_rows_seen
         ):
             with gil:
-                self.insist(BEGIN)
+                self.retry_change(BEGIN)
         return 0
 
     cdef list others(self):
-        cdef Challenger one = self.first
+        cdef Challenger entry = self.first
         growers = []
-        while one is not None:
-            growers.append(one.grower)
-            one = one.behind
+        while entry is not None:
+            growers.append(entry.grower)
+            entry = entry.next
         return growers
 
     cdef int change(self, Change what) except -1:
@@ -689,12 +695,12 @@ cdef class LocalGrower(WatchingGrower):
         return 0
 
     def _begin(self, intp_t node):
-        # A tree beside a node, from no row.
+        # Start a challenger at a node, without rows.
         cdef Watch* watch = &self.watches.at[node]
         cdef int64_t slot = 0
         cdef int64_t k = watch.n_begun + 1
         if watch.slot > 0:
-            self._give_up(self._at(node))
+            self._abandon(self._challenger_at(node))
         while self.slots >> slot & 1:
             slot += 1
         tree = Tree(
@@ -705,7 +711,7 @@ cdef class LocalGrower(WatchingGrower):
         tree._add_root()
         cdef Grower grower = self._grower_at(tree, node, self.n_begun)
         self.open_second(grower)
-        cdef Challenger beside = Challenger(
+        cdef Challenger challenger = Challenger(
             grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
             min(max(watch.n_rows, <int64_t> LEAST_ROWS), <int64_t> MAX_ROWS),
             usual_share(watch),
@@ -714,123 +720,123 @@ cdef class LocalGrower(WatchingGrower):
         watch.n_begun = k
         watch.wealth = 1.0
         watch.rest = watch.n_rows + AGAIN
-        self._take_slot(beside)
+        self._take_slot(challenger)
 
-    cdef void _take_slot(self, Challenger beside) noexcept:
+    cdef void _take_slot(self, Challenger challenger) noexcept:
         cdef Challenger last = self.first
-        self.n_begun = max(self.n_begun, beside.serial + 1)
-        self.slots |= <uint64_t> 1 << beside.slot
-        self.watches.at[beside.node].slot = beside.slot + 1
+        self.n_begun = max(self.n_begun, challenger.serial + 1)
+        self.slots |= <uint64_t> 1 << challenger.slot
+        self.watches.at[challenger.node].slot = challenger.slot + 1
         if last is None:
-            self.first = beside
+            self.first = challenger
             return
-        while last.behind is not None:
-            last = last.behind
-        last.behind = beside
+        while last.next is not None:
+            last = last.next
+        last.next = challenger
 
     cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial):
-        # What grows a tree beside a node; without leaves yet.
+        # A grower for a challenger, without leaves.
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
         cdef Grower grower = self.second(tree, seed, LIMITED_SLOTS)
         grower.depth_above = self.tree.depth[node]
         return grower
 
     def _decide(self):
-        # What becomes of the trees that have shown what they are.
-        cdef Challenger beside = self.first
-        while beside is not None:
-            if beside.verdict == WON and self._has_capacity_for(beside):
-                self._repair(beside)
-            elif beside.verdict != OPEN:
-                self._give_up(beside)
-            beside = beside.behind
+        # Replace subtrees, or abandon challengers, that have a verdict.
+        cdef Challenger challenger = self.first
+        while challenger is not None:
+            if challenger.verdict == WON and self._has_capacity_for(challenger):
+                self._repair(challenger)
+            elif challenger.verdict != OPEN:
+                self._abandon(challenger)
+            challenger = challenger.next
 
-    def _has_capacity_for(self, Challenger beside):
-        # Of memory as if no leaf were replaced.
-        cdef Tree branch = beside.grower.tree
+    def _has_capacity_for(self, Challenger challenger):
+        # Whether the limits permit the replacement, as if no leaf were removed.
+        cdef Tree branch = challenger.grower.tree
         cdef intp_t n_leaves = self.leaves.n_leaves + branch.n_leaves
-        cdef intp_t node = beside.node
+        cdef intp_t node = challenger.node
         while node >= 0:
             n_leaves -= self.tree.n_children[node] == 0
-            node = self.tree.next_below(beside.node, node)
+            node = self.tree.next_below(challenger.node, node)
         return n_leaves <= self.settings.max_leaves and self.limit.has_capacity(
             self.tree, self.leaves, branch.node_count, branch.n_ordinals
         )
 
-    def _at(self, intp_t node):
-        cdef Challenger one = self.first
-        while one.node != node:
-            one = one.behind
-        return one
+    def _challenger_at(self, intp_t node):
+        cdef Challenger entry = self.first
+        while entry.node != node:
+            entry = entry.next
+        return entry
 
-    def _give_up(self, Challenger beside):
-        cdef Watch* watch = &self.watches.at[beside.node]
+    def _abandon(self, Challenger challenger):
+        cdef Watch* watch = &self.watches.at[challenger.node]
         watch.wealth = 1.0
         watch.rest = watch.n_rows + REST
-        self._leave_slot(beside)
+        self._release_slot(challenger)
 
-    cdef void _leave_slot(self, Challenger gone) noexcept:
+    cdef void _release_slot(self, Challenger gone) noexcept:
         cdef Challenger before = self.first
         self.slots &= ~(<uint64_t> 1 << gone.slot)
         self.watches.at[gone.node].slot = 0
         if before is gone:
-            self.first = gone.behind
+            self.first = gone.next
             return
-        while before.behind is not gone:
-            before = before.behind
-        before.behind = gone.behind
+        while before.next is not gone:
+            before = before.next
+        before.next = gone.next
 
-    def _repair(self, Challenger beside):
-        cdef intp_t node = beside.node
+    def _repair(self, Challenger challenger):
+        cdef intp_t node = challenger.node
         cdef intp_t n_before = self.tree.node_count
-        cdef Grower other = beside.grower
+        cdef Grower other = challenger.grower
         cdef Tree tree = self.tree._grafted(node, other.tree)
-        cdef Challenger one = self.first
+        cdef Challenger entry = self.first
         tree.grows(self.tree.criterion, self.lock, self.settings.max_depth)
         self.leaves.reserve(tree.node_count)
         self.watches.reserve(tree.node_count)
-        self.found.append((self.time_of_row(), node))
+        self._drifts.append((self.time_of_row(), node))
         # nothing fails from here on
         self.leaves.graft(node, tree, other.leaves, n_before)
-        self.n_shadow -= beside.n_rows  # not in vain
+        self.n_shadow -= challenger.n_rows      # it was successful
         self.tree = tree
         self.watches.start(node)
         self.source.whole = self.source.whole and other.source.whole
         self.max_rows = max(self.max_rows, other.max_rows)
-        self.limit.look(tree, self.leaves)
-        while one is not None:
-            if one is beside or tree.parent[one.node] == DEAD:
-                self._leave_slot(one)
-            one = one.behind
+        self.limit.update_full(tree, self.leaves)
+        while entry is not None:
+            if entry is challenger or tree.parent[entry.node] == DEAD:
+                self._release_slot(entry)
+            entry = entry.next
 
     def _state(self):
-        cdef Challenger one = self.first
-        beside = []
-        while one is not None:
-            beside.append((
-                one.node, one.slot, one.serial, one.numbers(),
-                write_nodes(one.grower.tree), one.grower.__getstate__(),
+        cdef Challenger entry = self.first
+        challengers = []
+        while entry is not None:
+            challengers.append((
+                entry.node, entry.slot, entry.serial, entry.numbers(),
+                write_nodes(entry.grower.tree), entry.grower.__getstate__(),
             ))
-            one = one.behind
+            entry = entry.next
         return WatchingGrower._state(self)._replace(
-            watches=self.watches.write(self.tree.node_count), beside=tuple(beside),
+            watches=self.watches.write(self.tree.node_count), challengers=tuple(challengers),
             n_shadow=self.n_shadow, n_begun=self.n_begun,
         )
 
-    def _take(self, state):
+    def _load(self, state):
         if state.watches is None:
             raise damaged("growing tree")
-        WatchingGrower._take(self, state._replace(watches=None, beside=()))
+        WatchingGrower._load(self, state._replace(watches=None, challengers=()))
         self.watches.read(state.watches, self.tree.node_count)
         self.n_shadow, self.n_begun = state.n_shadow, state.n_begun
         self.first, self.slots = None, 0
-        for one in state.beside:
-            self._take_beside(one)
-        if self.watches.n_slots() != len(state.beside):
+        for entry in state.challengers:
+            self._load_challenger(entry)
+        if self.watches.n_slots() != len(state.challengers):
             raise damaged("growing tree")
 
-    def _take_beside(self, state):
-        # Made from the same recipe, not believed: leaves will be moved.
+    def _load_challenger(self, state):
+        # Validate that it is made from the same recipe, because leaves will be moved.
         if not (isinstance(state, tuple) and len(state) == 6):
             raise damaged("growing tree")
         node, slot, serial, numbers, nodes, growth = state
@@ -846,6 +852,6 @@ cdef class LocalGrower(WatchingGrower):
         if tree._arguments() != self.tree._arguments():
             raise damaged("growing tree")
         grower = with_state(self._grower_at(tree, node, serial), growth)
-        beside = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
-        beside.take_numbers(numbers)
-        self._take_slot(beside)
+        challenger = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
+        challenger.take_numbers(numbers)
+        self._take_slot(challenger)

@@ -15,24 +15,24 @@ from skconftree.utils._typedefs cimport (
 cdef int require_fit(bint fits) except -1
 
 
-# MemoryLimit: the memory that a growing tree may take, and which leaves forget for it.
+# MemoryLimit: the memory limit of a growing tree.
 #
-# Leaves can forget, but splits stay. So a tree is full, and must not split, if two
-# more leaves would be too many even if all of them forgot; a test with more outcomes
-# may be too large before. That is looked at after each split, and before that of a
-# nominal test; what leaves remember is looked at now and then.
+# Leaves can release their statistics, but splits are permanent. A tree is full, and must
+# not split, if two more leaves would exceed the limit even without any statistics; a
+# split with more outcomes may exceed it earlier. Both are checked at splits; the size of
+# the statistics is checked at regular intervals.
 
 cdef class MemoryLimit:
     cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
-    cdef intp_t given                   # of all trees that share it
+    cdef intp_t requested               # of all trees that share it
     cdef bint full
     cdef intp_t node_bytes              # of a node, without its memory
     cdef intp_t watch_bytes             # of a node that is watched, or 0
     cdef intp_t split_bytes             # more, if it has split
-    cdef intp_t bare_bytes              # of a leaf that remembers nothing
+    cdef intp_t bare_bytes              # of a leaf without statistics
     cdef intp_t pool_bytes
 
-    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil
+    cdef void update_full(self, Tree tree, LeafStore leaves) noexcept nogil
     cdef bint has_capacity(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
@@ -42,15 +42,14 @@ cdef class MemoryLimit:
     ) noexcept nogil
 
 
-# Grower: a tree that learns row by row.
+# Grower: a tree that is trained row by row.
 #
-# Every row goes through the same steps, whatever call it came with: it is routed to
-# its leaf, predicted, counted there, and the leaf is examined if enough weight has
-# come since the last time. Nothing waits for the end of a call, so cutting a stream
-# into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
-# happens when the number of rows is a multiple of BOUNDARY. Whoever asks what is predicted
-# before a row is learnt, and whoever predicts, gets the same; the latter brings scratch
-# memory of its own.
+# Every row takes the same steps, independent of its batch: it is routed to its leaf,
+# predicted, and counted there; the leaf tries to split if enough weight has arrived
+# since its last attempt. Nothing is deferred to the end of a call, so the result does not
+# depend on how a stream is split into batches. Tasks of the whole tree (signals, the
+# memory limit) run when the number of rows is a multiple of BOUNDARY. Predictions are the
+# same from `learn` and from `predict_proba`, which uses scratch memory of its own.
 
 cdef class Grower:
     cdef readonly Tree tree
@@ -64,27 +63,27 @@ cdef class Grower:
     cdef Arena arena
     cdef float64_t* below               # [n_classes]
 
-    cdef readonly object recipe         # what it was made from
+    cdef readonly object recipe         # arguments of the constructor
     cdef GrowthSettings settings
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
-    cdef Blocks blocks                  # owns these, by memory that was kept back:
-    cdef float64_t* share               # [child_capacity, n_classes] of new children,
-    cdef Leaf** children                # [child_capacity] while they are made
+    cdef Blocks blocks                  # owns the next two:
+    cdef float64_t* share               # [child_capacity, n_classes] of new children
+    cdef Leaf** children                # [child_capacity] new children
     cdef intp_t child_capacity
     cdef MemoryLimit limit
 
-    cdef intp_t depth_above             # of its root in the tree that it is a part of
-    cdef intp_t reached                 # leaf that the last row came to
-    cdef intp_t max_rows               # that a leaf has kept
-    cdef bint finite                    # no value of the rows learnt is missing
-    cdef intp_t leaving                 # row of X_pool that is being learnt, or -1
+    cdef intp_t depth_above             # depth of its root in the tree it is a part of
+    cdef intp_t reached                 # leaf of the last row
+    cdef intp_t max_rows                # that a leaf has stored
+    cdef bint finite                    # no value of the rows is missing
+    cdef intp_t leaving                 # index in X_pool of the row being learned, or -1
     cdef int64_t n_before               # rows of a forest's stream before this one, or -1
-    cdef object held                    # error that waits for the end of its row
+    cdef object held                    # exception to raise after the row
 
     cdef inline int64_t time_of_row(self) noexcept nogil:
-        # How many rows the stream has had up to the one that is being learnt.
+        # Number of rows of the stream, including the one being learned.
         return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
     cdef intp_t _route_row(
@@ -98,9 +97,9 @@ cdef class Grower:
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ) except -1
-    cdef open_pool(self, const uint8_t[::1] learnt=*)
+    cdef open_pool(self, const uint8_t[::1] learned=*)
     cdef learned_bits(self)
-    cdef take_pool(self, bits)
+    cdef load_pool(self, bits)
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,

@@ -1,4 +1,4 @@
-"""Growth of a tree row by row, within a limit of memory."""
+"""Row-by-row growth of a tree within a memory limit."""
 
 import numpy as np
 from copy import copy
@@ -8,16 +8,16 @@ from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT
-from skconftree.tree.leaves._contract cimport Parting, only_fresh
+from skconftree.tree.leaves._contract cimport LeafSplit, only_fresh
 from skconftree.tree.leaves._counts cimport ensure_capacity
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, convert, new_leaf, release_leaf, start_child,
 )
 from skconftree.tree.leaves._leaf_store cimport (
-    leave_pool, part_pool, index_in_pool, pool_bytes,
+    remove_from_pool, partition_pool, index_in_pool, pool_bytes,
 )
 from skconftree.tree.leaves._predictor cimport make_scratch
-from skconftree.tree.leaves._rows cimport policy_of, tell
+from skconftree.tree.leaves._rows cimport policy_of, update_drawn_policy
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
 from skconftree.tree.nodes._tree cimport capacity_for_code
@@ -39,106 +39,106 @@ from skconftree.utils._memory cimport (
 from skconftree.utils._typedefs cimport int16_t
 
 cdef bint _is_summed(
-    Grower self, const Leaf* leaf, intp_t stopped_at
+    Grower grower, const Leaf* leaf, intp_t stopped_at
 ) noexcept nogil:
-    # Whether the prediction of a row rests on a sum over several leaves.
+    # Whether the prediction of a row is a sum over several leaves.
     cdef intp_t c
     if stopped_at >= 0:
         return True
-    for c in range(self.policy.n_classes):
-        if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
+    for c in range(grower.policy.n_classes):
+        if grower.tree.counts[leaf.node * grower.policy.n_classes + c] > 0.0:
             return False
     return True
 
 
-cdef int _ask_tree(Grower self, intp_t node, float64_t* out) except -1:
-    # It predicts where no leaf learns how; sums of fractions round as they do there.
+cdef int _predict_by_tree(Grower grower, intp_t node, float64_t* out) except -1:
+    # The tree's own prediction, so that sums of fractions are rounded in the same way.
     while True:
         try:
-            return self.tree.fill_value(node, out)
+            return grower.tree.fill_value(node, out)
         except MemoryError:
             give_way()
 
 
-cdef void _fill_below(Grower self, intp_t node, float64_t* out) noexcept nogil:
-    # What an internal node predicts.
+cdef void _fill_below(Grower grower, intp_t node, float64_t* out) noexcept nogil:
+    # Class probabilities of an internal node.
     cdef intp_t c
     cdef float64_t total = 0.0
-    if self.tree.shrinkage > 0.0:
+    if grower.tree.shrinkage > 0.0:
         fill_shrunk(
-            self.tree.counts, self.policy.n_classes, self.tree.parent,
-            self.tree.depth, self.tree.shrinkage, self.class_weight, node, out,
+            grower.tree.counts, grower.policy.n_classes, grower.tree.parent,
+            grower.tree.depth, grower.tree.shrinkage, grower.class_weight, node, out,
         )
         return
-    memset(out, 0, self.policy.n_classes * sizeof(float64_t))
-    self.tree.add_counts(node, out)
-    for c in range(self.policy.n_classes):
-        if self.class_weight != NULL:
-            out[c] *= self.class_weight[c]
+    memset(out, 0, grower.policy.n_classes * sizeof(float64_t))
+    grower.tree.add_counts(node, out)
+    for c in range(grower.policy.n_classes):
+        if grower.class_weight != NULL:
+            out[c] *= grower.class_weight[c]
         total += out[c]
-    for c in range(self.policy.n_classes):
-        out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+    for c in range(grower.policy.n_classes):
+        out[c] = out[c] / total if total > 0.0 else 1.0 / grower.policy.n_classes
 
 
-cdef intp_t _majority_below(Grower self, intp_t node) noexcept nogil:
+cdef intp_t _majority_below(Grower grower, intp_t node) noexcept nogil:
     cdef intp_t best = 0
     cdef intp_t c
-    _fill_below(self, node, self.below)
-    for c in range(1, self.policy.n_classes):
-        if self.below[c] > self.below[best]:
+    _fill_below(grower, node, grower.below)
+    for c in range(1, grower.policy.n_classes):
+        if grower.below[c] > grower.below[best]:
             best = c
     return best
 
 
 cdef int _check_stored(
-    Grower self, intp_t n_features, const int32_t[::1] places,
+    Grower grower, intp_t n_features, const int32_t[::1] column_indices,
     const int64_t[::1] starts, const float32_t[::1] stored, const label_t[::1] y,
     const float64_t[::1] weight,
 ) except -1:
-    # As _check_rows, for what a sparse table stores; it has no categories.
+    # _check_rows() for the stored values of a sparse table, which has no categories.
     cdef intp_t n = starts.shape[0] - 1
     cdef intp_t i
-    cdef bint sound = (
-        n_features == self.policy.n_features and y.shape[0] == n
+    cdef bint valid = (
+        n_features == grower.policy.n_features and y.shape[0] == n
         and (weight is None or weight.shape[0] == n)
-        and self.policy.n_nominal == 0 and starts[0] == 0
-        and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
+        and grower.policy.n_nominal == 0 and starts[0] == 0
+        and column_indices.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
     )
-    if sound:
+    if valid:
         with nogil:
             for i in range(n):
-                sound = sound and (
-                    y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                valid = valid and (
+                    y[i] < grower.policy.n_classes and starts[i] <= starts[i + 1]
                 )
             for i in range(starts[n]):
-                sound = sound and 0 <= places[i] < n_features
-    return require_fit(sound)
+                valid = valid and 0 <= column_indices[i] < n_features
+    return require_fit(valid)
 
 
 cdef int require_fit(bint fits) except -1:
     if not fits:
         raise ValueError(
-            "Rows do not fit the growing tree: the estimator's attributes have been "
-            "changed."
+            "Rows do not fit the growing tree: attributes of the estimator were changed. "
+            "Fit it again."
         )
     return 0
 
 
 cdef enum:
-    MAX_RETAINED_BYTES = 268435456     # bytes kept back
+    MAX_RETAINED_BYTES = 268435456     # reserved bytes for leaves
 
 
 cdef class MemoryLimit:
-    """A limit to the memory of a growing tree.
+    """Memory limit of a growing tree.
 
-    If the tree is watched, another one shares its `max_bytes` equally. The rows of
-    `leaves` without label take as much as they will ever do.
+    If the tree is monitored for drift, another tree shares its `max_bytes` equally. The
+    lists of the unlabeled rows in `leaves` have a fixed size.
     """
 
     def __init__(
         self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
     ):
-        self.given = settings.max_bytes
+        self.requested = settings.max_bytes
         self.max_bytes = settings.max_bytes
         if settings.max_bytes != NO_LIMIT and settings.drift is not None:
             self.max_bytes //= 2
@@ -151,40 +151,40 @@ cdef class MemoryLimit:
             self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
         self.pool_bytes = pool_bytes(&leaves.policy)
 
-    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
-        # Whether the tree is full.
+    cdef void update_full(self, Tree tree, LeafStore leaves) noexcept nogil:
+        # Update whether the tree is full.
         self.full = not self.has_capacity(tree, leaves, 2, 0)
 
     cdef bint has_capacity(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil:
-        # For a split of a leaf.
+        # Whether there is memory to split a leaf.
         return self.max_bytes == NO_LIMIT or (
-            _least_bytes(self, tree, leaves, n_outcomes, n_codes) <= self.max_bytes
+            _min_bytes(self, tree, leaves, n_outcomes, n_codes) <= self.max_bytes
         )
 
     def check(self, Tree tree, LeafStore leaves):
-        """Raise if the tree as it is has no room."""
-        least = _least_bytes(self, tree, leaves, 0, 0)
-        if self.max_bytes < least:
+        """Raise ValueError if the limit is below the size of the tree."""
+        min_bytes = _min_bytes(self, tree, leaves, 0, 0)
+        if self.max_bytes < min_bytes:
             raise ValueError(
-                f"max_bytes={self.given} is too small: the tree takes {least} bytes "
+                f"max_bytes={self.given} is too small: the tree takes {min_bytes} bytes "
                 f"before its first row"
                 f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
             )
 
-    def check_beside(self, intp_t n_trees):
-        """Raise if there is no room for so many empty trees that share the rest."""
-        least = self.node_bytes + self.bare_bytes + self.pool_bytes
-        if self.max_bytes // n_trees < least:
+    def check_challengers(self, intp_t n_trees):
+        """Raise ValueError if the limit is too small for `n_trees` challengers."""
+        min_bytes = self.node_bytes + self.bare_bytes + self.pool_bytes
+        if self.max_bytes // n_trees < min_bytes:
             raise ValueError(
-                f"max_bytes={self.given} is too small: half of it is for {n_trees} trees "
-                f"that grow beside, each of which takes {least} bytes before its first "
-                f"row."
+                f"max_bytes={self.requested} is too small: half of it is for {n_trees} "
+                f"challengers, each of which takes {min_bytes} bytes before its first row. "
+                f"Pass at least {2 * n_trees * min_bytes}."
             )
 
     cdef enforce(self, Tree tree, LeafStore leaves):
-        # Leaves with the fewest errors to save forget first.
+        # Leaves with the fewest training errors release their statistics first.
         cdef intp_t total, node
         if self.max_bytes == NO_LIMIT:
             return
@@ -196,15 +196,15 @@ cdef class MemoryLimit:
         for node in np.argsort(errors, kind="stable"):
             if leaves.at[node] == NULL:
                 continue
-            total -= leaves.make_forget(node)
+            total -= leaves.release_memory(node)
             if total <= self.max_bytes:
                 break
 
     cdef intp_t n_reserve_bytes(
         self, Tree tree, LeafStore leaves, intp_t max_rows
     ) noexcept nogil:
-        # To learn rows up to the next boundary: the arrays of the tree may be copied,
-        # and so may the rows of the largest leaf; some leaves may part.
+        # Memory to learn rows up to the next boundary: the arrays of the tree may be
+        # copied, and so may the rows of the largest leaf; some leaves may split.
         cdef intp_t d = tree.n_features
         cdef intp_t leaf = (
             2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
@@ -220,22 +220,22 @@ cdef class MemoryLimit:
         )
 
 
-cdef intp_t _least_bytes(
-    MemoryLimit self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+cdef intp_t _min_bytes(
+    MemoryLimit limit, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
 ) noexcept nogil:
-    # What is left if every leaf forgets, after a split if n_outcomes > 0.
+    # Size if every leaf releases its statistics, after a split if n_outcomes > 0.
     cdef intp_t n_nodes = tree.node_count + n_outcomes
     cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
     return (
-        n_nodes * (self.node_bytes + self.watch_bytes)
-        + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
+        n_nodes * (limit.node_bytes + limit.watch_bytes)
+        + (n_nodes - tree.n_dead - n_leaves) * limit.split_bytes
         + (tree.n_ordinals + n_codes) * sizeof(int16_t)
-        + n_leaves * self.bare_bytes + self.pool_bytes
+        + n_leaves * limit.bare_bytes + limit.pool_bytes
     )
 
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves):
-    # Of the nodes and of what the leaves remember.
+    # Size of the nodes and of the statistics of the leaves.
     return (
         tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*)
         + leaves.bytes_of_leaves() + pool_bytes(&leaves.policy)
@@ -244,19 +244,19 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
 
 cdef enum:
     BOUNDARY = 1024     # rows
-    TABLES = 4096       # whole counts up to here come from tables
+    TABLES = 4096       # integer counts up to this one are looked up
 
 
 def with_state(Grower grower, state):
-    """Give a new grower its state, without which it has no leaves, and return it."""
+    """Set the state of a new grower, without which it has no leaves, and return it."""
     grower.__setstate__(state)
     return grower
 
 
 cdef class Grower:
-    """Grows a tree row by row; ValueError if tree and recipe do not fit each other.
+    """Grow a tree row by row; ValueError if tree and recipe do not match.
 
-    The tree has at least a root. Its leaves go on from their counts.
+    The tree has at least a root. Its leaves continue from their counts.
     """
 
     def __init__(self, Tree tree, recipe):
@@ -275,7 +275,7 @@ cdef class Grower:
         tree.grows(criterion, self.lock, settings.max_depth)
         self.recipe = recipe
         self.settings = settings
-        n_categories = None     # as if each nominal feature had one
+        n_categories = None     # 1 for each nominal feature
         if recipe.nominal:
             n_categories = np.zeros(d, dtype=np.int32)
             n_categories[list(recipe.nominal)] = 1
@@ -310,8 +310,8 @@ cdef class Grower:
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
     ) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with the
-        # child that was the largest; the first such node is noted.
+        # The leaf of a row. If a category is unknown at a node, the row continues with the
+        # largest child; `stopped_at` is the first such node.
         cdef intp_t node = 0
         cdef intp_t to
         stopped_at[0] = -1
@@ -338,7 +338,7 @@ cdef class Grower:
         return self.predictor.judging
 
     def predict_proba(self, const float32_t[:, ::1] X, bint finite):
-        """Class probabilities of rows, for whoever holds the lock to read."""
+        """Class probabilities of rows; the caller holds the read lock."""
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
         require_fit(X.shape[1] == self.policy.n_features)
@@ -359,7 +359,7 @@ cdef class Grower:
         self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
         Scratch* scratch, float64_t* out,
     ) noexcept nogil:
-        # Class probabilities of a row at its leaf, or where its category is unknown.
+        # Class probabilities at a row's leaf, or at the node where a category is unknown.
         if stopped_at < 0:
             self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
         else:
@@ -369,31 +369,31 @@ cdef class Grower:
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ) except -1:
-        # Before the first of them is learnt: labels and codes index arrays. A row that
-        # is not learnt, as it weighs nothing, asks for predictions at most.
+        # Validate all rows first, because labels and codes index arrays. A row of weight 0
+        # is not learned, so its categories may be unknown.
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j, f
-        cdef bint sound = (
+        cdef bint valid = (
             X.shape[1] == self.policy.n_features and y.shape[0] == n
             and (weight is None or weight.shape[0] == n)
         )
-        if sound:
+        if valid:
             with nogil:
                 for i in range(n):
-                    sound = sound and y[i] < self.policy.n_classes
+                    valid = valid and y[i] < self.policy.n_classes
                 for j in range(self.policy.n_nominal):
                     f = self.policy.nominal[j]
                     for i in range(n):
-                        sound = sound and (
+                        valid = valid and (
                             self.splitter.tests.sets.has_capacity(X[i, f])
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
-        return require_fit(sound)
+        return require_fit(valid)
 
-    cdef open_pool(self, const uint8_t[::1] learnt=None):
-        # Hand the rows of `X_pool` to the leaves that they reach, but for those that
-        # have been learnt.
+    cdef open_pool(self, const uint8_t[::1] learned=None):
+        # Assign the rows of `X_pool` to the leaves that they reach, except for those that
+        # were already learned.
         cdef const float32_t[:, ::1] pool = self.source.pool
         cdef intp_t[::1] home
         cdef intp_t i, stopped_at
@@ -401,30 +401,30 @@ cdef class Grower:
             return
         home = np.full(pool.shape[0], -1, dtype=np.intp)
         for i in range(pool.shape[0]):
-            if learnt is None or not learnt[i]:
+            if learned is None or not learned[i]:
                 home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
         self.leaves.open_pool(home)
 
     cdef learned_bits(self):
-        # For a state: where the others lie, the tree says.
+        # For a state: the other rows follow from the tree.
         waiting = self.unlabelled()
         return None if waiting is None else np.packbits(~waiting).tobytes()
 
-    cdef take_pool(self, bits):
-        # Hand out the rows as a state says.
+    cdef load_pool(self, bits):
+        # Assign the rows by the bits of a state.
         cdef const float32_t[:, ::1] pool = self.source.pool
         if (pool is None) != (bits is None):
             raise damaged("growing tree")
         if pool is None:
             return
-        learnt = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
+        learned = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
         n = pool.shape[0]
-        if len(learnt) != n + -n % 8 or learnt[n:].any():
+        if len(learned) != n + -n % 8 or learned[n:].any():
             raise damaged("growing tree")
-        self.open_pool(learnt)
+        self.open_pool(learned)
 
     def fresh_counts(self):
-        """Weight of the rows of each class since each leaf was made; 0 at inner nodes.
+        """Weight of the rows of each class since each leaf's creation; 0 at inner nodes.
         """
         cdef intp_t node, c
         counts = np.zeros((self.tree.node_count, self.policy.n_classes))
@@ -436,23 +436,23 @@ cdef class Grower:
         return counts
 
     def unlabelled(self):
-        """Which rows of `X_pool` have not been learnt, as a mask; None without one."""
+        """Mask of the rows of `X_pool` that were not learned; None if there is no pool."""
         cdef const Leaf* leaf
         cdef intp_t node, i
-        cdef uint8_t[::1] found
+        cdef uint8_t[::1] is_unlabeled
         if self.source.pool is None:
             return None
         mask = np.zeros(self.source.pool.shape[0], dtype=np.bool_)
-        found = mask.view(np.uint8)
+        is_unlabeled = mask.view(np.uint8)
         for node in range(self.tree.node_count):
             leaf = self.leaves.at[node]
             if leaf != NULL:
                 for i in range(leaf.n_pool):
-                    found[leaf.pool[i]] = True
+                    is_unlabeled[leaf.pool[i]] = True
         return mask
 
     def are_unlabelled(self, const int32_t[::1] rows not None):
-        """Which of some rows of `X_pool` have not been learnt, as a mask."""
+        """Mask of those of some rows of `X_pool` that were not learned."""
         cdef intp_t i, stopped_at, node
         mask = np.zeros(rows.shape[0], dtype=np.bool_)
         for i in range(rows.shape[0]):
@@ -460,25 +460,25 @@ cdef class Grower:
             mask[i] = index_in_pool(self.leaves.at[node], rows[i]) >= 0
         return mask
 
-    def leave_out(self, const int32_t[::1] rows not None):
-        """Take rows out of `X_pool` that have been learnt elsewhere."""
+    def remove_pool_rows(self, const int32_t[::1] rows not None):
+        """Remove rows from `X_pool` that were learned by another tree."""
         cdef Leaf* leaf
         cdef intp_t i, stopped_at
         for i in range(rows.shape[0]):
             leaf = self.leaves.at[
                 self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
             ]
-            leave_pool(
+            remove_from_pool(
                 leaf, self.policy, self.source.pool, index_in_pool(leaf, rows[i])
             )
 
     def share_lock(self, Lockable owner):
-        """Take the lock of the model whose part this is, before others see it."""
+        """Use the lock of the owning model; called before other threads see this."""
         self.lock = owner._lock
         self.tree.lock = owner._lock
 
     def open_leaves(self):
-        """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
+        """Give every leaf an empty memory, and its rows of the pool."""
         leaves = self.tree.leaf_mask()
         self.leaves.open(self.tree)
         self.total_weight = float(
@@ -488,19 +488,19 @@ cdef class Grower:
         self.open_pool()
         if self.source.node.by_volume:
             self.leaves.open_boxes(self.tree, self.source.root_box)
-        self.limit.look(self.tree, self.leaves)
+        self.limit.update_full(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
 
     def reserve_codes(self, intp_t n_codes):
-        """Make room for tests of features with so many categories."""
+        """Allocate memory for splits of features with `n_codes` categories."""
         if self.policy.n_codes != NULL:
             self.splitter.reserve_categories(n_codes + 1)
 
-    def remember(
+    def add_fitted_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ):
-        """Hand the leaves rows that the tree was fitted to; then `settle`."""
+        """Add rows that the tree was fitted to; then call `retire_evidence`."""
         cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
         cdef const float32_t* row
@@ -510,7 +510,7 @@ cdef class Grower:
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
-            tell(leaf, self.policy)
+            update_drawn_policy(leaf, self.policy)
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             if weight is not None:
@@ -518,18 +518,18 @@ cdef class Grower:
             if w != rint(w):
                 self.source.whole = False
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
-            add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.places)
+            add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.bin_indices)
             convert(leaf, self.policy)
             self.max_rows = max(self.max_rows, leaf.n_rows)
 
-    def settle(self):
-        """Hold what is remembered, but not as evidence."""
-        self.leaves.settle()
+    def retire_evidence(self):
+        """Keep the statistics for predictions, but not as evidence."""
+        self.leaves.retire_evidence()
 
     def reserve_memory(self):
-        """Keep memory back for rows up to the next boundary, or raise MemoryError.
+        """Reserve memory for rows up to the next boundary, or raise MemoryError.
 
-        `learn` does so too: what fails here has changed nothing.
+        `learn` does so, too. A failure has no effect.
         """
         reserve_bytes(self._reserve_bytes())
 
@@ -538,36 +538,36 @@ cdef class Grower:
         intp_t[::1] predicted=None, float64_t[:, ::1] proba=None,
         const int32_t[::1] from_pool=None,
     ):
-        """Learn rows in their order, for whoever holds the lock to learn.
+        """Learn rows in their order; the caller holds the write lock.
 
-        Nothing is raised between two rows, but at a boundary: it would end the call in
-        between. What fails, or is interrupted, in Python meanwhile is `held` till then.
+        Errors and interrupts in the middle of a row are stored in `held` and raised at
+        a boundary, so that a call ends after a multiple of `BOUNDARY` rows.
 
-        X is float32, an array or CSR; a row of weight 0 is not learnt, only its
+        `X` is float32, an array or CSR. A row of weight 0 is not learned, and only its
         categories may be unknown. `predicted` and `proba`, unless None, are filled with
-        the class, and the probabilities, that each row has before it is learnt.
-        `from_pool` are the places of the rows in `X_pool`, which they leave.
+        the class and the class probabilities predicted before each row is learned.
+        `from_pool` has the indices of the rows in `X_pool`, from which they are removed.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j
-        cdef intp_t guess
+        cdef intp_t predicted_class
         cdef intp_t* out = NULL
-        cdef float64_t* told = NULL
+        cdef float64_t* proba_row = NULL
         cdef float64_t w = 1.0
         cdef const float32_t[:, ::1] rows = None
         cdef const float32_t[::1] stored = None
-        cdef const int32_t[::1] places
+        cdef const int32_t[::1] column_indices
         cdef const int64_t[::1] starts
         cdef float32_t[::1] row
         cdef const float32_t* x
         cdef bint is_sparse = not isinstance(X, np.ndarray)
         if is_sparse:
             stored = X.data
-            places = X.indices.astype(np.int32, copy=False)
+            column_indices = X.indices.astype(np.int32, copy=False)
             starts = X.indptr.astype(np.int64, copy=False)
             row = np.zeros(self.policy.n_features, dtype=np.float32)
             x = &row[0]
-            _check_stored(self, X.shape[1], places, starts, stored, y, weight)
+            _check_stored(self, X.shape[1], column_indices, starts, stored, y, weight)
         else:
             rows = X
             self._check_rows(rows, y, weight)
@@ -580,7 +580,7 @@ cdef class Grower:
             and (from_pool is None or from_pool.shape[0] == n)
         )
         if predicted is not None:
-            out = &guess
+            out = &predicted_class
         self.finite = finite
         self.held = None
         reserve_bytes(self._reserve_bytes())
@@ -591,26 +591,26 @@ cdef class Grower:
                         w = weight[i]
                     if is_sparse:
                         for j in range(starts[i], starts[i + 1]):
-                            row[places[j]] += stored[j]
+                            row[column_indices[j]] += stored[j]
                     else:
                         x = &rows[i, 0]
                     if proba is not None:
-                        told = &proba[i, 0]
+                        proba_row = &proba[i, 0]
                     if from_pool is not None:
                         self.leaving = from_pool[i]
-                    self.learn_row(x, y[i], w, out, told)
+                    self.learn_row(x, y[i], w, out, proba_row)
                     if is_sparse:
                         for j in range(starts[i], starts[i + 1]):
-                            row[places[j]] = 0.0
+                            row[column_indices[j]] = 0.0
                     if predicted is not None:
-                        predicted[i] = guess
+                        predicted[i] = predicted_class
                     if self.n_rows_seen % BOUNDARY == 0:
                         with gil:
                             self.limit_memory()
-                            _let_go(self)
+                            _raise_held(self)
                             PyErr_CheckSignals()
                             reserve_bytes(self._reserve_bytes())
-            _let_go(self)
+            _raise_held(self)
         finally:
             self.leaving = -1
             let_go_of_much()
@@ -619,52 +619,52 @@ cdef class Grower:
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
     ) except -1 nogil:
-        # Predict the class of a row, or their probabilities, if asked for, then learn
-        # it.
+        # Predict the class of a row, and class probabilities unless `proba` is NULL, then
+        # learn the row.
         cdef intp_t stopped_at
         cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
         cdef Scratch* scratch = &self.predictor.scratch
         cdef bint judging = self.predictor.judging
-        cdef float64_t* asked = NULL    # to be filled with the guess
+        cdef float64_t* leaf_proba = NULL   # `proba` if the predictor has to fill it
         cdef const float32_t* row
         cdef float64_t* counts
         cdef intp_t* n_rows
-        cdef intp_t guess
+        cdef intp_t predicted_class
         self.reached = node
         if proba != NULL:
             if not judging and _is_summed(self, leaf, stopped_at):
                 with gil:
-                    _ask_tree(self, stopped_at if stopped_at >= 0 else node, proba)
+                    _predict_by_tree(self, stopped_at if stopped_at >= 0 else node, proba)
             elif stopped_at >= 0:
                 _fill_below(self, stopped_at, proba)
             else:
-                asked = proba
+                leaf_proba = proba
         row = self.predictor.locate(leaf, x, scratch)
-        if judging or predicted != NULL or asked != NULL:
-            guess = self.predictor.predict_before(
-                self.tree, leaf, x, row, predicted != NULL, asked
+        if judging or predicted != NULL or leaf_proba != NULL:
+            predicted_class = self.predictor.predict_before(
+                self.tree, leaf, x, row, predicted != NULL, leaf_proba
             )
             if predicted != NULL:
-                predicted[0] = guess
+                predicted[0] = predicted_class
                 if stopped_at >= 0:
                     predicted[0] = _majority_below(self, stopped_at)
         if weight == 0.0:
-            return 0    # as if it were absent
+            return 0    # the row is ignored
         self.leaves.observe(x, self.finite)
         if stopped_at >= 0:
             with gil:
                 self._admit(x)
         if leaf.drawn != NULL:
-            tell(leaf, self.policy)
+            update_drawn_policy(leaf, self.policy)
         if self.policy.n_nominal > 0:
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             row = self.predictor.locate(leaf, x, scratch)
-        add_row(leaf, self.policy, row, y, weight, scratch.places)
+        add_row(leaf, self.policy, row, y, weight, scratch.bin_indices)
         if leaf.n_rows > self.max_rows:
             self.max_rows = leaf.n_rows
         if self.leaving >= 0:
-            leave_pool(
+            remove_from_pool(
                 leaf, self.policy, self.source.pool, index_in_pool(leaf, self.leaving)
             )
         if judging:
@@ -687,13 +687,13 @@ cdef class Grower:
         self.total_weight += weight
         self.n_rows_seen += 1
         convert(leaf, self.policy)
-        if _due(self, leaf):
+        if _is_due(self, leaf):
             self._grow(leaf)
         return 0
 
     cdef int _admit(self, const float32_t* x) except -1:
-        # Where a category was not known it is now, if there is room for it: the row
-        # goes that way.
+        # Add an unknown category of a row to a split, if the limit permits. The row then
+        # continues with the child of unknown categories.
         cdef const Node* at
         cdef intp_t node = 0
         cdef intp_t to, code
@@ -714,29 +714,28 @@ cdef class Grower:
         return 0
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
-        # A pure leaf is not examined, nor is one that nothing is known about.
+        # A pure leaf does not try to split, nor does a leaf without statistics.
         cdef bint separate = only_fresh(leaf, self.policy)
         cdef const float64_t* counts = leaf.fresh if separate else leaf.held
         cdef float64_t n = leaf.n_fresh if separate else leaf.n_held
-        cdef float64_t least = self.settings.min_samples_split
+        cdef float64_t min_weight = self.settings.min_samples_split
         cdef intp_t n_present = 0
         cdef intp_t c
         if not leaf.memory.remembers or self.limit.full:
             return False
         if self.leaves.n_leaves >= self.settings.max_leaves:
             return False
-        if least < 0.0:
-            least *= -self.weight_seen
+        if min_weight < 0.0:
+            min_weight *= -self.weight_seen
         for c in range(self.policy.n_classes):
             n_present += counts[c] > 0.0
         return (
-            n_present > 1 and n >= least
+            n_present > 1 and n >= min_weight
             and self.tree.depth[leaf.node] + self.depth_above < self.settings.max_depth
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
-        # Examine a leaf and, if the bound wants it, what becomes of it, the first child
-        # of each node first.
+        # Try to split a leaf, and then its descendants in preorder.
         cdef intp_t top = leaf.node
         cdef intp_t node = top
         cdef Split split
@@ -746,7 +745,7 @@ cdef class Grower:
                 self._examine(leaf, &split)
                 if split.feature >= 0 and _has_capacity(self, &split):
                     _install(self, leaf, &split)
-                    self.limit.look(self.tree, self.leaves)
+                    self.limit.update_full(self.tree, self.leaves)
             if not self.settings.recurses:
                 break
             node = self.tree.next_below(top, node)
@@ -766,28 +765,28 @@ cdef class Grower:
         self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
         clear_evidence(&split.evidence)
-        if self.source.record.pool != 0.0:      # else outside the box: nothing to gain
+        if self.source.record.pool != 0.0:      # 0 outside of the box
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
         return 0
 
     @property
     def n_bytes(self):
-        """Bytes of the tree and of what its leaves remember."""
+        """Bytes of the tree and of the statistics of its leaves."""
         return bytes_of(self.tree, self.leaves)
 
     @property
     def n_inactive_leaves(self):
-        """Leaves that were made to forget, so that the memory suffices."""
-        return self.leaves.n_forgetful() if self.limit.max_bytes != NO_LIMIT else 0
+        """Number of leaves whose statistics were released because of the memory limit."""
+        return self.leaves.n_without_memory() if self.limit.max_bytes != NO_LIMIT else 0
 
     @property
     def n_drifts(self):
-        """Drifts found."""
+        """Number of detected drifts."""
         return len(self.drifts)
 
     @property
     def drifts(self):
-        """Row by which each drift was found, and its node; this grower looks for none."""
+        """Row and node of each detected drift; this grower does not detect any."""
         return ()
 
     cdef int limit_memory(self) except -1:
@@ -802,7 +801,7 @@ cdef class Grower:
         return self.limit.n_reserve_bytes(self.tree, self.leaves, self.max_rows)
 
     def __reduce__(self):
-        # All parts at one moment, whenever each of them is written.
+        # Under the lock, so that all parts are of the same moment.
         self.lock.read()
         try:
             return type(self).read, (
@@ -813,7 +812,7 @@ cdef class Grower:
 
     @classmethod
     def read(cls, tree, values, state):
-        """Make a grower from what was in a pickle; ValueError if that is damaged."""
+        """Make a grower from the parts of a pickle; ValueError if they are corrupt."""
         return with_state(cls(tree, read_recipe(values)), state)
 
     def __getstate__(self):
@@ -829,17 +828,17 @@ cdef class Grower:
             leaves=self.leaves.write(),
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
-            learnt=self.learned_bits(),
+            learned=self.learned_bits(),
             losses=self.predictor.write_losses(),
         )
 
     def __setstate__(self, state):
-        self._take(read_state(state))
+        self._load(read_state(state))
 
-    def _take(self, state):
+    def _load(self, state):
         if (
             state.detector is not None or state.background is not None
-            or state.watches is not None or state.beside or state.drifts
+            or state.watches is not None or state.challengers or state.drifts
         ):
             raise damaged("growing tree")
         self.policy.missing = state.missing
@@ -847,7 +846,7 @@ cdef class Grower:
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
         self.leaves.read(state.leaves, self.tree, self.source.node.by_volume)
-        self.take_pool(state.learnt)
+        self.load_pool(state.learned)
         self.predictor.read_losses(state.losses)
         self.max_rows = self.leaves.max_rows()
         self.n_rows_seen = state.n_rows_seen
@@ -857,135 +856,136 @@ cdef class Grower:
         self.source.whole = state.whole
 
 
-cdef int _let_go(Grower self) except -1:
-    # Raise, where the model is whole, what came up in the middle of a row.
-    held = self.held
-    self.held = None
+cdef int _raise_held(Grower grower) except -1:
+    # Raise the exception of an earlier row; the model is consistent now.
+    held = grower.held
+    grower.held = None
     if held is not None:
         raise held
     return 0
 
 
-cdef bint _has_capacity_for_code(Grower self, intp_t node, intp_t code) noexcept nogil:
-    return code < self.tree.branching[node].n_codes or (
-        self.limit.has_capacity(self.tree, self.leaves, 0, capacity_for_code(code))
+cdef bint _has_capacity_for_code(Grower grower, intp_t node, intp_t code) noexcept nogil:
+    return code < grower.tree.branching[node].n_codes or (
+        grower.limit.has_capacity(grower.tree, grower.leaves, 0, capacity_for_code(code))
     )
 
 
-cdef bint _due(Grower self, const Leaf* leaf) noexcept nogil:
-    cdef float64_t wait = self.settings.grace_period
-    if wait < self.settings.grace_limit:     # a split that comes early is there to stay
-        wait = max(wait, sqrt(self.settings.row_weight * self.weight_seen))
-        wait = max(wait, self.settings.root_grace * leaf.n_held / self.weight_seen)
-        wait = min(wait, self.settings.grace_limit)
-    return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
+cdef bint _is_due(Grower grower, const Leaf* leaf) noexcept nogil:
+    cdef float64_t wait = grower.settings.grace_period
+    if wait < grower.settings.grace_limit:     # wait longer, as splits are permanent
+        wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
+        wait = max(wait, grower.settings.root_grace * leaf.n_held / grower.weight_seen)
+        wait = min(wait, grower.settings.grace_limit)
+    return leaf.n_fresh - leaf.n_examined >= wait and grower._may_split(leaf)
 
 
-cdef bint _has_capacity(Grower self, const Split* split) noexcept nogil:
-    # A test may have more branches than leaves or bytes are left.
+cdef bint _has_capacity(Grower grower, const Split* split) noexcept nogil:
+    # Whether a split with several outcomes exceeds the limits of leaves or memory.
     cdef intp_t r = split.children.n_outcomes
     cdef intp_t n_codes = 0
-    if r == 2 and self.policy.n_codes == NULL:
-        return True     # `_may_split` has looked
-    if self.policy.n_codes != NULL:
-        n_codes = max(self.policy.n_codes[split.feature], 0)
-    return self.leaves.n_leaves - 1 + r <= self.settings.max_leaves and (
-        self.limit.has_capacity(self.tree, self.leaves, r, n_codes)
+    if r == 2 and grower.policy.n_codes == NULL:
+        return True     # `_may_split` has checked this
+    if grower.policy.n_codes != NULL:
+        n_codes = max(grower.policy.n_codes[split.feature], 0)
+    return grower.leaves.n_leaves - 1 + r <= grower.settings.max_leaves and (
+        grower.limit.has_capacity(grower.tree, grower.leaves, r, n_codes)
     )
 
 
-cdef int _install(Grower self, Leaf* leaf, const Split* split) except -1 nogil:
-    # Turn a leaf into a test, which has just been found for it, and its memory into those
-    # of new leaves. Either all of that happens or, if memory cannot be had, nothing but
-    # allocation.
+cdef int _install(Grower grower, Leaf* leaf, const Split* split) except -1 nogil:
+    # Split a leaf and create the memories of its children. If an allocation fails, the
+    # tree is unchanged.
     cdef const Children* children = &split.children
-    cdef intp_t first = self.tree.node_count
+    cdef intp_t first = grower.tree.node_count
     cdef intp_t r = children.n_outcomes
-    cdef Parting parting
+    cdef LeafSplit leaf_split
     cdef intp_t z
-    parting.feature = split.feature
-    parting.n_outcomes = r
-    parting.threshold = split.threshold
-    parting.pool = children.pool
-    parting.cut = split.cut.place
-    parting.missing_left = children.missing_left
-    parting.ordinals = children.ordinals
-    parting.n_codes = children.n_codes
-    parting.unknown = children.unknown
-    _reserve(self, &parting)
-    _part(self, leaf, &parting)
+    leaf_split.feature = split.feature
+    leaf_split.n_outcomes = r
+    leaf_split.threshold = split.threshold
+    leaf_split.pool = children.pool
+    leaf_split.cut = split.cut.place
+    leaf_split.missing_left = children.missing_left
+    leaf_split.ordinals = children.ordinals
+    leaf_split.n_codes = children.n_codes
+    leaf_split.unknown = children.unknown
+    _reserve(grower, &leaf_split)
+    _make_children(grower, leaf, &leaf_split)
     # nothing fails from here on
-    self.tree.split(
+    grower.tree.split(
         leaf.node, split.feature, split.threshold, children.missing_left,
         children.missing_seen, children.ordinals, children.n_codes,
         children.unknown, &split.evidence,
     )
-    _add_children(self, leaf, &parting)
+    _add_children(grower, leaf, &leaf_split)
     for z in range(r):
-        self.predictor.pass_on(leaf, self.children[z])
-    self.leaves.replace(leaf, self.children, first, r)
+        grower.predictor.inherit_hits(leaf, grower.children[z])
+    grower.leaves.replace(leaf, grower.children, first, r)
     return 0
 
 
-cdef int _reserve(Grower self, const Parting* parting) except -1 nogil:
-    cdef intp_t r = parting.n_outcomes
+cdef int _reserve(Grower grower, const LeafSplit* leaf_split) except -1 nogil:
+    cdef intp_t r = leaf_split.n_outcomes
     with gil:
         while True:
             try:
-                self.tree.reserve(self.tree.node_count + r)
-                self.tree.reserve_ordinals(self.tree.n_ordinals + parting.n_codes)
+                grower.tree.reserve(grower.tree.node_count + r)
+                grower.tree.reserve_ordinals(grower.tree.n_ordinals + leaf_split.n_codes)
                 break
             except MemoryError:
                 give_way()
-    self.leaves.reserve(self.tree.node_count + r)
-    if r > self.child_capacity:
-        self.share = <float64_t*> resize_array(
-            &self.blocks, self.share, r * self.policy.n_classes, sizeof(float64_t)
+    grower.leaves.reserve(grower.tree.node_count + r)
+    if r > grower.child_capacity:
+        grower.share = <float64_t*> resize_array(
+            &grower.blocks, grower.share, r * grower.policy.n_classes, sizeof(float64_t)
         )
-        self.children = <Leaf**> resize_array(
-            &self.blocks, self.children, r, sizeof(Leaf*)
+        grower.children = <Leaf**> resize_array(
+            &grower.blocks, grower.children, r, sizeof(Leaf*)
         )
-        self.child_capacity = r
+        grower.child_capacity = r
     return 0
 
 
-cdef int _part(Grower self, const Leaf* leaf, const Parting* parting) except -1 nogil:
-    # Make the children; all of them go if one cannot be made.
-    cdef intp_t r = parting.n_outcomes
+cdef int _make_children(
+    Grower grower, const Leaf* leaf, const LeafSplit* leaf_split
+) except -1 nogil:
+    # Make the children; release all of them if one fails.
+    cdef intp_t r = leaf_split.n_outcomes
     cdef bint done = False
     cdef intp_t z
-    memset(self.children, 0, r * sizeof(Leaf*))
+    memset(grower.children, 0, r * sizeof(Leaf*))
     try:
         for z in range(r):
-            self.children[z] = new_leaf(self.policy, self.tree.node_count + z)
+            grower.children[z] = new_leaf(grower.policy, grower.tree.node_count + z)
             start_child(
-                leaf, self.policy, parting, z, self.share + z * self.policy.n_classes,
-                self.children[z],
+                leaf, grower.policy, leaf_split, z, grower.share + z * grower.policy.n_classes,
+                grower.children[z],
             )
-        part_pool(leaf, self.policy, parting, self.source.pool, self.children)
+        partition_pool(leaf, grower.policy, leaf_split, grower.source.pool, grower.children)
         done = True
     finally:
         if not done:
             for z in range(r):
-                release_leaf(self.children[z], self.policy)
+                release_leaf(grower.children[z], grower.policy)
     return 0
 
 
 cdef void _add_children(
-    Grower self, const Leaf* leaf, const Parting* parting
+    Grower grower, const Leaf* leaf, const LeafSplit* leaf_split
 ) noexcept nogil:
-    # Leaves whose counts add up to those of the node: the last takes the rest.
-    cdef intp_t K = self.tree.n_classes
-    cdef intp_t r = parting.n_outcomes
-    cdef const float64_t* counts = self.tree.counts + leaf.node * K
-    cdef float64_t* rest = self.share + (r - 1) * K
+    # Add leaves whose counts sum to those of the node: the last one gets the remainder.
+    cdef intp_t K = grower.tree.n_classes
+    cdef intp_t r = leaf_split.n_outcomes
+    cdef const float64_t* counts = grower.tree.counts + leaf.node * K
+    cdef float64_t* rest = grower.share + (r - 1) * K
     cdef float64_t* child
     cdef float64_t total = 0.0
     cdef float64_t n
-    cdef intp_t n_rows = self.tree.n_node_samples[leaf.node]
+    cdef intp_t n_rows = grower.tree.n_node_samples[leaf.node]
     cdef intp_t rows_left = n_rows
     cdef intp_t rows, z, c
-    # the children keep what was handed over
+    # the children have the stored rows of the leaf
     cdef bint exact = (
         leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
     )
@@ -993,11 +993,11 @@ cdef void _add_children(
         total += counts[c]
         rest[c] = counts[c]
     for z in range(r):
-        child = self.share + z * K
+        child = grower.share + z * K
         if z < r - 1:
             for c in range(K):
                 if exact and counts[c] == leaf.held[c]:
-                    child[c] = self.children[z].held[c]
+                    child[c] = grower.children[z].held[c]
                 else:
                     child[c] = min(child[c] * counts[c], rest[c])
                 rest[c] = max(rest[c] - child[c], 0.0)
@@ -1008,7 +1008,7 @@ cdef void _add_children(
         if z < r - 1:
             rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
             if exact and leaf.n_rows == n_rows:
-                rows = self.children[z].n_rows
+                rows = grower.children[z].n_rows
             rows = min(rows, rows_left)
         rows_left -= rows
-        self.tree.add_leaf(leaf.node, child, rows, 0.0)
+        grower.tree.add_leaf(leaf.node, child, rows, 0.0)

@@ -1,13 +1,13 @@
-# LeafSource: the rows of a growing leaf, as its memory keeps them.
+# LeafSource: the rows of a growing leaf, as its memory stores them.
 #
-# A place is the number of rows that go left, with and without label, in ascending order
-# of the value, where a leaf keeps its rows; a bin, the last one that goes left, otherwise.
+# The position of a cut is the number of rows on its left, labeled or not, if the leaf
+# stores its rows; otherwise it is the last bin on the left.
 #
-# Where a leaf has no bin for missing values, or keeps moments, rows without a value are
-# on the right of every test.
+# If a leaf has no bin for missing values, or stores moments, rows without a value go to
+# the right of every split.
 #
-# Only what counts as evidence is scanned: the rows since the leaf's creation, or
-# all it holds (Policy.separate).
+# Only evidence is scanned: the rows since the leaf's creation, or all it holds
+# (Policy.separate).
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord
@@ -19,48 +19,48 @@ from skconftree.utils._typedefs cimport (
 
 
 cdef class LeafSource(Source):
-    cdef bint whole                     # every weight so far is a whole number
+    cdef bint whole                     # every weight so far is an integer
     cdef Policy* policy
-    cdef const Policy* own              # of the features that the leaf remembers
+    cdef const Policy* own              # for the features that the leaf uses
     cdef Leaf* leaf
-    cdef NodeRecord record              # what a splitter wants to know of the leaf,
-    cdef const float64_t* counts        # [n_classes] and its counts
+    cdef NodeRecord record              # input of the splitter,
+    cdef const float64_t* counts        # [n_classes] and the leaf's class counts
     cdef Arena arena
     cdef int32_t* features              # [n_features]
-    cdef const float32_t[:, ::1] pool   # rows without label, or None
+    cdef const float32_t[:, ::1] pool   # unlabeled rows, or None
     cdef const float64_t[:, ::1] root_box       # if W is a volume
 
-    # Rows that count, if the leaf keeps them.
-    cdef Blocks blocks                  # owns the arrays of `room`
+    # Rows that are evidence, if the leaf stores them.
+    cdef Blocks blocks                  # owns the arrays of size `capacity`
     cdef intp_t n_rows
-    cdef intp_t room
-    cdef const float32_t* x             # of the first row
+    cdef intp_t capacity
+    cdef const float32_t* x             # the first row
     cdef const label_t* y               # [n_rows]
     cdef const float64_t* row_weight    # [n_rows] or NULL
-    cdef float32_t* column              # [room] values of the feature
-    cdef uint32_t* order                # [room] its sorted rows
-    cdef uint64_t* keys                 # [2, room]
-    cdef intp_t n_labelled_seen         # rows with a value of the feature
+    cdef float32_t* column              # [capacity] values of the feature
+    cdef uint32_t* order                # [capacity] its sorted rows
+    cdef uint64_t* keys                 # [2, capacity]
+    cdef intp_t n_labeled_seen         # rows with a value of the feature
 
-    # The leaf's rows without label, in the order of the feature.
+    # The leaf's unlabeled rows, sorted by the feature.
     cdef const int32_t* line            # [Leaf.n_pool]
-    cdef intp_t n_pool_seen             # the first ones, which have a value
-    cdef bint stores_positions              # of cuts; not within a limit of bytes
-    cdef int32_t* places                # Leaf.places, or NULL
+    cdef intp_t n_pool_seen             # rows with a value, which are first
+    cdef bint stores_positions          # of cuts; False with a memory limit
+    cdef int32_t* cut_positions         # Leaf.cut_positions, or NULL
 
-    # Counts per bin of anything else, and of rows with fixed cuts.
+    # Counts per bin of other memories, and of rows with fixed cuts.
     cdef bint tabulated
     cdef float64_t* table               # [MAX_BINS, n_classes + 1]
     cdef float32_t* edges               # [MAX_BINS] upper ends of the bins
     cdef intp_t n_bins
-    cdef intp_t ready                   # the feature in `order` or `table`; -1 = none
+    cdef intp_t ready                   # feature in `order` or `table`; -1: none
 
     # Rows without a value of the feature.
-    cdef float64_t* missing_counts      # [n_classes + 1]; the last one has no label
-    cdef float64_t n_missing            # labelled ones
-    cdef intp_t n_seen                  # rows with a value, with and without label
+    cdef float64_t* missing_counts      # [n_classes + 1]; the last one is of unlabeled rows
+    cdef float64_t n_missing            # labeled rows
+    cdef intp_t n_seen                  # rows with a value, labeled or not
 
-    # Turn to a leaf of the tree.
+    # Set the leaf to scan.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
     cdef int _reserve(self, intp_t n) except -1 nogil
     cdef void _sort(self, intp_t feature) noexcept nogil

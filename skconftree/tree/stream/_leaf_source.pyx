@@ -21,8 +21,8 @@ from skconftree.utils._sorting cimport presort
 cdef class LeafSource(Source):
     """The rows of a growing leaf.
 
-    `pool` has the unlabelled rows, or is None; `root_box` the limits of the
-    features, if the weight of a leaf is its volume, else None.
+    `pool` has the unlabeled rows, or is None; `root_box` has the limits of the
+    features if the weight of a leaf is its volume, else None.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ cdef class LeafSource(Source):
             not leaf.memory.keeps_rows or leaf.memory.counts_rows
             or self.policy.fixed_cuts
         )
-        # every one has its share of the evidence
+        # each candidate split gets its share of the evidence
         self.every_cut = self.policy.fixed_cuts
         if leaf.memory.keeps_rows and not leaf.memory.counts_rows:
             self._reserve(leaf.n_rows)
@@ -72,10 +72,10 @@ cdef class LeafSource(Source):
         if leaf.n_pool > 0 and not leaf.pool_sorted:
             self._reserve(leaf.n_pool)
             sort_pool(leaf, self.policy, self.pool, self.column, self.keys, self.order)
-        self.places = NULL
+        self.cut_positions = NULL
         if leaf.n_pool > 0 and self.stores_positions and not self.tabulated:
             reserve_positions(leaf, self.policy)
-            self.places = leaf.places
+            self.cut_positions = leaf.cut_positions
         record.id = leaf.node
         record.depth = depth
         record.start = 0
@@ -93,7 +93,7 @@ cdef class LeafSource(Source):
         record.features = self.features
         record.n_features = self.own.n_features
         self.counts = leaf.fresh if separate else leaf.held
-        # what a histogram took over is fractions of counts
+        # inherited histograms have fractional counts
         self.node.integral = self.whole and (
             leaf.memory.keeps_rows or leaf.memory.counts_rows and (
                 self.policy.separate or leaf.n_held == leaf.n_fresh
@@ -104,14 +104,14 @@ cdef class LeafSource(Source):
 
     cdef void begin(self) noexcept nogil:
         self.node.facts.n_fresh = self.leaf.n_fresh
-        # Rows that the parent's attempts have examined are examined again, unless only
-        # those since the leaf's creation are evidence. The trees of a forest make up for
-        # an early split.
+        # Unless evidence is limited to rows since the leaf's creation, its rows were
+        # also examined at its parent, so its first attempt counts as the second. The
+        # trees of a forest average out early splits and skip this.
         self.node.facts.attempt = self.leaf.attempt + (
-            not self.policy.one_bayes
+            not self.policy.single_bayes
             and (self.policy.hands_over or not self.policy.separate)
         )
-        # features and cuts are drawn anew at every attempt, sets of categories are not
+        # every attempt draws new features and cuts, but the same sets of categories
         self.node.visit_key = mix(
             self.node.seed ^ mix(<uint64_t> self.leaf.node)
             ^ <uint64_t> (self.leaf.attempt - 1)
@@ -119,32 +119,32 @@ cdef class LeafSource(Source):
         self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
 
     cdef int _reserve(self, intp_t n) except -1 nogil:
-        # Room to sort so many rows.
+        # Allocate memory to sort n rows.
         cdef Blocks* blocks = &self.blocks
-        if n > self.room:
-            self.room = 0
+        if n > self.capacity:
+            self.capacity = 0
             release_all(blocks)
             self.column = <float32_t*> take_array(blocks, 2 * n, sizeof(float32_t))
             self.order = <uint32_t*> take_array(blocks, 2 * n, sizeof(uint32_t))
             self.keys = <uint64_t*> take_array(blocks, 4 * n, sizeof(uint64_t))
-            self.room = 2 * n
+            self.capacity = 2 * n
         return 0
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
         cdef intp_t stride = self.own.n_features
-        cdef intp_t place = index_of(self.leaf, feature)
+        cdef intp_t position = index_of(self.leaf, feature)
         cdef float64_t w
         cdef intp_t i
-        self.n_labelled_seen = self.n_rows
+        self.n_labeled_seen = self.n_rows
         for i in range(self.n_rows):
-            self.column[i] = self.x[i * stride + place]
+            self.column[i] = self.x[i * stride + position]
             if self.column[i] != self.column[i]:
-                self.n_labelled_seen -= 1
+                self.n_labeled_seen -= 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[i]
                 self.missing_counts[self.y[i]] += w
                 self.n_missing += w
-        self.n_seen = self.n_labelled_seen + self.n_pool_seen
-        presort(self.column, self.n_rows, self.keys, self.keys + self.room, self.order)
+        self.n_seen = self.n_labeled_seen + self.n_pool_seen
+        presort(self.column, self.n_rows, self.keys, self.keys + self.capacity, self.order)
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         cdef intp_t K = self.node.n_classes
@@ -196,20 +196,20 @@ cdef class LeafSource(Source):
     cdef intp_t draw(
         self, intp_t feature, float64_t u, float64_t* threshold
     ) noexcept nogil:
-        # Between the extreme values of rows, among the cuts of a table.
-        cdef intp_t place = 0
+        # A uniform threshold between the extreme values, or a random cut of a table.
+        cdef intp_t position = 0
         cdef float64_t low = INFINITY
         cdef float64_t high = -INFINITY
         _prepare(self, feature)
         if self.tabulated:
             if self.n_bins < 2:
                 return -1
-            place = <intp_t> (u * (self.n_bins - 1))
-            threshold[0] = self.edges[place]
-            return place
-        if self.n_labelled_seen > 0:
+            position = <intp_t> (u * (self.n_bins - 1))
+            threshold[0] = self.edges[position]
+            return position
+        if self.n_labeled_seen > 0:
             low = self.column[self.order[0] >> 1]
-            high = self.column[self.order[self.n_labelled_seen - 1] >> 1]
+            high = self.column[self.order[self.n_labeled_seen - 1] >> 1]
         if self.n_pool_seen > 0:
             low = min(low, <float64_t> self.pool[self.line[0], feature])
             high = max(
@@ -219,27 +219,27 @@ cdef class LeafSource(Source):
             return -1
         threshold[0] = drawn_between(low, high, u)
         while (
-            place < self.n_labelled_seen
-            and self.column[self.order[place] >> 1] <= threshold[0]
+            position < self.n_labeled_seen
+            and self.column[self.order[position] >> 1] <= threshold[0]
         ):
-            place += 1
-        return place + first_above(
+            position += 1
+        return position + first_above(
             self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0], False
         )
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         cdef intp_t n_left
         _prepare(self, feature)
         if self.tabulated:
-            return self.edges[place]
-        n_left = _n_labelled(self, feature, place)
+            return self.edges[position]
+        n_left = _n_labeled(self, feature, position)
         return midpoint(
             self.column[self.order[n_left - 1] >> 1],
             self.column[self.order[n_left] >> 1],
         )
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t width = K + self.node.has_pool
@@ -248,17 +248,17 @@ cdef class LeafSource(Source):
         cdef float64_t w
         _prepare(self, feature)
         if self.tabulated:
-            for b in range(place + 1):
+            for b in range(position + 1):
                 for c in range(width):
                     children.pool[0] += self.table[b * width + c]
                     if c < K:
                         children.counts[c] += self.table[b * width + c]
         else:
-            n_left = _n_labelled(self, feature, place)
+            n_left = _n_labeled(self, feature, position)
             for i in range(n_left):
                 row = self.order[i] >> 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
-                if not self.whole:      # sums round, as a walk over all rows would
+                if not self.whole:      # add in the same order as walk(): sums round
                     until = first_above(
                         self.pool, self.line, below, self.n_pool_seen, feature,
                         self.column[row], True,
@@ -268,7 +268,7 @@ cdef class LeafSource(Source):
                     below = until
                 children.pool[0] += w
                 children.counts[self.y[row]] += w
-            for _ in range(below, place - n_left):
+            for _ in range(below, position - n_left):
                 children.pool[0] += 1.0
         values.rows_missing = 0
         values.labelled_missing = 0
@@ -277,7 +277,7 @@ cdef class LeafSource(Source):
     cdef intp_t count_categories(
         self, intp_t feature, float64_t* counts
     ) noexcept nogil:
-        # Other categories are those that no labelled row of the tree has had.
+        # The last category stands for those that no labeled row of the tree has had.
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = self.policy.n_codes[feature]
@@ -295,155 +295,155 @@ cdef class LeafSource(Source):
         return n_codes + 1
 
 
-cdef void _gather_rows(LeafSource self) noexcept nogil:
-    # Point at the rows that count.
-    cdef Leaf* leaf = self.leaf
-    cdef intp_t first = leaf.n_inherited if only_fresh(leaf, self.policy) else 0
-    self.n_rows = leaf.n_rows - first
-    self.x = leaf.x + first * self.own.n_features
-    self.y = leaf.y + first
-    self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
+cdef void _gather_rows(LeafSource source) noexcept nogil:
+    # Point at the rows that are evidence.
+    cdef Leaf* leaf = source.leaf
+    cdef intp_t first = leaf.n_inherited if only_fresh(leaf, source.policy) else 0
+    source.n_rows = leaf.n_rows - first
+    source.x = leaf.x + first * source.own.n_features
+    source.y = leaf.y + first
+    source.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
 
 
-cdef void _prepare(LeafSource self, intp_t feature) noexcept nogil:
-    if self.ready == feature:
+cdef void _prepare(LeafSource source, intp_t feature) noexcept nogil:
+    if source.ready == feature:
         return
-    self.ready = feature
-    self.n_missing = 0.0
-    self.n_pool_seen = 0
-    memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
-    if self.leaf.n_pool > 0:
-        self.line = line_of(self.leaf, self.policy, feature)
-        self.n_pool_seen = first_above(
-            self.pool, self.line, 0, self.leaf.n_pool, feature, INFINITY, False
+    source.ready = feature
+    source.n_missing = 0.0
+    source.n_pool_seen = 0
+    memset(source.missing_counts, 0, (source.node.n_classes + 1) * sizeof(float64_t))
+    if source.leaf.n_pool > 0:
+        source.line = line_of(source.leaf, source.policy, feature)
+        source.n_pool_seen = first_above(
+            source.pool, source.line, 0, source.leaf.n_pool, feature, INFINITY, False
         )
-        self.missing_counts[self.node.n_classes] = (
-            <float64_t> (self.leaf.n_pool - self.n_pool_seen)
+        source.missing_counts[source.node.n_classes] = (
+            <float64_t> (source.leaf.n_pool - source.n_pool_seen)
         )
-    if not self.tabulated:
-        self._sort(feature)
+    if not source.tabulated:
+        source._sort(feature)
     else:
-        _tabulate(self, feature)
-        _count_pool(self, feature)
+        _tabulate(source, feature)
+        _count_pool(source, feature)
 
 
-cdef void _tabulate(LeafSource self, intp_t feature) noexcept nogil:
+cdef void _tabulate(LeafSource source, intp_t feature) noexcept nogil:
     cdef BinTable table
-    table.width = self.node.n_classes + self.node.has_pool
+    table.width = source.node.n_classes + source.node.has_pool
     table.n_bins = 0
-    table.edges = self.edges
-    table.counts = self.table
-    table.missing = self.missing_counts
+    table.edges = source.edges
+    table.counts = source.table
+    table.missing = source.missing_counts
     table.n_missing = 0.0
-    self.leaf.memory.tabulate(
-        self.leaf, self.own, index_of(self.leaf, feature), &table
+    source.leaf.memory.tabulate(
+        source.leaf, source.own, index_of(source.leaf, feature), &table
     )
-    self.n_bins = table.n_bins
-    self.n_missing = table.n_missing
+    source.n_bins = table.n_bins
+    source.n_missing = table.n_missing
 
 
-cdef void _count_pool(LeafSource self, intp_t feature) noexcept nogil:
-    cdef intp_t width = self.node.n_classes + 1
+cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
+    cdef intp_t width = source.node.n_classes + 1
     cdef intp_t below = 0
     cdef intp_t until, b
-    if self.n_bins == 0:    # no test of any kind
-        self.missing_counts[self.node.n_classes] = 0.0
-    for b in range(self.n_bins):
-        if self.n_pool_seen == 0:
+    if source.n_bins == 0:    # no candidate split of any kind
+        source.missing_counts[source.node.n_classes] = 0.0
+    for b in range(source.n_bins):
+        if source.n_pool_seen == 0:
             break
-        until = self.n_pool_seen
-        if b < self.n_bins - 1:
+        until = source.n_pool_seen
+        if b < source.n_bins - 1:
             until = first_above(
-                self.pool, self.line, below, until, feature, self.edges[b], False
+                source.pool, source.line, below, until, feature, source.edges[b], False
             )
-        self.table[b * width + self.node.n_classes] += until - below
+        source.table[b * width + source.node.n_classes] += until - below
         below = until
 
 
-cdef intp_t _walk_every_cut(LeafSource self, Scan scan) noexcept nogil:
-    cdef intp_t K = self.node.n_classes
-    cdef bint has_pool = self.node.has_pool
+cdef intp_t _walk_every_cut(LeafSource source, Scan scan) noexcept nogil:
+    cdef intp_t K = source.node.n_classes
+    cdef bint has_pool = source.node.has_pool
     cdef intp_t width = K + has_pool
     cdef float64_t* running = scan.running
     cdef float64_t n_left = 0.0
     cdef float64_t pool_left = 0.0
     cdef intp_t b, c
     memset(running, 0, K * sizeof(float64_t))
-    for b in range(self.n_bins - 1):
+    for b in range(source.n_bins - 1):
         for c in range(K):
-            running[c] += self.table[b * width + c]
-            n_left += self.table[b * width + c]
-        pool_left = pool_left + self.table[b * width + K] if has_pool else 0.0
+            running[c] += source.table[b * width + c]
+            n_left += source.table[b * width + c]
+        pool_left = pool_left + source.table[b * width + K] if has_pool else 0.0
         memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
         scan.pool_left[scan.size] = n_left + pool_left
         scan.emit(n_left, b)
     return scan.finish()
 
 
-cdef intp_t _walk_with_pool(LeafSource self, intp_t feature, Scan scan) noexcept nogil:
-    # Unlabelled rows lie on the side of the midpoint between the labelled values
-    # around them. What they weigh is added as a walk over all rows would add it.
-    cdef intp_t K = self.node.n_classes
+cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexcept nogil:
+    # Unlabeled rows are on the side of the midpoint between the labeled values around
+    # them. Weights are added in the same order as in a walk over all rows.
+    cdef intp_t K = source.node.n_classes
     cdef float64_t* running = scan.running
     cdef float64_t w, cut
     cdef float64_t n_left = 0.0
-    cdef intp_t below = 0       # unlabelled rows below the last labelled value
+    cdef intp_t below = 0       # unlabeled rows below the last labeled value
     cdef intp_t last = -1
     cdef intp_t until = 0
-    cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)
-    cdef intp_t n_lines = self.policy.pool.n_lines - 1
-    cdef int32_t* places = NULL
-    cdef intp_t p, row, place
-    if self.places != NULL:
-        places = self.places + self.policy.pool_line[feature] - 1
+    cdef intp_t step = max(source.n_pool_seen // max(source.n_labeled_seen, 1), 1)
+    cdef intp_t n_lines = source.policy.pool.n_lines - 1
+    cdef int32_t* cut_positions = NULL
+    cdef intp_t p, row, position
+    if source.cut_positions != NULL:
+        cut_positions = source.cut_positions + source.policy.pool_line[feature] - 1
     memset(running, 0, K * sizeof(float64_t))
-    for p in range(self.n_labelled_seen):
-        row = self.order[p] >> 1
-        if last >= 0 and self.column[row] != self.column[last]:
-            cut = midpoint(self.column[last], self.column[row])
-            if self.row_weight != NULL:     # whole numbers add up in any order
+    for p in range(source.n_labeled_seen):
+        row = source.order[p] >> 1
+        if last >= 0 and source.column[row] != source.column[last]:
+            cut = midpoint(source.column[last], source.column[row])
+            if source.row_weight != NULL:     # sums of integers do not depend on the order
                 below = first_above(
-                    self.pool, self.line, until, self.n_pool_seen, feature,
-                    self.column[last], True,
+                    source.pool, source.line, until, source.n_pool_seen, feature,
+                    source.column[last], True,
                 )
                 until = below
-            place = -1 if places == NULL else places[last * n_lines]
+            position = -1 if cut_positions == NULL else cut_positions[last * n_lines]
             if is_beyond(
-                self.pool, self.line, until, self.n_pool_seen, feature, cut, place
+                source.pool, source.line, until, source.n_pool_seen, feature, cut, position
             ):
-                until = place
+                until = position
             else:
                 until = next_beyond(
-                    self.pool, self.line, until, self.n_pool_seen, feature, cut,
+                    source.pool, source.line, until, source.n_pool_seen, feature, cut,
                     step,
                 )
-                if places != NULL:
-                    places[last * n_lines] = <int32_t> until
+                if cut_positions != NULL:
+                    cut_positions[last * n_lines] = <int32_t> until
             memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
             scan.pool_left[scan.size] = (
                 n_left + <float64_t> below + <float64_t> (until - below)
             )
             scan.emit(n_left, p + until)
-        w = 1.0 if self.row_weight == NULL else self.row_weight[row]
-        running[self.y[row]] += w
+        w = 1.0 if source.row_weight == NULL else source.row_weight[row]
+        running[source.y[row]] += w
         n_left += w
         last = row
     return scan.finish()
 
 
-cdef intp_t _n_labelled(LeafSource self, intp_t feature, intp_t place) noexcept nogil:
-    # Labelled rows among those on the left. Of equal values they come first.
+cdef intp_t _n_labeled(LeafSource source, intp_t feature, intp_t position) noexcept nogil:
+    # Number of labeled rows among those on the left; they precede equal unlabeled ones.
     cdef intp_t low = 0
-    cdef intp_t high = self.n_labelled_seen
+    cdef intp_t high = source.n_labeled_seen
     cdef intp_t middle
-    if self.n_pool_seen == 0:
-        return place
+    if source.n_pool_seen == 0:
+        return position
     while low < high:
         middle = low + ((high - low) >> 1)
         if middle + first_above(
-            self.pool, self.line, 0, self.n_pool_seen, feature,
-            self.column[self.order[middle] >> 1], True,
-        ) < place:
+            source.pool, source.line, 0, source.n_pool_seen, feature,
+            source.column[source.order[middle] >> 1], True,
+        ) < position:
             low = middle + 1
         else:
             high = middle

@@ -1,4 +1,4 @@
-"""What grows a tree row by row, made from the settings of its growth."""
+"""Construction of growers from settings."""
 
 from ...drift._base import LocalRepair
 from ...tables._sparse import blocks
@@ -8,21 +8,21 @@ from ._grower import Grower
 
 
 def kind_of(drift):
-    """Class of what grows a tree."""
+    """Return the grower class for a `drift` parameter."""
     if drift is None:
         return Grower
     return LocalGrower if isinstance(drift, LocalRepair) else ReplacingGrower
 
 
 def make_grower(tree, recipe):
-    """Make what grows a tree, with empty leaf memories; ValueError if unfit."""
+    """Make a grower with empty leaf memories; ValueError if tree and recipe differ."""
     grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.open_leaves()
     return grower
 
 
 def start_grower(n_features, n_classes, recipe):
-    """Make what grows a new tree."""
+    """Make the grower of a new tree."""
     bounded = recipe.settings.bound is not None
     tree = Tree(n_features, n_classes, recipe.class_weight, bounded)
     tree._add_root()
@@ -35,6 +35,6 @@ def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
     grower.reserve_codes(n_codes)
     grower.open_leaves()
     for rows, block in blocks(X):
-        grower.remember(block, y[rows], None if weight is None else weight[rows])
-    grower.settle()
+        grower.add_fitted_rows(block, y[rows], None if weight is None else weight[rows])
+    grower.retire_evidence()
     return grower

@@ -1,7 +1,7 @@
-"""The parts that a growing tree is made from, and the checks of its state.
+"""Recipe and state of a growing tree, with validation.
 
-A recipe comes out of a pickle, and kernels index arrays with what it says. Settings
-check themselves; here the rest is checked, and that all fits together and the tree.
+Recipes are read from pickles, and compiled code uses their values as indices. Settings
+validate themselves; this module validates the rest and its consistency with the tree.
 """
 
 import math
@@ -21,14 +21,15 @@ LARGEST = 2**62  # seed
 
 
 class Recipe(NamedTuple):
-    """What a growing tree is made from.
+    """Arguments from which a growing tree is made.
 
-    `seed` is that of drawn features and cuts; `nominal` features ascend; `X_pool` are
-    unlabelled rows; `box` has the limits of the features, if the weight of a leaf is
-    its volume. `in_forest`: it is a tree of one. There a leaf draws `max_features`
-    features once, and remembers these alone; else it remembers all and draws at each
-    attempt. A tree that takes another's place after a drift then has a seed of its own.
-    And a leaf that was handed rows has one naive Bayes, to save time.
+    `seed` is for random features and cuts. `nominal` features are ascending. `X_pool`
+    are unlabeled rows. `box` has the limits of the features if the weight of a leaf is
+    its volume. `in_forest` is True for a tree of a forest: a leaf then draws
+    `max_features` features once and uses only these, while a single tree draws features
+    at each split attempt. A tree of a forest that replaces another after a drift has a
+    different seed. A leaf in a forest that inherited rows has a single naive Bayes
+    model, to save time.
     """
 
     settings: GrowthSettings
@@ -45,28 +46,28 @@ class Recipe(NamedTuple):
 
 
 def box_of_tables(*tables):
-    """Limits of the features over tables, or None in their place."""
+    """Limits of the features over tables; None is skipped."""
     limits = [column_limits(table) for table in tables if table is not None]
     if not limits:
         raise ValueError(
-            "pool_weight='volume' needs the limits of the features: give X_pool "
-            "to the first call of partial_fit."
+            "pool_weight='volume' requires the limits of the features. Pass X_pool in "
+            "the first call of partial_fit."
         )
     low, high = np.moveaxis(limits, 2, 0)
     box = np.column_stack([np.fmin.reduce(low), np.fmax.reduce(high)])
-    # a feature without any value has no width
+    # a feature with no value has width 0
     return np.nan_to_num(box.astype(float))
 
 
 def read_recipe(values):
-    """Make a recipe from pickled `Recipe.values`; ValueError if they are damaged."""
+    """Make a recipe from pickled `Recipe.values`; ValueError if they are corrupt."""
     defaults = {"settings": NO_DEFAULT, **Recipe._field_defaults}
     values = completed(values, defaults, "The recipe of this growing tree")
     return Recipe(**values | {"settings": read_settings(values["settings"])})
 
 
 def check_recipe(recipe, tree):
-    """Raise ValueError unless a tree can go on growing by a recipe."""
+    """Raise ValueError unless a tree can grow by a recipe."""
     if not (
         type(recipe.seed) is int
         and 0 <= recipe.seed <= LARGEST
@@ -75,7 +76,7 @@ def check_recipe(recipe, tree):
         and _fits_tree(recipe, tree)
         and _are_codes(recipe.X_pool, recipe.nominal)
     ):
-        raise ValueError("The recipe of this growing tree does not fit the tree.")
+        raise ValueError("The recipe of this growing tree does not match the tree.")
 
 
 def _fits_tree(recipe, tree):
@@ -86,7 +87,7 @@ def _fits_tree(recipe, tree):
     return bool(
         tree.node_count > 0
         and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
-        and _weighs_what_is_there(recipe.class_weight, tree.counts)
+        and _weights_fit_counts(recipe.class_weight, tree.counts)
         and _is_table(pool, np.float32, (None, d), may_miss=True)
         and _is_table(box, np.float64, (d, 2))
         and (pool is None or settings.uses_pool)
@@ -103,17 +104,17 @@ def _fits_tree(recipe, tree):
 
 
 def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
-    # Whether it is None or an array that compiled code can take.
+    # Whether it is None or a valid array for compiled code.
     if array is None:
         return True
     if not is_array(array, dtype, shape) or not array.flags.c_contiguous:
         return False
-    sound = np.isfinite(array) & (array >= low)
-    return bool((sound | np.isnan(array) if may_miss else sound).all())
+    valid = np.isfinite(array) & (array >= low)
+    return bool((valid | np.isnan(array) if may_miss else valid).all())
 
 
-def _weighs_what_is_there(class_weight, counts):
-    # Rows of a class of weight 0 are not learnt: a leaf of them would know nothing.
+def _weights_fit_counts(class_weight, counts):
+    # Rows of a class of weight 0 are not learned, so no leaf may have counts of it.
     if class_weight is None:
         return True
     low, high = CLASS_LIMITS
@@ -134,29 +135,29 @@ STATE_VERSION = 7
 
 
 class GrowerState(NamedTuple):
-    """State of a growing tree, in the order of its tuple behind the version."""
+    """State of a growing tree, in the order of its tuple after the version."""
 
     n_rows_seen: int
     weight_seen: float
     total_weight: float
     full: bool  # no further split fits into `max_bytes`
-    whole: bool  # so has been every weight
+    whole: bool  # all weights were integers
     leaves: bytes
-    detector: object = None  # of drifts, as `write_detector` writes it
-    # The tree that learns since a warning, as `write_nodes` writes one, and the state
-    # of its growth.
+    detector: object = None  # drift detector, from `write_detector`
+    # Tree that is trained since a warning, from `write_nodes`, and the state of its
+    # growth.
     background: object = None
     missing: bool = False  # a row with a missing value has been seen
     n_codes: tuple | None = None  # categories of each feature, -1: numeric
-    drifts: tuple = ()  # row by which each was found, and its node
-    watches: object = None  # of the nodes, as `Watches.write` gives them
-    # Trees that grow beside parts of this one: node, slot, number, what `Challenger`
-    # has found, tree, and the state of its growth.
-    beside: tuple = ()
-    n_shadow: int = 0  # rows they have learnt
-    n_begun: int = 0  # how many there were
-    learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
-    losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them
+    drifts: tuple = ()  # row and node of each detected drift
+    watches: object = None  # of the nodes, from `Watches.write`
+    # Challengers: node, slot, serial number, numbers of the `Challenger`, tree, and the
+    # state of its growth.
+    challengers: tuple = ()
+    n_shadow: int = 0  # rows they have learned
+    n_begun: int = 0  # number of challengers so far
+    learned: bytes | None = None  # bit mask of the rows of `X_pool` that got a label
+    losses: tuple = ()  # of naive Bayes, from `LeafPredictor.write_losses`
 
 
 def read_state(state):
@@ -169,7 +170,8 @@ def read_state(state):
         or state[0] != STATE_VERSION
     ):
         raise StateError(
-            f"The state of this growing tree must be of version {STATE_VERSION} and "
-            f"have {least} to {n_parts} parts; it was written by another release."
+            f"The state of this growing tree must have version {STATE_VERSION} and "
+            f"{least} to {n_parts} parts. It was written by another release; load it "
+            f"with that release, or fit the tree again."
         )
     return GrowerState(*state[1:])
