@@ -350,7 +350,8 @@ def footer(evidence, shown, width, *, is_folded=False):
     tied = [row for row in shown if row.near_ties]
     if tied and evidence.level != DISTILLED:
         text.append("near ties, which separate the classes about as well:")
-        n_named = MAX_NEAR_TIES - (len(tied) > MAX_NEAR_TIES)
+        # of a longer list fewer, so that large trees leave room for the tree
+        n_named = len(tied) if len(tied) <= MAX_NEAR_TIES else MAX_NEAR_TIES - 2
         for row in tied[:n_named]:
             test = fit_condition(row.name, row.test, width // 2)
             names = _fit_names(row.near_ties, width - len(test) - 4)
