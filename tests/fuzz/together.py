@@ -95,6 +95,14 @@ def functions_of(model, X):
                 raise
             return None
 
+    def as_sklearn():
+        try:
+            return model.to_sklearn()
+        except ValueError as error:  # of categories that are neither texts nor numbers
+            if "OrdinalEncoder cannot encode" not in str(error):
+                raise
+            return None
+
     functions = {
         "audit_splits": audit,
         "display": lambda: ConfidenceTreeDisplay(
@@ -112,7 +120,7 @@ def functions_of(model, X):
     if model.leaf_prediction == "majority":
         functions |= {
             "export_rules": lambda: export_rules(model),
-            "to_sklearn": model.to_sklearn,
+            "to_sklearn": as_sklearn,
         }
     return {name: _without_warnings(make) for name, make in functions.items()}
 
