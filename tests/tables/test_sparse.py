@@ -84,11 +84,11 @@ def parameters():
 
 
 @pytest.mark.parametrize(
-    ("options", "weighted"), crossed(parameters(), [False, True]), ids=str
+    ("options", "unit"), crossed(parameters(), [None, 1.0, 0.25]), ids=str
 )
-def test_fit(options, weighted):
+def test_fit(options, unit):
     rng = np.random.default_rng(3)
-    weight = rng.integers(0, 4, len(Y)).astype(float) if weighted else None
+    weight = None if unit is None else rng.integers(0, 4, len(Y)) * unit
     dense = ConfidenceTreeClassifier(**options).fit(X, Y, weight)
     assert dense.get_n_leaves() > 1 or options in STUMPS
     for format in (sp.csr_matrix, sp.csc_array):

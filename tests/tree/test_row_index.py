@@ -291,6 +291,12 @@ def test_an_index_takes_five_bytes_a_row():
     ),
 )
 def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, prediction):
+    classes = [0, 1] if kind == "plain" else [0, 1, 2]
+
+    def labels(X):
+        y = labels_of(X)
+        return y if kind == "plain" else np.where(np.arange(len(y)) % 5, y, 2)
+
     rng = np.random.default_rng(2)
     pool = rows_of(rng, 80, kind)
     X = rows_of(rng, 40, kind)
@@ -300,7 +306,7 @@ def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, predictio
         leaf_prediction=prediction,
         random_state=0,
         drift=drift,
-    ).partial_fit(X, labels_of(X), classes=[0, 1])
+    ).partial_fit(X, labels(X), classes)
     index = forest.index_rows(pool)
     grown = set()
     for step in range(14):
@@ -310,13 +316,13 @@ def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, predictio
         np.testing.assert_allclose(found, forest.predict_proba(pool), atol=1e-12)
         grown.add(sum(tree.get_n_leaves() for tree in forest.estimators_))
         if step == 9:
-            forest.set_params(n_estimators=7).fit(X, labels_of(X))
+            forest.set_params(n_estimators=7).fit(X, labels(X))
         else:
             X = rows_of(rng, 3 if step < 4 else 40, kind)
-            y = labels_of(X)
-            forest.partial_fit(X, y if step < 6 else 1 - y)
+            y = labels(X)
+            forest.partial_fit(X, y if step < 6 else (1 - y) % 3)
     assert len(grown) > 5
-    assert index.n_bytes < 80 * (5 * 7 + 20)
+    assert index.n_bytes < 80 * (5 * 7 + 4 + 8 * len(classes))
 
 
 def test_sums_of_a_forest_are_not_added_up_again():

@@ -323,26 +323,6 @@ cdef class Tree(NodeTable):
             self._leave()
         return np.where(ordinal < 0, place, left + ordinal)
 
-    def n_known(self):
-        """How many codes of each feature its tests know; 0 where no test asks."""
-        cdef intp_t node, feature, code
-        cdef const Branching* test
-        known = np.zeros(self.n_features, dtype=np.intp)
-        cdef intp_t[::1] out = known
-        self._read()
-        try:
-            for node in range(self.node_count):
-                test = &self.branching[node]
-                feature = self.nodes[node].feature
-                if test.first < 0:
-                    continue
-                for code in range(out[feature], test.n_codes):
-                    if self.ordinals[test.first + code] >= 0:
-                        out[feature] = code + 1
-        finally:
-            self._leave()
-        return known
-
     def feature_importances(self):
         """Share of each feature in the decrease of impurity, as in scikit-learn."""
         cdef dict shown = self._still().all_arrays()
