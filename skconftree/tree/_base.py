@@ -147,8 +147,9 @@ class ReadableTree:
             branch taken, None at a numeric test), ``value`` (of the row), ``goes``
             (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
             if the category was not known there) and the fields of ``tree_.evidence``;
-            ``leaf_reason`` and ``why_leaf``, see :func:`~skconftree.tree.node_table`,
-            of the leaf that the split leads to, else None and empty.
+            ``more_rows``, after which a weak split would be strong; ``leaf_reason`` and
+            ``why_leaf`` of the leaf that the split leads to, else None and empty, see
+            :func:`~skconftree.tree.node_table`.
             If asked for, ``competitors``: dicts of the ``feature``, ``name``, ``test``
             in words, ``gain`` and ``z`` of other tests, see
             :func:`~skconftree.tree.node_table`.

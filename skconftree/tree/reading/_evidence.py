@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import chdtri, gammaln, xlogy
 
 from ..nodes._state import STRONG
 
@@ -110,6 +110,25 @@ def level_of(log10_expected):
 def describe_level(level, number):
     """Level and expected number, in words."""
     return f"{'no' if level == 'none' else level} evidence ({number} by chance)"
+
+
+MAX_FACTOR = 20.0  # of the rows of a node; larger estimates are none
+
+
+def rows_until_strong(evidence, df, n_rows):
+    """Estimate how many more rows of the node would make a weak split strong, or None.
+
+    G grows in proportion to the rows, up to its quantile at 0.01 over the multiplicity.
+    The split was chosen for it, so the effect is what exceeds the quantile at 1 over
+    the multiplicity, which the best candidate split reaches by chance.
+    """
+    if evidence.level != "weak" or not math.isfinite(evidence.multiplicity):
+        return None
+    expected = (evidence.expected_by_chance, 10.0**STRONG, 1.0)
+    levels = np.minimum(np.divide(expected, evidence.multiplicity), 1.0)
+    g, needed, chance = chdtri(df, levels)
+    factor = (needed - chance) / (g - chance) - 1.0 if g > chance else math.inf
+    return n_rows * factor if factor <= MAX_FACTOR else None
 
 
 class SplitEvidence(NamedTuple):

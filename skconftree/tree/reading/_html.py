@@ -220,7 +220,7 @@ def _nodes(table, names, is_open, marks, folded):
             split = f"{row.rows}, {split}"
         one = row.evidence
         ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
-        numbers = [one.candidates, ties, row.lookahead]
+        numbers = [one.candidates, ties, row.lookahead, row.until_strong]
         if one.level != DISTILLED:
             numbers.append(describe_evidence(one))
         numbers = escape("; ".join(filter(None, numbers)))

@@ -29,6 +29,7 @@ from ._evidence import (
     describe_level,
     level_of,
     log_evidence,
+    rows_until_strong,
     write_expected,
     write_probability,
     write_rows,
@@ -168,6 +169,26 @@ class NodeRow(NamedTuple):
     def confirmed(self):
         """Whether rows since the split was made have confirmed it so far."""
         return self.evidence is not None and self.evidence.since >= ENOUGH
+
+    @property
+    def more_rows(self):
+        """About how many more rows of the node would make a weak split strong, or None.
+
+        None too of a tree that grows row by row.
+        """
+        if self.evidence is None or self.evidence.notes:
+            return None
+        n_classes = sum(count > 0.0 for count in self.counts)
+        df = (n_classes - 1) * (self.n_children - 1)
+        return rows_until_strong(self.evidence, df, self.weight)
+
+    @property
+    def until_strong(self):
+        """That number in words; empty if there is none."""
+        if self.more_rows is None:
+            return ""
+        more = float(f"{max(self.more_rows, 1.0):.2g}")
+        return f"about {write_rows(math.ceil(more))} more would make it strong"
 
     @property
     def lookahead(self):
@@ -410,7 +431,10 @@ def node_table(
         and its probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and
         whether the class is from the nodes above; ``tie``, such as ``"near tie with
         mean texture and 2 more"``, from ``near_ties``; ``sure``, the evidence and the
-        near ties; ``lookahead``, what the test was chosen by.
+        near ties; ``lookahead``, what the test was chosen by. Of a weak split
+        ``more_rows`` is about how many more rows of the node would make it strong,
+        after a correction for its having been chosen, and ``until_strong`` the same in
+        words; None and empty if there is no estimate (:doc:`/guide/why_a_leaf`).
 
     See Also
     --------

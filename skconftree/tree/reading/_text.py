@@ -115,8 +115,9 @@ def export_text(
         these splits nevertheless. A tree without any strong split is printed as a
         whole.
     verbose : bool, default=False
-        Whether to add, below each split, what look-ahead growth chose it by, what the
-        bound compared, and the competitor splits of other features.
+        Whether to add, below each split, what look-ahead growth chose it by, how many
+        more rows would make a weak one strong, what the bound compared, and the
+        competitor splits of other features.
     audit : SplitAudit or None, default=None
         Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
         are a third column.
@@ -437,7 +438,7 @@ def describe_split(row, width, digits=4):
     """Lines that `verbose` adds: look-ahead, what the bound compared, competitors."""
     if row.evidence.level == DISTILLED:
         return []
-    chosen = wrap(row.lookahead, width)
+    chosen = wrap(row.lookahead, width) + wrap(row.until_strong, width)
     compared = f"evidence: {describe_evidence(row.evidence, digits)}"
     return [*chosen, *wrap(compared, width), *_describe_competitors(row, width)]
 
@@ -542,6 +543,7 @@ def explain_rows(estimator, rows, competitors=0):
             "goes": goes,
             **fields,
             **close,
+            "more_rows": record.more_rows,
             "leaf_reason": records[child][0].leaf_reason,
             "why_leaf": records[child][0].why_leaf,
         }
