@@ -55,18 +55,39 @@ REFERENCE = ("tests/tree/test_reference.py", "tests/tree/test_online_reference.p
 SPLITS = tuple(
     f"tests/tree/test_{topic}.py"
     for topic in (
-        *("reference_nominal", "reference_draws", "many_categories", "kept_splits"),
-        *("runner_up", "competitors", "foresight", "lookahead", "features", "limits"),
-        *("drawn_source", "weights", "evidence_on_streams", "few_checks", "looks"),
+        *(
+            "reference_nominal",
+            "reference_draws",
+            "many_categories",
+            "protected_splits",
+        ),
+        *(
+            "runner_up",
+            "competitors",
+            "skipped_attempts",
+            "lookahead",
+            "features",
+            "probability_intervals",
+        ),
+        *(
+            "sampled_source",
+            "weights",
+            "evidence_on_streams",
+            "skipped_validation",
+            "split_attempts",
+        ),
     )
 )
 LEAVES = (
     "tests/tree/test_leaf_memory.py",
-    *("tests/tree/test_rows_beside_counts.py", "tests/tree/test_bins.py"),
+    *("tests/tree/test_inherited_rows.py", "tests/tree/test_bins.py"),
     *("tests/tree/test_latest_rows.py", "tests/tree/test_online_tables.py"),
     *("tests/tree/test_pool_rows.py", "tests/tree/test_weights.py"),
-    *("tests/tree/test_two_values.py", "tests/tree/test_proba_before_learning.py"),
-    *("tests/contracts/test_chunking.py", "tests/contracts/test_plain_states.py"),
+    *(
+        "tests/tree/test_binary_features.py",
+        "tests/tree/test_partial_fit_predict_proba.py",
+    ),
+    *("tests/contracts/test_chunking.py", "tests/contracts/test_skops_files.py"),
     *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
     *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from reference.samples import grow_sample
+from reference.sampled_trees import grow_sample
 from scipy.sparse import csr_array
 from skconftree.tree._settings import GrowthSettings
 from skconftree.utils._memory import fail_every

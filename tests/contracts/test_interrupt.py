@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fuzz.alarms import Interrupter, count_places
+from fuzz.handler_exceptions import Interrupter, count_places
 from reference.effort import crossed
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of

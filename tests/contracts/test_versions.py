@@ -9,7 +9,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from contracts.test_plain_states import CLASSES, LEARNERS, MODELS, X, Y
+from contracts.test_skops_files import CLASSES, LEARNERS, MODELS, X, Y
 from skconftree.tree._settings import GrowthSettings
 
 import skconftree

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from skconftree.tree import export_rules, export_text, node_table
 
 from . import invariants
-from .damage import damaged_pickle, mixed_pickle
-from .findings import require
+from .corruption import damaged_pickle, mixed_pickle
+from .failures import require
 from .leaves import sound_leaves
 from .parameters import FIT_ALONE, OTHERS, make_model
 from .tables import Rows

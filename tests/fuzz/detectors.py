@@ -8,8 +8,8 @@ from sklearn.base import clone
 from skconftree.drift import ADWIN, DDM, DriftState
 
 from . import invariants
-from .damage import damage_and_use
-from .findings import require
+from .corruption import damage_and_use
+from .failures import require
 
 # One of the values of each parameter is drawn, or its default.
 PARAMETERS = {

@@ -17,7 +17,7 @@ from skconftree.evaluation import (
 from skconftree.evaluation._prequential import SCORES
 
 from . import invariants
-from .findings import require
+from .failures import require
 from .learners import Majority, draw_learner
 
 WRONG = (ValueError, TypeError)

@@ -12,8 +12,8 @@ from skconftree import (
 )
 
 from . import invariants
-from .damage import GROWTH, damage_and_use
-from .findings import require
+from .corruption import GROWTH, damage_and_use
+from .failures import require
 
 # Of a tree, not of a forest.
 TREE_ALONE = {"lookahead"}

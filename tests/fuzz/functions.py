@@ -4,7 +4,7 @@ import numpy as np
 
 from skconftree import bounds
 
-from .findings import require
+from .failures import require
 from .parameters import draw_bound
 
 COUNTS = (0, 0, 1, 2, 3, 7, 50, 1000, 10**6, 0.5, 0.25, 1e-9, 1e12, 9e15)

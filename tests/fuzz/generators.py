@@ -5,7 +5,7 @@ import numpy as np
 from skconftree import datasets
 from skconftree.datasets import grid_concept_proba, grid_concept_risk
 
-from .findings import require
+from .failures import require
 
 WRONG = (ValueError, TypeError)
 LABEL_NOISE = [0.0, 0.3, 1.0, 1]

@@ -9,9 +9,9 @@ import numpy as np
 
 from skconftree import ConfidenceForestClassifier
 
-from .alarms import ERRORS, PACKAGE, Interrupter, act_at_place, count_places
-from .findings import require
-from .together import busy_rows, run_at_once, switching_often
+from .concurrency import busy_rows, run_at_once, switching_often
+from .failures import require
+from .handler_exceptions import ERRORS, PACKAGE, Interrupter, act_at_place, count_places
 
 SIZES = (3, 60, 1000, 30_000)  # the last one so that other threads have their turn
 QUICK = ("array", "sparse")  # to read

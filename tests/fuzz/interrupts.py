@@ -11,8 +11,8 @@ from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
 from . import invariants
-from .alarms import ERRORS, Interrupter, count_places
-from .findings import Finding, require
+from .failures import Finding, require
+from .handler_exceptions import ERRORS, Interrupter, count_places
 from .learner_subjects import PoolSubject, StreamSubject
 from .parameters import make_model
 from .subjects import (

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 
-from .findings import Finding, require
+from .failures import Finding, require
 
 ARRAYS = (
     *("children_left", "children_right", "n_children", "parent", "depth", "feature"),

@@ -6,7 +6,7 @@ from sklearn.naive_bayes import GaussianNB
 from skconftree import OASISClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, StreamActiveLearner
 
-from .findings import require
+from .failures import require
 from .learners import draw_small_tree
 from .subjects import CONTAINERS, Call, Stream, Subject, copied, spoiled_batch, stranger
 

@@ -5,7 +5,7 @@ from reference.leaf_state import NOMINAL, read_leaves
 
 from skconftree.tree.stream._state import GrowerState
 
-from .findings import require
+from .failures import require
 
 CODES = 1 + GrowerState._fields.index("n_codes")  # behind the version
 ROUNDING = 1e-6  # of sums

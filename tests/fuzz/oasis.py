@@ -8,8 +8,8 @@ from sklearn.base import clone
 from skconftree import OASISClassifier
 
 from . import invariants
-from .damage import damage_and_use
-from .findings import require
+from .corruption import damage_and_use
+from .failures import require
 
 SCORES = {"oasis": 1.0, "gbs": 0.5, "uc": 0.5}  # and their largest values
 SCALES = (1.0, 1.0, 0.0, 1e-20, 1e15)

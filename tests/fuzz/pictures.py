@@ -9,7 +9,7 @@ from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import fold_weak_subtrees
 
 from . import invariants
-from .findings import require
+from .failures import require
 
 MOST_BOXES = 150  # of a picture: more take seconds
 NAMES = ("$x$ and $y", "a_b^c", "", "two\nlines", "x" * 300, "naïve", "\\frac{")

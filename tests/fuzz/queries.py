@@ -26,7 +26,7 @@ from skconftree.active._registry import STRATEGIES
 from skconftree.active.stream._strategies import STREAM_STRATEGIES
 
 from . import invariants
-from .findings import require
+from .failures import require
 from .parameters import NAMES
 
 OBJECTS = (

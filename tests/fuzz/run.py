@@ -12,7 +12,7 @@ import warnings
 from collections import Counter, defaultdict
 from itertools import chain
 
-from .findings import name_of, name_of_crash
+from .failures import name_of, name_of_crash
 from .sequence import THEMES, Sequence
 
 BLOCK = 100  # sequences of one child

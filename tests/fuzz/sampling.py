@@ -17,8 +17,8 @@ from skconftree.active import (
 from skconftree.active.lts import lts_select
 
 from . import invariants
-from .damage import damage_and_use
-from .findings import require
+from .corruption import damage_and_use
+from .failures import require
 from .tables import LABELS
 
 SCALES = (1.0, 1.0, 0.0, 1e-20, 1e15)

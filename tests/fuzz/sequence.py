@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from skconftree.bounds import CredibleBound
 
-from . import choice, invariants
+from . import action_choice, invariants
 from .draws import Draw
-from .findings import Finding
+from .failures import Finding
 from .invariants import BOUNDARY
 from .parameters import draw_parameters, make_model
 from .tables import Rows, draw_table
@@ -91,9 +91,9 @@ class Sequence:
 
     def run(self):
         wanted = self.draw.whole(FEWEST, MOST)
-        weights = choice.weights_of(self.theme)
+        weights = action_choice.weights_of(self.theme)
         while self.n_calls < wanted:
-            action = choice.ACTIONS[self.draw.weighted(weights)]
+            action = action_choice.ACTIONS[self.draw.weighted(weights)]
             action(self)
 
     # -- the model -----------------------------------------------------------------

@@ -3,10 +3,10 @@
 import copy
 import threading
 
-from .findings import require
+from .concurrency import run_at_once, switching_often
+from .failures import require
 from .learner_subjects import PoolSubject, StreamSubject
 from .subjects import DetectorSubject, EvaluatorSubject, SamplerSubject, copied
-from .together import run_at_once, switching_often
 
 SUBJECTS = {
     **{DetectorSubject: 3, PoolSubject: 2, StreamSubject: 2, EvaluatorSubject: 2},

@@ -9,7 +9,7 @@ from skconftree.active._registry import STRATEGIES
 from skconftree.inspection import ActiveCurveDisplay
 
 from . import invariants
-from .findings import require
+from .failures import require
 from .learners import draw_learner
 from .queries import OBJECTS, REFUSALS
 

@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 
-from .damage import Pickler, damaged
+from .corruption import Pickler, damaged
 from .learner_subjects import PoolSubject, StreamSubject
 from .subjects import DetectorSubject, EvaluatorSubject
 

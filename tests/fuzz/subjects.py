@@ -14,7 +14,7 @@ from skconftree.evaluation._prequential import SCORES
 
 from . import invariants
 from .detectors import PARAMETERS, facts
-from .findings import require
+from .failures import require
 from .learners import draw_small_tree
 
 CONTAINERS = (np.array, np.asfortranarray, np.ndarray.tolist, pandas.DataFrame)

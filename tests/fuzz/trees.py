@@ -3,20 +3,20 @@
 import pickle
 
 import numpy as np
-from reference.beside import (
+from reference.cases import CRITERIA, PAIRS
+from reference.contingency import UndecidedError
+from reference.online_comparison import (
     AT_ONCE,
     FIXED_CUTS,
     family,
     grow_both,
     in_order_of_appearance,
 )
-from reference.beside import assert_same as assert_same_nodes
-from reference.cases import CRITERIA, PAIRS
-from reference.contingency import UndecidedError
+from reference.online_comparison import assert_same as assert_same_nodes
 from reference.streams import KINDS, make_stream
 
 from . import invariants
-from .findings import Finding, require
+from .failures import Finding, require
 from .parameters import make_model
 
 GROWTH = {

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.effort import crossed
-from reference.samples import grow_sample
+from reference.sampled_trees import grow_sample
 from skconftree.tree._settings import GrowthSettings
 
 from skconftree import ConfidenceTreeClassifier

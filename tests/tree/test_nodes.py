@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from reference.shapes import node_table_of
+from reference.node_tables import node_table_of
 from reference.streams import grown, make_stream
 from skconftree.tree.nodes._node_table import NodeTable
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from reference.beside import (
+from reference.cases import CASES, PAIRS
+from reference.effort import cases, crossed, examples
+from reference.online_comparison import (
     FIXED_CUTS,
     assert_same,
     family,
     grow_both,
     in_order_of_appearance,
 )
-from reference.cases import CASES, PAIRS
-from reference.effort import cases, crossed, examples
 from reference.streams import KINDS, make_stream, streams
 
 from skconftree import ConfidenceTreeClassifier

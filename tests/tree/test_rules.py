@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from reference.effort import examples
-from reference.woods import FRAME, SETTINGS, Y
+from reference.mixed_table import FRAME, SETTINGS, Y
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.effort import crossed
-from reference.shapes import node_table_of
+from reference.node_tables import node_table_of
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from reference.planes import X, Y, cloud, learner_of
+from reference.hyperplanes import X, Y, cloud, learner_of
 from scripts import benchmarks_on_path
 
 from skconftree.active import ArrayOracle, EC2Sampling

@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.ec2 import score
 from reference.effort import crossed
+from reference.hyperplanes import X, Y, cloud, learner_of
 from reference.oasis import likelihood
-from reference.planes import X, Y, cloud, learner_of
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import load_iris

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference.irises import X, Y, bought, learner, some
+from reference.iris_learners import X, Y, bought, learner, some
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier

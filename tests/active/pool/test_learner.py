@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import crossed, examples
-from reference.irises import X, Y, bought, learner, some
+from reference.iris_learners import X, Y, bought, learner, some
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_wine

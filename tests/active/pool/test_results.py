@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.irises import X, Y
+from reference.iris_learners import X, Y
 from scipy.stats import wilcoxon
 from sklearn.naive_bayes import GaussianNB
 

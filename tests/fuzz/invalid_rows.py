@@ -1,7 +1,7 @@
 """Calls with one bad row, label or weight at any place learn nothing at all."""
 
 from . import invariants
-from .findings import Finding, require
+from .failures import Finding, require
 from .learner_subjects import PoolSubject, StreamSubject
 from .subjects import (
     DetectorSubject,

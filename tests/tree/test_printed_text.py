@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from reference.woods import FRAME, SETTINGS, Y
+from reference.mixed_table import FRAME, SETTINGS, Y
 from scipy import sparse
 from scipy.stats import chi2_contingency, norm
 from sklearn import config_context

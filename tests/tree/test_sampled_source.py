@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from reference.effort import cases
-from reference.samples import grow_sample
+from reference.sampled_trees import grow_sample
 from skconftree.tables._encoded_table import RowCodes
 from skconftree.tree._settings import GrowthSettings
 

@@ -19,7 +19,7 @@ from skconftree.large import _parquet
 from skconftree.tree import _growth
 from skconftree.tree.batch import _grow
 
-from .findings import require
+from .failures import require
 
 NUMBERS = ["normal", "whole", "heavy", "near"]  # which pandas reads as pyarrow does
 OTHERS = ["words", "many", "flag", "none", "coded"]

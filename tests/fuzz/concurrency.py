@@ -25,8 +25,8 @@ from skconftree.tree import (
 )
 
 from . import invariants
-from .alarms import timer
-from .findings import require
+from .failures import require
+from .handler_exceptions import timer
 from .parameters import make_model
 
 # A checked build makes allocations fail when it is told to.

@@ -14,7 +14,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree.nodes._derived import read_nodes
 from skconftree.tree.stream._state import GrowerState
 
-from .leaf_damage import damaged_leaves, draw_field
+from .leaf_corruption import damaged_leaves, draw_field
 
 INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**70)
 NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
