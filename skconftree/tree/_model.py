@@ -19,7 +19,7 @@ from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
 from ._intervals import count_rows
 from ._parameters import Resolved, read_resolved
-from .nodes._derived import read_nodes, retold, write_nodes
+from .nodes._derived import read_nodes, with_counts_of_rows, write_nodes
 from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
@@ -378,7 +378,9 @@ class TreeModel(Lockable):
     def distilled(self, classes, counts, n_node_samples, competitors, fidelity):
         """Copy with a classifier's summed probabilities as counts, and competitors."""
         impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
-        tree = retold(self._tree, counts, n_node_samples, impurity, *competitors)
+        tree = with_counts_of_rows(
+            self._tree, counts, n_node_samples, impurity, *competitors
+        )
         return TreeModel(
             self.schema,
             classes,

@@ -461,7 +461,7 @@ def test_rows_with_values_that_no_row_has(name, value):
     "size", [(2**62, 3), (2**31, 3), (3, 2**16), (0, 3), (3, 0), (-1, 3)]
 )
 def test_trees_of_impossible_sizes(size):
-    with pytest.raises(ValueError, match="A tree has from 1 to"):
+    with pytest.raises(ValueError, match="A tree can have 1 to"):
         Tree(*size)
 
 
@@ -477,9 +477,9 @@ def test_a_tree_in_use_takes_no_state_and_no_root():
     """Leaves beside it would no longer belong to its nodes."""
     model = half_grown("gtest-rows-majority")
     before = model.tree_.__getstate__()
-    with pytest.raises(ValueError, match="has grown takes no state"):
+    with pytest.raises(ValueError, match="only be set on an empty tree"):
         model.tree_.__setstate__(before)
-    with pytest.raises(ValueError, match="has a root"):
+    with pytest.raises(ValueError, match="already has a root"):
         model.tree_._add_root()
     assert model.tree_.__getstate__() == before
 

@@ -230,13 +230,13 @@ def test_bad_input():
         tree.index_rows(np.zeros((3, 2)))
     index = tree.index_rows(X)
     for node in (-1, 3):
-        with pytest.raises(ValueError, match=f"from 0 to 2. Got {node}"):
+        with pytest.raises(ValueError, match=f"between 0 and 2. Got {node}"):
             index.members(node)
-        with pytest.raises(ValueError, match=f"from 0 to 2. Got {node}"):
+        with pytest.raises(ValueError, match=f"between 0 and 2. Got {node}"):
             index.draw(node, 0)
-    with pytest.raises(ValueError, match="There are 0 rows in node 0"):
+    with pytest.raises(ValueError, match="from node 0, which has 0"):
         index.draw(0, 0)
-    with pytest.raises(ValueError, match="There are 10 rows in node 1, 11"):
+    with pytest.raises(ValueError, match="Cannot sample 11 rows from node 1, which has 10"):
         index.draw(1, 0, size=11)
     with pytest.raises(ValueError, match="size must not be negative"):
         index.draw(1, 0, size=-1)
@@ -258,7 +258,7 @@ def test_a_table_that_no_longer_fits_says_so():
     tree = ConfidenceTreeClassifier(bound=None).fit(X, X[:, 0] > 9)
     index = tree.index_rows(X)
     tree.fit(X[:, :1], X[:, 0] > 9)
-    with pytest.raises(ValueError, match="does not fit the tree"):
+    with pytest.raises(ValueError, match="does not have the features of the tree"):
         index.counts()
     tree.fit(X, X[:, 1] > 21)
     np.testing.assert_array_equal(index.apply(), tree.apply(X))

@@ -155,7 +155,7 @@ cdef class NCMTree(NodeTable):
         cdef intp_t i
         cdef const uint32_t[::1] times
         cdef bint weighted = weight is not None
-        old = self._still().all_arrays()
+        old = self._snapshot().all_arrays()
         n_children = old["n_children"]
         counts = np.zeros((self.node_count, n_classes))
         n_rows = np.zeros(self.node_count, dtype=np.intp)
@@ -257,11 +257,11 @@ cdef class NCMTree(NodeTable):
         Rows go to the child of the mean that is nearest.
         """
         cdef intp_t place = self._checked_node(node)
-        shown = self._still().all_arrays()
+        shown = self._snapshot().all_arrays()
         test = shown["tests"][place]
         some = slice(test["first"], test["first"] + test["n"])
         return (
-            self._still().array("centroids")[some],
+            self._snapshot().array("centroids")[some],
             shown["owners"][some].astype(np.intp),
             shown["first_child"][place] + shown["sides"][some].astype(np.intp),
         )

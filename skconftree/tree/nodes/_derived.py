@@ -1,4 +1,4 @@
-"""Quantities derived from the arrays of a tree, and trees as plain values."""
+"""Values derived from the arrays of a tree, and trees as plain values."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,7 +21,7 @@ from ._state import (
 )
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
-DEAD = -2  # as the parent of a row that is no node any more
+DEAD = -2  # as the parent of a removed node
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
@@ -34,17 +34,17 @@ NO_STOP = np.array((np.nan, np.nan, LEAF, LeafReason.NO_LEAF), dtype=STOP_DTYPE)
 
 
 def first_children(parent):
-    """First child of each split, in the order of the splits: that of their evidence."""
+    """First child of each split, in the order in which evidence is stored."""
     return 1 + np.flatnonzero((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
 
 
-def _of_nodes(arrays, rows, found):
-    # What every node has, from what the splits alone have; `found` has no split yet.
+def _of_nodes(arrays, rows, result):
+    # Scatter values of splits to their nodes; `result` has defaults for the others.
     if len(rows):
         nodes = arrays["parent"][first_children(arrays["parent"])]
-        for name in rows.dtype.names:  # without a bound only some of those of evidence
-            found[name][nodes] = rows[name]
-    return found
+        for name in rows.dtype.names:  # without a bound only some fields of evidence
+            result[name][nodes] = rows[name]
+    return result
 
 
 def evidence_of_nodes(arrays):
@@ -53,13 +53,13 @@ def evidence_of_nodes(arrays):
 
 
 def costs_of_nodes(arrays):
-    """What the trials at every node cost."""
+    """Look-ahead costs of every node."""
     none = np.full(len(arrays["parent"]), NOTHING_TRIED)
     return _of_nodes(arrays, arrays[COSTS], none)
 
 
 def competitors_of_nodes(arrays):
-    """Tests that every node's was chosen over."""
+    """Competing splits of every node."""
     rows = arrays[COMPETITORS]
     none = np.full((len(arrays["parent"]), rows.shape[1]), NO_COMPETITOR)
     return _of_nodes(arrays, rows, none)
@@ -80,12 +80,12 @@ def reasons_of_growing_leaves(arrays, depth_limit):
     return reason
 
 
-def pruned_stops(arrays, n_nodes, kept, keep_as_leaf, reason):
+def pruned_stops(arrays, n_nodes, retained, keep_as_leaf, reason):
     """`stops` of the nodes that a pruning has kept; some become leaves."""
-    stops = arrays[STOPS][kept]
-    new = np.flatnonzero(keep_as_leaf[kept] & (arrays["n_children"][kept] > 0))
+    stops = arrays[STOPS][retained]
+    new = np.flatnonzero(keep_as_leaf[retained] & (arrays["n_children"][retained] > 0))
     if len(new):
-        nodes, parent = kept[new], arrays["parent"][:n_nodes]
+        nodes, parent = retained[new], arrays["parent"][:n_nodes]
         # A branch may have taken the place of its parent, but siblings have the parent
         # that they were made with.
         made = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
@@ -107,9 +107,9 @@ def children_right(arrays):
     return _of_two_children(arrays, 1)
 
 
-def _of_two_children(arrays, place):
+def _of_two_children(arrays, ordinal):
     n_children = arrays["n_children"]
-    child = np.where(n_children == 2, arrays["first_child"] + place, MANY)
+    child = np.where(n_children == 2, arrays["first_child"] + ordinal, MANY)
     child[n_children == 0] = NO_CHILD
     return child.astype(np.intp)
 
@@ -138,7 +138,7 @@ def weights(counts, class_weight, parent):
 
 
 def _totals(value):
-    # Added up in the order of the classes, as a growing tree does for a single row.
+    # Summed in the order of the classes, as a growing tree does for a single row.
     return np.add.accumulate(value, axis=1)[:, -1:]
 
 
@@ -150,7 +150,7 @@ def proportions(counts, class_weight, parent):
         value[0], total[0] = 1.0, float(value.shape[1])
     empty = np.flatnonzero(total == 0.0)
     if len(empty):
-        # nothing has come this way: what the nearest ancestor says that knows anything
+        # without rows: use the nearest ancestor that has rows
         source, parent = np.arange(len(value)), np.maximum(parent, 0)
         while len(empty):
             source[empty] = parent[source[empty]]
@@ -161,7 +161,7 @@ def proportions(counts, class_weight, parent):
 
 
 def sum_of_leaves(counts, tree):
-    """Add the counts of the nodes below to those of each node, in place."""
+    """Add the counts of its descendants to those of each node, in place."""
     parent, depth = tree.parent, tree.depth
     order = np.argsort(depth, kind="stable")
     ends = np.cumsum(np.bincount(depth)).tolist()
@@ -172,30 +172,30 @@ def sum_of_leaves(counts, tree):
 
 
 def shrunk(value, n_rows, parent, depth, shrinkage):
-    """Class proportions drawn towards what the nodes above predict.
+    """Class proportions shrunk towards the predictions of the ancestors.
 
     Hierarchical shrinkage: from the root down, the step from the proportions of a
-    parent with n rows (without `class_weight`) to those of its child counts ``n / (n +
-    shrinkage)``.
+    parent with n rows (without `class_weight`) to those of its child is multiplied by
+    ``n / (n + shrinkage)``.
     """
     order = np.argsort(depth, kind="stable")[1:]
     above = parent[order]
-    # how much of each step is believed
-    believed = n_rows[above] / (n_rows[above] + shrinkage)
-    step = (value[order] - value[above]) * believed[:, np.newaxis]
-    found = value.copy()
+    # factor of each step
+    weight = n_rows[above] / (n_rows[above] + shrinkage)
+    step = (value[order] - value[above]) * weight[:, np.newaxis]
+    result = value.copy()
     ends = np.cumsum(np.bincount(depth)[1:]).tolist()
     for first, end in zip([0, *ends], ends, strict=False):
         level = slice(first, end)
-        found[order[level]] = found[above[level]] + step[level]
-    # shares in exact arithmetic; a step may go below 0 by rounding
-    np.maximum(found, 0.0, out=found)
-    found[1:] /= found[1:].sum(axis=1, keepdims=True)
-    return found
+        result[order[level]] = result[above[level]] + step[level]
+    # these are probabilities in exact arithmetic; rounding may give values below 0
+    np.maximum(result, 0.0, out=result)
+    result[1:] /= result[1:].sum(axis=1, keepdims=True)
+    return result
 
 
 def proportions_of_leaves(counts, class_weight):
-    """Those of `proportions`, bit for bit; None if nothing has come to one of them."""
+    """The values of `proportions`, exactly; None if a leaf has no rows."""
     value = counts * class_weight
     total = _totals(value)
     if not total.all():
@@ -205,7 +205,7 @@ def proportions_of_leaves(counts, class_weight):
 
 
 def paths(parent, depth, leaves):
-    """Indicator of the nodes above, and including, the given ones."""
+    """CSR indicator of the nodes on the paths from the root to `leaves`."""
     lengths = depth[leaves].astype(np.int64) + 1
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     indices = np.empty(lengths.sum(), dtype=np.int64)
@@ -232,15 +232,15 @@ def importances(feature, parent, mass, n_features):
     np.subtract.at(decrease, parent[1:], mass[1:])
     share = np.bincount(
         feature[split], weights=decrease[split], minlength=n_features
-    ).astype(np.float64)  # whole numbers if there is no split
-    # what EC2 prefers may raise the impurity in all
+    ).astype(np.float64)  # integers if there is no split
+    # splits chosen by EC2 may increase the impurity
     share = np.maximum(share, 0.0)
     total = share.sum()
     return share / total if total > 0.0 else share
 
 
 def write_nodes(tree):
-    """A tree as plain values: arguments, and its arrays as bytes."""
+    """Return a tree as plain values: arguments, and its arrays as bytes."""
     _, arguments, arrays = tree.__reduce__()
     return arguments, arrays
 
@@ -250,73 +250,72 @@ def read_nodes(kind, state):
     return restore(kind, state, "tree")
 
 
-def retold(tree, counts, n_node_samples, impurity, competitors, z):
-    """Copy a tree with counts of other rows, and evidence against `competitors`."""
+def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
+    """Copy a tree with counts of other rows, and z values against `competitors`."""
     (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
-    told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
+    parts = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
     splits = tree.parent[first_children(tree.parent)]
     evidence = np.full(len(splits), NONE)
     evidence["runner_up_feature"], evidence["runner_up_z"] = (
         competitors[splits],
         z[splits],
     )
-    told["counts"] = counts.tobytes()
-    told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
-    told["impurity"] = impurity.tobytes()
-    told["evidence"] = evidence.tobytes()
+    parts["counts"] = counts.tobytes()
+    parts["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
+    parts["impurity"] = impurity.tobytes()
+    parts["evidence"] = evidence.tobytes()
     other = type(tree)(
         n_features, counts.shape[1], None, keeps_evidence, keep_stops=tree.keeps_stops
     )
     # why nodes are leaves, and the tests
-    tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_competitors :]
-    other.__setstate__((arrays[0], *told.values(), *tests))
+    tests = arrays[1 + len(parts) + tree.keeps_costs + tree.keeps_competitors :]
+    other.__setstate__((arrays[0], *parts.values(), *tests))
     return other
 
 
-# Ids are append-only, so a node that is no more keeps its row in every array: a dead
-# row, which is the child of no node and has no child, no test and no counts.
+# Ids are append-only, so a removed node keeps a dead row in every array: it has no
+# parent, no children, no split and no counts.
 
 OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
 
 
-def below(parent, node):
-    """Which rows are nodes below one, as a mask."""
-    found = np.zeros(len(parent), dtype=bool)
+def descendants(parent, node):
+    """Mask of the descendants of a node."""
+    mask = np.zeros(len(parent), dtype=bool)
     level = np.array([node])
     while len(level):
         level = np.flatnonzero(np.isin(parent, level))
-        found[level] = True
-    return found
+        mask[level] = True
+    return mask
 
 
 def graft(old, new, node):
-    """Arrays of a tree with another one in the place of all that lies below a node.
+    """Arrays of a tree in which another tree replaces the descendants of a node.
 
-    The node keeps its id, and has the test of the other root, or none; the nodes below
-    become dead rows, and those of the other tree get the next ids in their order.
-    Counts above the node are left as they were: a look at a tree that grows adds them
-    up anew.
+    The node keeps its id and gets the split of the other root, if any. Its descendants
+    become dead rows, and the nodes of the other tree get the next ids in their order.
+    Counts above the node are unchanged: they are summed again when they are read.
     """
     n = len(old["parent"])
-    dead = below(old["parent"], node)
-    # ids of the other tree are moved on by those there are, its root being the node
-    place = np.append(node, np.arange(n, n + len(new["parent"]) - 1))
+    dead = descendants(old["parent"], node)
+    # new ids of the other tree's nodes; its root becomes the node
+    new_ids = np.append(node, np.arange(n, n + len(new["parent"]) - 1))
     arrays = {"ordinals": np.concatenate([old["ordinals"], new["ordinals"]])}
     for name in (*OF_NODES, *((STOPS,) if STOPS in old else ())):
         arrays[name] = np.concatenate([old[name], new[name][1:]])
         arrays[name][node] = new[name][0]
-    parent = np.concatenate([old["parent"], place[new["parent"][1:]]])
+    parent = np.concatenate([old["parent"], new_ids[new["parent"][1:]]])
     parent[:n][dead] = DEAD
     arrays["parent"] = parent.astype(np.int32)
     made_by = old["parent"][first_children(old["parent"])]
-    kept = ~(dead[made_by] | (made_by == node))
+    retained = ~(dead[made_by] | (made_by == node))
     for name in OF_SPLITS:
         if name in old:
-            arrays[name] = np.concatenate([old[name][kept], new[name]])
+            arrays[name] = np.concatenate([old[name][retained], new[name]])
 
     nodes, branching = arrays["nodes"], arrays["branching"]
-    nodes["left"][place] = place[new["nodes"]["left"]]
-    branching["first"][place[new["branching"]["first"] >= 0]] += len(old["ordinals"])
+    nodes["left"][new_ids] = new_ids[new["nodes"]["left"]]
+    branching["first"][new_ids[new["branching"]["first"] >= 0]] += len(old["ordinals"])
     gone = np.flatnonzero(dead)
     for name in ("n_node_samples", "counts", "impurity"):
         arrays[name][gone] = 0

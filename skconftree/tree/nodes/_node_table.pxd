@@ -8,21 +8,21 @@ from skconftree.utils._typedefs cimport (
     float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t,
 )
 
-# Snapshot: what the arrays of a tree were at one moment, and what was built from them.
+# Snapshot: the arrays of a tree at one moment, and a cache of what is computed from them.
 #
-# Any number of threads may look at one: what a look builds it puts in its place when it
-# is whole, in a dictionary. Two that build the same thing at once build equal ones.
+# Any number of threads may read one. A computed value is stored in a dictionary once it is
+# complete; two threads that compute it at the same time get equal values.
 
 cdef class Snapshot:
     cdef intp_t version         # of the counts
     cdef intp_t node_count
-    cdef intp_t n_edits         # of tests
+    cdef intp_t n_edits         # of splits
     cdef object class_weight
     cdef double shrinkage
-    cdef object criterion       # gives impurities; None if `arrays` has them
+    cdef object criterion       # computes impurities; None if `arrays` has them
     cdef dict arrays
-    cdef dict structural        # built from them, good until the next split
-    cdef dict counted           # good until the next row
+    cdef dict structural        # computed values that are valid until the next split
+    cdef dict counted           # computed values that are valid until the next row
 
     cdef object array(self, str name)
     cdef dict all_arrays(self)
@@ -31,36 +31,34 @@ cdef class Snapshot:
     cdef object values(self)
 
 
-# NodeArrays: the nodes of a tree as plain arrays, one element a node.
+# NodeArrays: the nodes of a tree as arrays with one element per node.
 #
-# The arrays belong to NumPy and are replaced when they are full. Those of a tree that
-# is finished are handed out as they are; of a tree that grows copies are, so that
-# nobody sees them change. Nobody can write to what is handed out, as routing believes
-# what it finds; only who holds the lock to learn writes to the arrays.
-# A look at the tree changes nothing that another one reads: what it has to build is kept
-# in a `Snapshot`, which takes the place of an older one when it is whole.
+# The arrays belong to NumPy and are replaced when they are full. Those of a finished tree
+# are returned as they are; a growing tree returns copies, so that they do not change. All
+# returned arrays are read-only, because routing does not validate them; only the owner of
+# the write lock writes to the tree's own arrays. Reading a tree does not change anything
+# that another reader uses: it computes a new `Snapshot`, and replaces the old one.
 
 cdef struct TrialCosts:
-    # What a split was chosen by, if growth looked ahead: what the trees cost that were
-    # grown below it, and those below the cheapest other test that was tried. NaN and -2
-    # if none was.
+    # What a split was chosen by, if growth had look-ahead: the cost of the trees below it,
+    # and of those below the cheapest other split that was tried. NaN and -2 if there is
+    # none.
     float64_t cost
     float64_t runner_up_cost
     intp_t runner_up_feature
 
 
 cdef struct Competitor:
-    # A test of another attribute that a split was chosen over.
+    # A split on another feature that was not chosen.
     int32_t feature         # -2 = none
     int16_t n_children
-    uint8_t missing_left    # where a numeric test sends rows without a value; whether
-    uint8_t missing_seen    # labelled rows of the node miss it
-    float64_t threshold     # NaN if the feature is nominal; infinity = whether there is
-                            # a value
-    uint64_t left           # bits: the categories of the first branch, of the first 64
+    uint8_t missing_left    # whether missing values go to the left, and whether labeled
+    uint8_t missing_seen    # rows of the node have some
+    float64_t threshold     # NaN if nominal; infinity if the split is on missing values
+    uint64_t left           # bit mask of the first 64 categories: those of the first child
     float64_t gain          # decrease of the node's impurity
-    float64_t z             # how much more the split gains, in standard errors; NaN = not
-                            # known
+    float64_t z             # difference to the split's gain, in standard errors; NaN:
+                            # unknown
 
 
 cdef inline Competitor no_competitor() noexcept nogil:
@@ -88,38 +86,38 @@ cdef class NodeArrays:
     cdef readonly intp_t n_classes
     cdef readonly intp_t node_count
     cdef readonly intp_t n_leaves
-    cdef readonly intp_t n_dead         # rows that are no node any more
+    cdef readonly intp_t n_dead         # removed nodes
     cdef readonly intp_t max_depth
-    cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
-    cdef readonly bint keeps_evidence   # of splits; else what is expected by chance alone
-    cdef readonly bint keeps_costs      # of trials, of splits
+    cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
+    cdef readonly bint keeps_evidence   # of splits; else only what is expected by chance
+    cdef readonly bint keeps_costs      # look-ahead costs of splits
     cdef readonly bint keeps_competitors     # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
-    cdef Guard guard                    # of what follows
-    cdef Snapshot _shown                # what was last looked at
+    cdef Guard guard                    # protects the next attribute
+    cdef Snapshot _stored               # the latest snapshot
 
-    # Of a tree that grows row by row.
+    # Of a growing tree.
     cdef ModelLock lock                 # None if it is finished
-    cdef object criterion               # gives impurities; None if it is finished
+    cdef object criterion               # computes impurities; None if it is finished
     cdef intp_t depth_limit             # of leaves that split
-    cdef intp_t version                 # of the counts: moves on with every row
-    cdef intp_t n_edits                 # of tests that were there already
+    cdef intp_t version                 # of the counts: increases with every row
+    cdef intp_t n_edits                 # of existing splits
 
     cdef int32_t* parent                # [capacity]; -1 at the root
     cdef int32_t* depth
     cdef int32_t* first_child           # -1 at a leaf
     cdef int32_t* n_children            # 0 at a leaf
-    cdef intp_t* n_node_samples         # rows, whatever their weight
+    cdef intp_t* n_node_samples         # number of rows, independent of their weight
     cdef float64_t* counts              # [capacity, n_classes]
     cdef float64_t* impurity
-    cdef Stop* stops                    # [capacity]; NULL if not kept
-    cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
-    cdef ByChance* by_chance            # [capacity // 2] likewise; NULL if evidence is kept
-    cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
-    cdef Competitor* competitors          # [capacity // 2, MAX_STORED_COMPETITORS] likewise
+    cdef Stop* stops                    # [capacity]; NULL if not stored
+    cdef SplitEvidence* evidence        # [capacity // 2] per split; NULL if not stored
+    cdef ByChance* by_chance            # [capacity // 2] per split; NULL if evidence is
+    cdef TrialCosts* costs              # [capacity // 2] per split; NULL if not stored
+    cdef Competitor* competitors        # [capacity // 2, MAX_STORED_COMPETITORS] likewise
 
     cdef dict _shapes(self, intp_t capacity)
     cdef tuple _names(self)
@@ -134,10 +132,10 @@ cdef class NodeArrays:
 
     cdef int _read(self) except -1
     cdef void _leave(self) noexcept
-    cdef Snapshot _still(self)
-    cdef Snapshot _look(self, Snapshot old)
-    cdef Snapshot _last_shown(self)
-    cdef void _show(self, Snapshot shown) noexcept
+    cdef Snapshot _snapshot(self)
+    cdef Snapshot _take_snapshot(self, Snapshot old)
+    cdef Snapshot _last_snapshot(self)
+    cdef void _store_snapshot(self, Snapshot snapshot) noexcept
     cdef object counts_of_leaves(self)
     cdef int fill_value(self, intp_t node, float64_t* out) except -1
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
@@ -148,8 +146,8 @@ cdef class NodeArrays:
         return self.n_children[node] == 0 and self.parent[node] != DEAD
 
     cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
-        # The node after this one below `top`, parents before their children and the
-        # first child first; -1 after the last one. Trees may be too deep to recurse.
+        # The node after this one below `top`, in preorder; -1 after the last one. Trees
+        # may be too deep for recursion.
         cdef intp_t above
         if self.n_children[node] > 0:
             return self.first_child[node]
@@ -161,15 +159,14 @@ cdef class NodeArrays:
         return -1
 
 
-# NodeTable: the nodes of a tree whatever their tests.
+# NodeTable: the nodes of a tree with any kind of split.
 #
-# Node ids are append-only: a leaf that splits keeps its id as an internal node,
-# and its children get the next ids, the first one first. So the children of a node
-# follow each other, and the splits have an order, in which their first children come.
-# In this order they have their evidence: a leaf takes no room for it.
+# Node ids are append-only: a leaf that splits keeps its id, and its children get the next
+# ids in their order. Siblings are therefore adjacent, and splits are ordered by their
+# first child. Evidence is stored in this order, so a leaf needs no memory for it.
 #
-# The tests that send rows from a node to a child are those of a subclass, which holds
-# arrays of its own beside these, adds their shapes, and is asked what becomes of them.
+# A subclass defines the splits: it has further arrays, adds their shapes, and implements
+# the methods that copy and validate them.
 
 cdef class NodeTable(NodeArrays):
     cdef intp_t add_leaf(
@@ -179,6 +176,6 @@ cdef class NodeTable(NodeArrays):
     cdef void forget(self) noexcept nogil
     cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *
     cdef object _check(self, dict arrays)
     cdef object _take(self, dict arrays)

@@ -1,4 +1,4 @@
-"""The nodes of a tree: structure, counts and evidence in arrays."""
+"""Nodes of a tree: arrays of structure, counts and evidence."""
 
 import numpy as np
 from copy import copy
@@ -49,10 +49,10 @@ from skconftree.utils._memory import read_only
 
 
 def structure_of(int32_t[::1] parent not None):
-    """Arrays `depth`, `first_child` (-1 at a leaf) and `n_children`, from the parents.
+    """Return `depth`, `first_child` (-1 at a leaf) and `n_children` for parent ids.
 
-    None unless the parents are those of a tree, in which siblings follow each other and
-    a split has two children or more. A dead row has no parent, and no depth.
+    None unless the parents define a tree whose siblings are adjacent and whose splits
+    have at least two children. A dead row has no parent and no depth.
     """
     cdef intp_t n = parent.shape[0]
     depths = np.zeros(n, dtype=np.int32)
@@ -86,15 +86,15 @@ def survivors(
     const int32_t[::1] first_child not None, const int32_t[::1] n_children not None,
     const uint8_t[::1] is_leaf not None,
 ):
-    """Nodes left when some become leaves: ascending ids, and places of their parents.
+    """Return the nodes of a pruned tree: ascending ids, and indices of their parents.
 
-    The place of the root's parent is -1.
+    The index of the root's parent is -1.
     """
     cdef intp_t n = n_children.shape[0]
     parent = np.full(n, -1, dtype=np.int32)
-    kept = np.empty(n, dtype=np.intp)
-    cdef int32_t[::1] above = parent    # by id; afterwards by place
-    cdef intp_t[::1] left = kept
+    retained = np.empty(n, dtype=np.intp)
+    cdef int32_t[::1] above = parent    # by id at first, then by index
+    cdef intp_t[::1] left = retained
     cdef intp_t n_left = 0
     cdef intp_t node, child
     for node in range(n):
@@ -106,14 +106,14 @@ def survivors(
         above[n_left] = above[node]
         left[n_left] = node
         n_left += 1
-    return kept[:n_left].copy(), parent[:n_left].copy()
+    return retained[:n_left].copy(), parent[:n_left].copy()
 
 
 def sum_up(
     const int32_t[::1] parent not None, const int32_t[::1] n_children not None,
     float64_t[:, ::1] counts not None, intp_t[::1] n_rows not None,
 ):
-    """Make the counts of internal nodes those of the leaves below, in place."""
+    """Set the counts of internal nodes to the sums over their leaves, in index."""
     cdef intp_t node, above, c
     for node in range(parent.shape[0]):
         if n_children[node] > 0:
@@ -130,7 +130,7 @@ def sum_up(
 
 
 cdef class Snapshot:
-    """The arrays of a tree, and what was built from them."""
+    """Arrays of a tree, and values computed from them."""
 
     def __cinit__(self):
         self.arrays = {}
@@ -138,71 +138,71 @@ cdef class Snapshot:
         self.counted = {}
 
     cdef object array(self, str name):
-        # To be handed out, from when on nobody can write to it.
-        found = _found(self, name)
-        if found.flags.writeable:
-            found = self.arrays[name] = read_only(found)
-        return found
+        # An array to return, read-only from now on.
+        array = _array_of(self, name)
+        if array.flags.writeable:
+            array = self.arrays[name] = read_only(array)
+        return array
 
     cdef dict all_arrays(self):
-        # To be read here; they may be the tree's own.
-        _found(self, "impurity")
+        # For internal use; they may be the tree's own arrays.
+        _array_of(self, "impurity")
         return self.arrays
 
     cdef object of_structure(self, object make):
-        # What a function makes of the arrays, but for those of counts.
-        found = self.structural.get(make)
-        if found is None:
-            found = self.structural[make] = read_only(make(self.arrays))
-        return found
+        # Result of a function of the arrays other than counts.
+        result = self.structural.get(make)
+        if result is None:
+            result = self.structural[make] = read_only(make(self.arrays))
+        return result
 
     cdef object of_counts(self, object make):
-        # What a function makes of counts, `class_weight` and parents.
-        found = self.counted.get(make)
-        if found is None:
-            found = self.counted[make] = read_only(
+        # Result of a function of counts, `class_weight` and parents.
+        result = self.counted.get(make)
+        if result is None:
+            result = self.counted[make] = read_only(
                 make(self.arrays["counts"], self.class_weight, self.arrays["parent"])
             )
-        return found
+        return result
 
     cdef object values(self):
-        # What the nodes predict: their proportions, shrunk if the tree does that.
+        # Predicted class probabilities of the nodes: proportions, shrunk if requested.
         if self.shrinkage == 0.0:
             return self.of_counts(proportions)
-        found = self.counted.get("values")
-        if found is None:
-            found = read_only(
+        result = self.counted.get("values")
+        if result is None:
+            result = read_only(
                 shrunk(
                     self.of_counts(proportions), self.arrays["counts"].sum(axis=1),
                     self.arrays["parent"], self.arrays["depth"], self.shrinkage,
                 )
             )
-            self.counted["values"] = found
-        return found
+            self.counted["values"] = result
+        return result
 
 
-cdef object _found(Snapshot self, str name):
-    found = self.arrays.get(name)
-    if found is None:   # the impurity of a tree that grows
-        found = self.arrays[name] = self.criterion.impurities(
-            self.arrays["counts"] * self.class_weight
+cdef object _array_of(Snapshot snapshot, str name):
+    array = snapshot.arrays.get(name)
+    if array is None:   # the impurity of a growing tree
+        array = snapshot.arrays[name] = snapshot.criterion.impurities(
+            snapshot.arrays["counts"] * snapshot.class_weight
         )
-    return found
+    return array
 
 
 cdef enum:
-    INITIAL_CAPACITY = 64     # nodes; more room costs many small arrays at a time
+    INITIAL_CAPACITY = 64     # nodes; a larger one would slow down many small trees
 
-HELD = (    # in the order in which they are pointed at
+ADDRESSED = (   # arrays with a pointer, in the order of the pointers
     "parent", "depth", "first_child", "n_children", "n_node_samples", "counts",
     "impurity", "evidence", COSTS, COMPETITORS, STOPS,
 )
-OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
+OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that change with every row
 
 
 cdef void* address_of(array) except? NULL:
-    # Of its values. By the buffer, as `array.ctypes` is written in Python, where a
-    # signal handler may run and raise: a tree that grows asks in the middle of a row.
+    # Address of the values, from the buffer: `array.ctypes` is Python code, in which a
+    # signal handler may raise, and a growing tree calls this in the middle of a row.
     cdef Py_buffer buffer
     cdef void* address
     PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
@@ -212,7 +212,7 @@ cdef void* address_of(array) except? NULL:
 
 
 cdef class NodeArrays:
-    """The arrays of a tree's nodes, to be looked at; a `NodeTable` writes to them."""
+    """Read access to the arrays of a tree's nodes; a `NodeTable` writes to them."""
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
@@ -253,7 +253,7 @@ cdef class NodeArrays:
         return shapes
 
     cdef tuple _names(self):
-        # Of the arrays in a state.
+        # Names of the arrays in a state.
         cdef tuple names = NODE_ARRAYS
         if self.keeps_costs:
             names += (COSTS,)
@@ -262,7 +262,7 @@ cdef class NodeArrays:
         return (*names, STOPS) if self.keeps_stops else names
 
     cdef intp_t _size(self, str name) except -1:
-        # How much of an array is used.
+        # The number of used elements of an array.
         if name in OF_SPLITS:
             return self.n_splits()
         return self.node_count
@@ -280,28 +280,28 @@ cdef class NodeArrays:
         return arrays
 
     cdef void reserve(self, intp_t capacity) except *:
-        # Room for `capacity` nodes, at least doubling what there is.
+        # Allocate at least `capacity` nodes, and at least double the capacity.
         if capacity <= self.capacity:
             return
         capacity = max(capacity, 2 * self.capacity)
         if capacity > 2147483647:
-            raise ValueError("The tree has more nodes than its index type holds.")
+            raise ValueError("The tree has too many nodes: at most 2147483647.")
         self._hold(self._enlarged(capacity))
 
     cdef void cut_to_size(self) except *:
-        # Give back the room that a tree which is finished will not need.
+        # Release the extra capacity of a finished tree.
         arrays = {}
         for name, array in self._arrays.items():
             size = self._size(name)
             arrays[name] = array if len(array) == size else array[:size].copy()
         self._hold(arrays)
-        self._show(None)
+        self._store_snapshot(None)
 
     cdef object _hold(self, dict arrays):
-        # Own these arrays and point into them: all of them, or none if it fails.
+        # Own these arrays and set the pointers; if this fails, nothing changes.
         cdef void* at[11]
         cdef intp_t i
-        for i, name in enumerate(HELD):
+        for i, name in enumerate(ADDRESSED):
             at[i] = address_of(arrays[name]) if name in arrays else NULL
         self._arrays = arrays
         self.capacity = len(arrays["parent"])
@@ -320,11 +320,11 @@ cdef class NodeArrays:
 
     @property
     def n_bytes(self):
-        """Bytes of the nodes, without room for further ones."""
+        """Bytes of the nodes, without extra capacity."""
         return self.bytes_of_nodes()
 
     cdef intp_t node_bytes(self) noexcept nogil:
-        # Of a node, whatever becomes of it.
+        # Of any node.
         return (
             4 * sizeof(int32_t) + sizeof(intp_t)
             + (self.n_classes + 1) * sizeof(float64_t)
@@ -332,7 +332,7 @@ cdef class NodeArrays:
         )
 
     cdef intp_t split_bytes(self) noexcept nogil:
-        # That it takes in addition once it has split.
+        # Of a split, in addition to its node.
         return (
             (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(ByChance))
             + self.keeps_costs * sizeof(TrialCosts)
@@ -354,35 +354,35 @@ cdef class NodeArrays:
         if self.lock is not None:
             self.lock.leave()
 
-    cdef Snapshot _still(self):
+    cdef Snapshot _snapshot(self):
         # All arrays at one moment; nobody writes to them.
-        cdef Snapshot shown
+        cdef Snapshot snapshot
         self._read()
         try:
-            shown = self._last_shown()
-            if not _is_fresh(self, shown):
-                shown = self._look(shown)
-                self._show(shown)
-            return shown
+            snapshot = self._last_snapshot()
+            if not _is_fresh(self, snapshot):
+                snapshot = self._take_snapshot(snapshot)
+                self._store_snapshot(snapshot)
+            return snapshot
         finally:
             self._leave()
 
-    cdef Snapshot _last_shown(self):
-        # Many threads look at once, and keep what they saw for the next one.
-        cdef Snapshot shown
+    cdef Snapshot _last_snapshot(self):
+        # Several threads may read at once.
+        cdef Snapshot snapshot
         take_guard(&self.guard)
-        shown = self._shown
+        snapshot = self._stored
         leave_guard(&self.guard)
-        return shown
+        return snapshot
 
-    cdef void _show(self, Snapshot shown) noexcept:
-        cdef Snapshot _old      # to be let go of when the guard has been left
+    cdef void _store_snapshot(self, Snapshot snapshot) noexcept:
+        cdef Snapshot _old      # released after the guard
         take_guard(&self.guard)
-        _old = self._shown
-        self._shown = shown
+        _old = self._stored
+        self._stored = snapshot
         leave_guard(&self.guard)
 
-    cdef Snapshot _look(self, Snapshot old):
+    cdef Snapshot _take_snapshot(self, Snapshot old):
         cdef Snapshot new = Snapshot()
         new.version = self.version
         new.node_count = self.node_count
@@ -397,11 +397,11 @@ cdef class NodeArrays:
         return new
 
     cdef object counts_of_leaves(self):
-        # Counts of every node as they stand, up to date at the leaves only.
+        # Current counts, which are valid only at leaves.
         return self._arrays["counts"][: self.node_count]
 
     def leaf_mask(self):
-        """Which rows are leaves: no splits, and not dead."""
+        """Mask of the rows that are leaves: neither splits nor dead."""
         self._read()
         try:
             n_children = self._arrays["n_children"][: self.node_count]
@@ -410,7 +410,7 @@ cdef class NodeArrays:
             self._leave()
 
     def leaf_counts(self):
-        """`counts` of the leaves, without adding up those of inner nodes: 0 there."""
+        """`counts` of the leaves; 0 at internal nodes, whose sums are not computed."""
         self._read()
         try:
             counts = self.counts_of_leaves().copy()
@@ -420,7 +420,7 @@ cdef class NodeArrays:
         return counts
 
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil:
-        # Add the counts of a node, which are those of the leaves below.
+        # Add the counts of a node, summed over its leaves.
         cdef intp_t node = top
         cdef intp_t c
         while node >= 0:
@@ -430,7 +430,7 @@ cdef class NodeArrays:
             node = self.next_below(top, node)
 
     def _rows_of_root(self):
-        # `n_node_samples[0]` of a tree that does not grow, without a look at all arrays.
+        # `n_node_samples[0]` of a finished tree, without a snapshot.
         self._check_root()
         return int(self._arrays["n_node_samples"][0])
 
@@ -440,94 +440,97 @@ cdef class NodeArrays:
 
     def _checked_node(self, node):
         if not 0 <= node < self.node_count:
-            raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+            raise IndexError(
+                f"node must be between 0 and {self.node_count - 1}, got {node}."
+            )
         return node
 
     def children(self, node):
-        """Ids of the children of one node, the first one first."""
-        cdef intp_t place, first, n
+        """Ids of the children of a node, in order."""
+        cdef intp_t first, n
         self._read()
         try:
-            place = self._checked_node(node)
-            first = self.first_child[place]
-            n = self.n_children[place]
+            first = self.first_child[<intp_t> self._checked_node(node)]
+            n = self.n_children[<intp_t> node]
         finally:
             self._leave()
         return np.arange(first, first + n, dtype=np.intp)
 
     @property
     def children_left(self):
-        return self._still().of_structure(children_left)
+        return self._snapshot().of_structure(children_left)
 
     @property
     def children_right(self):
-        return self._still().of_structure(children_right)
+        return self._snapshot().of_structure(children_right)
 
     @property
     def n_children(self):
-        return self._still().array("n_children")
+        return self._snapshot().array("n_children")
 
     @property
     def parent(self):
-        return self._still().array("parent")
+        return self._snapshot().array("parent")
 
     @property
     def depth(self):
-        return self._still().array("depth")
+        return self._snapshot().array("depth")
 
     @property
     def counts(self):
-        return self._still().array("counts")
+        return self._snapshot().array("counts")
 
     @property
     def impurity(self):
-        return self._still().array("impurity")
+        return self._snapshot().array("impurity")
 
     @property
     def n_node_samples(self):
-        return self._still().array("n_node_samples")
+        return self._snapshot().array("n_node_samples")
 
     @property
     def weighted_n_node_samples(self):
-        return self._still().of_counts(weights)
+        return self._snapshot().of_counts(weights)
 
     @property
     def evidence(self):
-        return self._still().of_structure(evidence_of_nodes)
+        return self._snapshot().of_structure(evidence_of_nodes)
 
     @property
     def trial_costs(self):
-        return self._still().of_structure(costs_of_nodes) if self.keeps_costs else None
+        return self._snapshot().of_structure(costs_of_nodes) if self.keeps_costs else None
 
     @property
     def competitors(self):
-        return self._still().of_structure(competitors_of_nodes) if self.keeps_competitors else None
+        if not self.keeps_competitors:
+            return None
+        return self._snapshot().of_structure(competitors_of_nodes)
 
     @property
     def stops(self):
-        return self._still().array(STOPS) if self.keeps_stops else None
+        return self._snapshot().array(STOPS) if self.keeps_stops else None
 
     @property
     def leaf_reason(self):
-        cdef Snapshot shown = self._still()
+        cdef Snapshot snapshot = self._snapshot()
         if self.lock is None:
-            return shown.of_structure(leaf_reasons) if self.keeps_stops else None
-        reasons = shown.counted.get("reasons")
+            return snapshot.of_structure(leaf_reasons) if self.keeps_stops else None
+        reasons = snapshot.counted.get("reasons")
         if reasons is None:
-            reasons = read_only(reasons_of_growing_leaves(shown.arrays, self.depth_limit))
-            shown.counted["reasons"] = reasons
+            reasons = read_only(reasons_of_growing_leaves(snapshot.arrays, self.depth_limit))
+            snapshot.counted["reasons"] = reasons
         return reasons
 
     @property
     def value(self):
-        return self._still().values()
+        return self._snapshot().values()
 
     @property
     def raw_value(self):
-        return self._still().of_counts(proportions)
+        return self._snapshot().of_counts(proportions)
 
     cdef int fill_value(self, intp_t node, float64_t* out) except -1:
-        # A row of `value`, for whoever holds the lock to learn.
+        # A row of `value`; the caller holds the write lock.
         cdef const float64_t[:, ::1] value
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t c
@@ -537,31 +540,31 @@ cdef class NodeArrays:
                 &class_weight[0], node, out,
             )
             return 0
-        value = self._look(self._last_shown()).of_counts(proportions)
+        value = self._take_snapshot(self._last_snapshot()).of_counts(proportions)
         for c in range(self.n_classes):
             out[c] = value[node, c]
         return 0
 
     def value_of(self, nodes):
-        """Rows of `value`; of few leaves without a look at all nodes."""
-        found = _few(self, nodes)
-        return self.value.take(nodes, axis=0) if found is None else found
+        """Rows of `value`; for a small number of leaves without a snapshot."""
+        value = _values_of_leaves(self, nodes)
+        return self.value.take(nodes, axis=0) if value is None else value
 
     def best_of(self, nodes):
-        """Most frequent class of nodes, the first one of equals; see `value_of`."""
-        cdef Snapshot shown
-        found = _few(self, nodes)
-        if found is not None:
-            return found.argmax(axis=1)
-        shown = self._still()
-        best = shown.counted.get("best")
+        """Most frequent class of nodes, the first of equal ones; see `value_of`."""
+        cdef Snapshot snapshot
+        value = _values_of_leaves(self, nodes)
+        if value is not None:
+            return value.argmax(axis=1)
+        snapshot = self._snapshot()
+        best = snapshot.counted.get("best")
         if best is None:
-            best = shown.values().argmax(axis=1)
-            shown.counted["best"] = best
+            best = snapshot.values().argmax(axis=1)
+            snapshot.counted["best"] = best
         return best.take(nodes)
 
     def _shrunk_rows(self, const intp_t[::1] nodes):
-        # Rows of `value` by the paths of the nodes, for whoever holds the lock to read.
+        # Rows of `value`, computed along the paths; the caller holds the read lock.
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t i
         value = np.empty((nodes.shape[0], self.n_classes))
@@ -574,92 +577,91 @@ cdef class NodeArrays:
         return value
 
     def path(self, leaves):
-        """CSR indicator of the nodes above, and including, the given ones."""
-        cdef Snapshot shown = self._still()
-        return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)
+        """CSR indicator of the nodes on the paths from the root to `leaves`."""
+        cdef Snapshot snapshot = self._snapshot()
+        return paths(snapshot.arrays["parent"], snapshot.arrays["depth"], leaves)
 
 
-cdef bint _is_fresh(NodeArrays self, Snapshot shown) noexcept:
+cdef bint _is_fresh(NodeArrays tree, Snapshot snapshot) noexcept:
     return (
-        shown is not None
-        and shown.version == self.version
-        and shown.node_count == self.node_count
-        and shown.n_edits == self.n_edits
+        snapshot is not None
+        and snapshot.version == tree.version
+        and snapshot.node_count == tree.node_count
+        and snapshot.n_edits == tree.n_edits
     )
 
 
-cdef object _copy_to(NodeArrays self, Snapshot new, Snapshot old):
-    # Learning writes to the arrays: what is shown are copies, in which the counts
-    # of internal nodes follow from those of the leaves, unless a tree with
-    # shrinkage has kept them. Few looks come after a split; the others need new
-    # counts alone.
+cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
+    # A growing tree is modified, so a snapshot has copies. Counts of internal nodes are
+    # summed over the leaves, unless shrinkage keeps them up to date. The structure is
+    # copied only after a split.
     if (
         old is not None
-        and old.node_count == self.node_count
-        and old.n_edits == self.n_edits
+        and old.node_count == tree.node_count
+        and old.n_edits == tree.n_edits
     ):
         new.structural = old.structural
         new.arrays = dict(old.arrays)
     else:
-        for name, array in self._arrays.items():
+        for name, array in tree._arrays.items():
             if name not in OF_ROWS:
-                new.arrays[name] = array[: self._size(name)].copy()
-    counts = self._arrays["counts"][: self.node_count].copy()
-    n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
-    kept = counts.copy() if self.shrinkage > 0.0 else counts
+                new.arrays[name] = array[: tree._size(name)].copy()
+    counts = tree._arrays["counts"][: tree.node_count].copy()
+    n_rows = tree._arrays["n_node_samples"][: tree.node_count].copy()
+    retained = counts.copy() if tree.shrinkage > 0.0 else counts
     sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-    new.arrays["counts"] = kept
+    new.arrays["counts"] = retained
     new.arrays["n_node_samples"] = n_rows
-    new.arrays["impurity"] = None   # until somebody asks
-    new.criterion = self.criterion
+    new.arrays["impurity"] = None   # computed on first access
+    new.criterion = tree.criterion
 
 
-cdef object _few(NodeArrays self, object nodes):
-    # `value` of fewer leaves than a look would cost nodes; or None.
-    cdef Snapshot shown
-    if self.lock is None or len(nodes) >= self.node_count:
+cdef object _values_of_leaves(NodeArrays tree, object nodes):
+    # `value` of a number of leaves that is smaller than a snapshot; or None.
+    cdef Snapshot snapshot
+    if tree.lock is None or len(nodes) >= tree.node_count:
         return None
-    self._read()
+    tree._read()
     try:
-        shown = self._last_shown()
-        if _is_fresh(self, shown):
+        snapshot = tree._last_snapshot()
+        if _is_fresh(tree, snapshot):
             return None
-        if self.shrinkage > 0.0:
-            return self._shrunk_rows(np.asarray(nodes, dtype=np.intp))
-        if self._arrays["n_children"].take(nodes).any():
+        if tree.shrinkage > 0.0:
+            return tree._shrunk_rows(np.asarray(nodes, dtype=np.intp))
+        if tree._arrays["n_children"].take(nodes).any():
             return None
-        counts = self._arrays["counts"].take(nodes, axis=0)
+        counts = tree._arrays["counts"].take(nodes, axis=0)
     finally:
-        self._leave()
-    return proportions_of_leaves(counts, self.class_weight)
+        tree._leave()
+    return proportions_of_leaves(counts, tree.class_weight)
 
 
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
 
 
 cdef class NodeTable(NodeArrays):
-    """The nodes of a tree without the tests that send rows from one to another.
+    """Nodes of a tree, without the splits that route rows.
 
-    `Tree` adds tests of single features. Another kind of tree adds others, and has
-    structure, counts, evidence, ids and state from here.
+    `Tree` adds splits on single features. Other kinds of tree add other splits and use
+    the structure, counts, evidence, ids and state of this class.
 
-    In addition a node may keep: the evidence of its split, 88 bytes (without a bound what
-    is expected by chance, 24 bytes); what trees cost in which growth looked ahead, 24
-    bytes (`keep_costs`); the tests that it was chosen over, 40 bytes each
-    (`keep_competitors`); and why it is a leaf, 24 bytes (`keep_stops`).
+    A split may store evidence, 88 bytes (24 bytes without a bound, for what is expected
+    by chance), the costs of look-ahead, 24 bytes (`keep_costs`), and competing splits,
+    40 bytes each (`keep_competitors`). A node may store why it is a leaf, 24 bytes
+    (`keep_stops`).
     """
 
     def _add_root(self):
-        """Start with a root that no row has reached."""
+        """Add a root without rows."""
         if self.node_count > 0:
-            raise ValueError("The tree has a root.")
+            raise ValueError("The tree already has a root.")
         cdef float64_t[::1] counts = np.zeros(self.n_classes)
         self.add_leaf(-1, &counts[0], 0, 0.0)
 
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
-        # The caller has reserved room, and adds all children of a node at once.
+        # The caller has reserved capacity, and adds all children of a node in one go.
         cdef intp_t node = self.node_count
         cdef intp_t c
         self.parent[node] = <int32_t> parent
@@ -687,42 +689,42 @@ cdef class NodeTable(NodeArrays):
         return node
 
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
-        # Why the split is made whose children are added next.
-        cdef intp_t place = self.n_splits()
+        # Store the evidence of the split whose children are added next.
+        cdef intp_t split = self.n_splits()
         cdef intp_t i
         if self.evidence != NULL:
-            self.evidence[place] = evidence[0]
+            self.evidence[split] = evidence[0]
         else:
-            self.by_chance[place] = evidence.by_chance
+            self.by_chance[split] = evidence.by_chance
         if self.costs != NULL:
-            self.costs[place] = NOTHING_TRIED
+            self.costs[split] = NOTHING_TRIED
         if self.competitors != NULL:
             for i in range(MAX_STORED_COMPETITORS):
-                self.competitors[place * MAX_STORED_COMPETITORS + i] = no_competitor()
+                self.competitors[split * MAX_STORED_COMPETITORS + i] = no_competitor()
 
     cdef void forget(self) noexcept nogil:
-        # Be without nodes again, with the room there is.
+        # Remove all nodes, but keep the capacity.
         self.node_count = 0
         self.n_leaves = 0
         self.n_dead = 0
         self.max_depth = 0
 
     cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *:
-        # From now on whoever holds the lock to learn may let it grow row by row. Looks
-        # at the impurity take nothing from the criterion of the growth.
+        # Let the owner of the lock grow the tree row by row. Impurities are computed by
+        # a new criterion, so that growth can use its own at the same time.
         self.criterion = type(criterion)(self.n_classes)
         self.lock = lock
         self.depth_limit = depth_limit
-        self._show(None)
+        self._store_snapshot(None)
 
     def _pruned(self, keep_as_leaf, reason=PRUNED):
         """Copy the tree with the internal nodes of a mask turned into leaves.
 
-        What lies below them goes; the nodes left keep their order, and the splits their
-        evidence. True at a leaf changes nothing; the others get the `reason`.
+        Their descendants are removed. The other nodes keep their order, and the splits
+        their evidence. True at a leaf has no effect; new leaves get the `reason`.
         """
         self._check_root()
-        if self.lock is not None:   # inner nodes of a tree that grows have no counts
+        if self.lock is not None:   # inner nodes of a growing tree have no counts
             return copy(self)._pruned(keep_as_leaf, reason)
         cdef intp_t n = self.node_count
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
@@ -732,43 +734,43 @@ cdef class NodeTable(NodeArrays):
             self._arrays["first_child"][:n], self._arrays["n_children"][:n],
             leaf.view(np.uint8),
         )
-        cdef const intp_t[::1] kept = left
+        cdef const intp_t[::1] retained = left
         cdef const int32_t[::1] parent = above
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
             self.shrinkage, self.keeps_costs, self.keeps_competitors, self.keeps_stops,
         )
-        cdef intp_t split = -1      # that the children come of which were seen last
+        cdef intp_t split = -1      # whose children were visited last
         cdef intp_t seen = 0
-        cdef intp_t place, node
-        tree.reserve(kept.shape[0])
+        cdef intp_t index, node
+        tree.reserve(retained.shape[0])
         with nogil:
-            for place in range(kept.shape[0]):
-                node = kept[place]
-                # A branch may have taken the place of its parent, but siblings have
-                # the parent that they were made with.
+            for index in range(retained.shape[0]):
+                node = retained[index]
+                # The parent of a node may have been replaced, but siblings always have
+                # the same parent, and are adjacent.
                 while seen < node:
                     seen += 1
                     split += (
                         self.parent[seen] != DEAD
                         and self.parent[seen] != self.parent[seen - 1]
                     )
-                if place > 0 and tree.n_children[parent[place]] == 0:
+                if index > 0 and tree.n_children[parent[index]] == 0:
                     self._copy_split(tree, split)
                 tree.add_leaf(
-                    parent[place], self.counts + node * self.n_classes,
+                    parent[index], self.counts + node * self.n_classes,
                     self.n_node_samples[node], self.impurity[node],
                 )
-        self._copy_tests(tree, kept)
+        self._copy_tests(tree, retained)
         tree.cut_to_size()
         if self.keeps_stops:
             tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
         return tree
 
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
-        # Why it was made, for that of another tree whose children are added next.
+        # Copy the evidence to the split of another tree whose children are added next.
         cdef SplitEvidence evidence
-        cdef intp_t place = tree.n_splits()
+        cdef intp_t copied = tree.n_splits()
         clear_evidence(&evidence)
         if self.evidence != NULL:
             evidence = self.evidence[split]
@@ -776,35 +778,34 @@ cdef class NodeTable(NodeArrays):
             evidence.by_chance = self.by_chance[split]
         tree.accept(&evidence)
         if self.costs != NULL:
-            tree.costs[place] = self.costs[split]
+            tree.costs[copied] = self.costs[split]
         if self.competitors != NULL:
             memcpy(
-                tree.competitors + place * MAX_STORED_COMPETITORS,
+                tree.competitors + copied * MAX_STORED_COMPETITORS,
                 self.competitors + split * MAX_STORED_COMPETITORS,
                 MAX_STORED_COMPETITORS * sizeof(Competitor),
             )
 
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
-        # Give a tree that has its nodes the tests of those that have split there.
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *:
+        # Copy the splits of the retained nodes to a pruned tree.
         return
 
     def _shrunk_by(self, shrinkage):
-        """Draw `value` towards that of the parents, see `shrunk`; counts stay.
+        """Shrink `value` towards that of the parents, see `shrunk`; counts are unchanged.
 
-        For whoever grows the tree, or holds the lock to learn. At 0 `value` is the raw
-        proportions.
+        The caller holds the write lock or owns the tree. With 0, `value` is `raw_value`.
         """
         self.shrinkage = checked_shrinkage(shrinkage)
-        self._show(None)
+        self._store_snapshot(None)
 
-    # Bytes and numbers only: equal states give equal pickles, as nothing in them
-    # can be one object here and two equal ones there.
+    # A state has only bytes and numbers, so that equal states give equal pickles: pickles
+    # also depend on which objects are identical.
 
     def __reduce__(self):
         return type(self), self._arguments(), self.__getstate__()
 
     def _arguments(self):
-        # That a table with the same arrays is made with.
+        # Arguments to create a table with the same arrays.
         arguments = (
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,
@@ -814,12 +815,12 @@ cdef class NodeTable(NodeArrays):
         return (*arguments, True) if self.keeps_stops else arguments
 
     def __getstate__(self):
-        cdef dict shown = self._still().all_arrays()
-        return (STATE_VERSION, *[shown[name].tobytes() for name in self._names()])
+        cdef dict snapshot = self._snapshot().all_arrays()
+        return (STATE_VERSION, *[snapshot[name].tobytes() for name in self._names()])
 
     def __setstate__(self, state):
         if self.node_count > 0:
-            raise ValueError("A tree that has grown takes no state.")
+            raise ValueError("A state can only be set on an empty tree.")
         cdef dict arrays = read_arrays(state, self._names(), self._arrays)
         structure = structure_of(arrays["parent"])
         if structure is None:
@@ -829,11 +830,11 @@ cdef class NodeTable(NodeArrays):
         self._take(arrays)
 
     cdef object _check(self, dict arrays):
-        # Raise unless these can be believed.
+        # Raise ValueError unless the arrays are valid.
         check_nodes(arrays, self.n_features)
 
     cdef object _take(self, dict arrays):
-        # Become the tree of these arrays, whose structure is known.
+        # Use these arrays, whose structure was computed.
         self._hold(arrays)
         self.node_count = len(arrays["parent"])
         self.n_dead = np.count_nonzero(arrays["parent"] == DEAD)
@@ -841,4 +842,4 @@ cdef class NodeTable(NodeArrays):
             self.node_count - self.n_dead - np.count_nonzero(arrays["n_children"])
         )
         self.max_depth = arrays["depth"].max()
-        self._show(None)
+        self._store_snapshot(None)

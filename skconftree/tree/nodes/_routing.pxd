@@ -2,15 +2,15 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t, uint32_t,
 )
 
-# Routing: which way rows go.
+# Routing: the path of a row through a tree.
 #
-# A leaf points to itself with threshold = infinity: a row that has arrived stays
-# where it is, and rows can be routed in step without asking who has arrived.
+# A leaf points to itself and has an infinite threshold: a row that has arrived stays
+# there, so groups of rows are routed in step without a check of which have arrived.
 #
-# What a plain tree never reads lies in `branching`: where a missing value goes,
-# and the branches of a nominal test. The ordinals of that test say for each
-# category of its feature which child its rows go to, 0 being the first one; -1 if
-# no training row of the node had it, and then a row stays where it is.
+# `branching` has what a tree of numeric splits without missing values does not need: the
+# direction of missing values, and the branches of nominal splits. The ordinals of a
+# nominal split have the child of each category, starting with 0; -1 if no training row
+# of the node had the category, and a row with it stays at the node.
 
 cdef struct Node:
     float64_t threshold     # x <= threshold goes left; infinity at a leaf
@@ -26,24 +26,24 @@ cdef enum:
 
 
 cdef enum:
-    DEAD = -2       # as the parent of a row that is no node any more
+    DEAD = -2       # as the parent of a removed node
 
 
 cdef struct Branching:  # without padding, whose bytes would show in pickles
-    int32_t first           # of the node's ordinals; below 0 unless the test is nominal:
-                            # MISSING_SEEN if where missing values go was learnt from
-                            # rows with some, else NUMERIC
-    int16_t n_codes         # how many there are
-    int16_t missing_left    # where a numeric test sends missing values; the child
-                            # with which categories not known grow on otherwise
+    int32_t first           # of the node's ordinals; below 0 unless the split is nominal:
+                            # MISSING_SEEN if the direction of missing values was
+                            # learned from some, else NUMERIC
+    int16_t n_codes         # number of ordinals
+    int16_t missing_left    # whether a numeric split sends missing values to the left;
+                            # at a nominal split, the child of unknown categories
 
 
 cdef inline intp_t child_of(
     const Node* nodes, const Branching* branchings, const int16_t* ordinals,
     intp_t node, const float32_t* row,
 ) noexcept nogil:
-    # Where a row goes from an internal node; the node itself if its category is not
-    # known there.
+    # The child of an internal node that a row goes to; the node itself if the row's
+    # category is unknown.
     cdef const Node* test = nodes + node
     cdef const Branching* branching = branchings + node
     cdef float32_t value = row[test.feature]
@@ -58,28 +58,28 @@ cdef inline intp_t child_of(
     return test.left + (value > test.threshold)
 
 
-# The node at which each of n rows of d values ends up.
+# The final node of each of n rows of d values.
 cdef void route(
     const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out
-) noexcept nogil    # no value is missing, no test nominal
+) noexcept nogil    # no value is missing, no split nominal
 cdef void route_any(
     const Node* nodes, const Branching* branchings, const int16_t* ordinals,
     const float32_t* x, intp_t n, intp_t d, intp_t* out,
 ) noexcept nogil
 
 
-# Packed nodes: routing of many rows through a tree, where memory and instructions count.
+# Packed nodes: fast routing of many rows.
 #
 # A packed node has 8 bytes, half of a Node. Values and thresholds are integers in the
-# order of the floats (ordered_bits), so that a step is a comparison and an addition of
-# integers, without a branch. Rows lie in groups of LANES, all their values of one column
-# side by side: the column's part of `way` is an offset into the group.
+# order of the floats (ordered_bits), so that a step is an integer comparison and an
+# addition, without a branch. Rows are in groups of LANES; the values of a column are
+# contiguous within a group, and the column part of `way` is an offset into the group.
 #
-# Where values may be missing, a row has two columns a feature: in the first one a
-# missing value is above all others, in the second one below them. A test reads the one
-# that sends it the right way.
+# If values may be missing, each feature has two columns: a missing value is above all
+# others in the first column and below them in the second. A split reads the column in
+# which missing values go to its side.
 #
-# A leaf points to itself, and no value is above its limit.
+# A leaf points to itself, and no value exceeds its limit.
 
 cdef struct PackedNode:
     uint32_t limit      # a value above it goes right
@@ -87,34 +87,34 @@ cdef struct PackedNode:
 
 
 cdef enum:
-    PACKED_LANES = 16                      # rows routed in step: their cache misses overlap
+    PACKED_LANES = 16                      # rows routed in step, to overlap cache misses
     COLUMN_BITS = 12
     MAX_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
     MAX_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)
 
 
-# Rows that are given memory: their number, filled up to whole groups.
+# Number of rows, rounded up to complete groups.
 cdef inline intp_t padded(intp_t n) noexcept nogil:
     return (n + PACKED_LANES - 1) // PACKED_LANES * PACKED_LANES
 
 
-# The columns of d features.
+# Number of columns for d features.
 cdef inline intp_t packed_columns(intp_t d, bint finite) noexcept nogil:
     return d if finite else 2 * d
 
 
-# n nodes, no test of which is nominal.
+# n nodes without nominal splits.
 cdef void pack_nodes(
     const Node* nodes, const Branching* branching, intp_t n, bint finite,
     PackedNode* out,
 ) noexcept nogil
-# n rows of d values, as padded(n) rows.
+# n rows of d values as padded(n) packed rows.
 cdef void pack_rows(
     const float32_t* x, intp_t n, intp_t d, bint finite, uint32_t* out
 ) noexcept nogil
-# The node at which each of padded(n) rows ends up. None is expected to arrive in fewer
-# than `sure` steps, which are taken without looking. `open` has room for the rows.
+# The final node of each of padded(n) rows. The first `n_unchecked` steps are taken without
+# a check; few rows should arrive earlier. `open` has the capacity of the rows.
 cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t sure, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* open, uint32_t* out,
 ) noexcept nogil

@@ -28,7 +28,7 @@ cdef void route(
             out[i + lane] = at[lane]
         i += LANES
     while i < n:
-        to = 0  # not `node - nodes`: checked for overflow, that counts bytes
+        to = 0  # not `node - nodes`, which would be checked for overflow in bytes
         while nodes[to].feature >= 0:
             node = nodes + to
             to = node.left + (x[i * d + node.feature] > node.threshold)
@@ -74,8 +74,8 @@ cdef void route_any(
 
 
 cdef enum:
-    ROUND = 4           # steps between two looks at who has arrived
-    LINE = 16           # values in a line of the cache
+    ROUND = 4           # steps between two checks of which rows have arrived
+    LINE = 16           # values in a cache line
     PART_BYTES = 131072
 
 
@@ -96,7 +96,7 @@ cdef void pack_nodes(
             out[i].way = <uint32_t> i << COLUMN_BITS
             continue
         # x is a float32: it is above the threshold if it is above the largest float32
-        # that is not
+        # that is not above it
         limit = <float32_t> node.threshold
         out[i].limit = ordered_bits(limit) - (limit > node.threshold)
         column = node.feature
@@ -114,7 +114,7 @@ cdef void pack_rows(
     cdef uint32_t* group
     cdef intp_t i, f, row
     for i in range(padded(n)):
-        row = min(i, n - 1)     # the last group is filled with the last row
+        row = min(i, n - 1)     # pad the last group with the last row
         group = (
             out + i // PACKED_LANES * PACKED_LANES * packed_columns(d, finite)
             + i % PACKED_LANES
@@ -136,7 +136,7 @@ cdef void pack_rows(
 cdef inline uint64_t _next(
     const PackedNode* nodes, uint64_t at, const uint32_t* row
 ) noexcept nogil:
-    # In 64 bits, and in this order, the last two lines are an addition with carry.
+    # With 64 bits, and in this order, the last two lines compile to an add with carry.
     cdef uint64_t way = nodes[at].way
     cdef uint32_t value = row[way & ((1 << COLUMN_BITS) - 1)]
     way >>= COLUMN_BITS
@@ -146,16 +146,16 @@ cdef inline uint64_t _next(
 
 cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t sure, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* open, uint32_t* out,
 ) noexcept nogil:
-    # Rows are looked at again and again: few enough at a time to stay in the cache.
+    # Rows are visited repeatedly: process as many at a time as fit in the cache.
     cdef intp_t some = max(
         PART_BYTES // (<intp_t> sizeof(uint32_t) * n_columns * PACKED_LANES), <intp_t> 8
     ) * PACKED_LANES
     cdef intp_t i = 0
     while i < n:
         _route_part(
-            nodes, rows + i * n_columns, min(some, n - i), n_columns, sure, open,
+            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, open,
             out + i,
         )
         i += some
@@ -163,11 +163,11 @@ cdef void route_packed(
 
 cdef void _route_part(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t sure, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* open, uint32_t* out,
 ) noexcept nogil:
-    # All rows take the first steps, a group at a time; those that have not arrived take
-    # more, PACKED_LANES of them at a time, and are looked at again. Invariant: the first n_open
-    # of `open` have not arrived.
+    # All rows take the first steps, group by group. Those that have not arrived take more
+    # steps, PACKED_LANES rows at a time, until few are left. Invariant: the first n_open
+    # elements of `open` are rows that have not arrived.
     cdef intp_t size = n_columns * PACKED_LANES
     cdef const uint32_t* group = rows
     cdef const uint32_t* row[PACKED_LANES]
@@ -184,7 +184,7 @@ cdef void _route_part(
                 j += LINE
         for lane in range(PACKED_LANES):
             at[lane] = 0
-        for _ in range(sure):
+        for _ in range(n_unchecked):
             for lane in range(PACKED_LANES):
                 at[lane] = _next(nodes, at[lane], group + lane)
         for lane in range(PACKED_LANES):

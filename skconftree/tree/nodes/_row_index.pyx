@@ -1,4 +1,4 @@
-"""The node of a tree that each row of a table lies in, while the tree grows or not."""
+"""Node of each row of a table, for fitted and growing trees."""
 
 import numpy as np
 from libc.string cimport memcpy
@@ -12,45 +12,44 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    AT_RANDOM = 64      # places tried for a row before those left are listed
+    AT_RANDOM = 64      # random positions tried for a row before the rest is listed
 
 
-# NodeRanges: which row of a table lies in which node of a tree.
+# NodeRanges: the node of each row of a table.
 #
-# One permutation of the rows' numbers, in which a node owns a range: first the rows that
-# lie in the node itself (all rows of a leaf; of an internal node those whose category is
-# not known there), then the ranges of its children. The rows that lie in a node are in
-# ascending order, whatever way the tree has come to be as it is: what is drawn from
-# them depends on the tree and the rows alone.
+# A permutation of the rows, in which a node owns a range: first the rows of the node
+# itself (all rows of a leaf; at an internal node, those with an unknown category), then
+# the ranges of its children. The rows of a node are in ascending order, so samples depend
+# only on the tree and the rows, not on the history of the tree.
 #
-# A row that has been taken keeps its place and goes on following the tree, but is not
-# counted, listed or drawn.
+# A row that has been taken keeps its position and follows the tree, but is not counted,
+# listed or sampled.
 cdef class NodeRanges:
-    """Which row of a table lies in which node of a tree, while the tree grows.
+    """Node of each row of a table, updated while the tree grows.
 
-    X, C-contiguous or CSR of float32, is kept and not copied; `finite` says that it has
-    no NaN.
+    `X`, a C-contiguous array or CSR matrix of float32, is not copied. `finite` says
+    that it has no NaN.
     """
 
     cdef readonly intp_t n_rows
     cdef const float32_t[:, ::1] X      # None if the table is sparse
     cdef object stored                  # the sparse table, in CSR format
     cdef bint finite
-    cdef Tree tree                      # as it was last followed; None before
-    cdef intp_t n_nodes                 # of the tree, then
+    cdef Tree tree                      # at the last update; None before
+    cdef intp_t n_nodes                 # of the tree at that time
     cdef intp_t n_edits
-    cdef bint recoded                   # categories have got codes since then
+    cdef bint recoded                   # new categories have got codes since then
     cdef dict _arrays
     cdef int32_t[::1] order             # [n_rows] the permutation
-    cdef uint8_t[::1] taken             # [n_rows] by row; 2 while rows are drawn
-    cdef int32_t[::1] first             # [room] of a node: where its range begins,
-    cdef int32_t[::1] size              # [room] how many rows lie in it,
-    cdef int32_t[::1] n_taken           # [room] and how many of them are taken
-    cdef uint8_t[::1] touched           # [room] its rows are others than before
+    cdef uint8_t[::1] taken             # [n_rows] by row; 2 while rows are sampled
+    cdef int32_t[::1] first             # [capacity] start of a node's range,
+    cdef int32_t[::1] size              # [capacity] number of its rows,
+    cdef int32_t[::1] n_taken           # [capacity] and how many of them are taken
+    cdef uint8_t[::1] touched           # [capacity] its rows have changed
 
     def __init__(self, X, finite):
         if X.shape[0] > 2147483647:
-            raise ValueError("The table has more rows than the index type holds.")
+            raise ValueError("X has too many rows: at most 2147483647 are supported.")
         self.n_rows = X.shape[0]
         self.X = None
         if isinstance(X, np.ndarray):
@@ -67,13 +66,13 @@ cdef class NodeRanges:
         self.taken = self._arrays["taken"]
 
     def become(self, X, finite):
-        """Take the same rows with further categories, for whoever follows next."""
+        """Replace `X` by the same rows with further categories, before an update."""
         self.X = X
         self.finite = finite
         self.recoded = True
 
     def update(self, Tree tree not None):
-        """Follow a tree, which nobody changes meanwhile."""
+        """Follow a tree, which must not change meanwhile."""
         self.follow(tree)
 
     cdef int follow(self, Tree tree) except -1:
@@ -84,30 +83,30 @@ cdef class NodeRanges:
             return 0
         try:
             if tree is self.tree:
-                self._go_on(tree)
+                self._continue(tree)
             else:
                 self._begin(tree)
         except BaseException:
-            self.tree = None        # what is half done is begun again
+            self.tree = None        # start again after an incomplete update
             raise
         self.n_nodes = tree.node_count
         self.n_edits = tree.n_edits
         self.recoded = False
         return 0
 
-    cdef int _go_on(self, Tree tree) except -1:
+    cdef int _continue(self, Tree tree) except -1:
         cdef intp_t node, above
         self._reserve(tree.node_count)
         for node in range(self.n_nodes, tree.node_count):
             above = tree.parent[node]
             if above < self.n_nodes and node == tree.first_child[above]:
-                self._settle(above)
+                self._partition(above)
         self.n_nodes = tree.node_count
         if self.n_edits != tree.n_edits or self.recoded:
             for node in range(tree.node_count):
                 if self.size[node] > 0 and tree.n_children[node] > 0:
-                    if self._moves(tree, node):
-                        self._settle(node)
+                    if self._any_row_moves(tree, node):
+                        self._partition(node)
         return 0
 
     cdef int _begin(self, Tree tree) except -1:
@@ -115,7 +114,7 @@ cdef class NodeRanges:
         if self.n_rows > 0 and tree.n_features != (
             self.stored if self.X is None else self.X
         ).shape[1]:
-            raise ValueError("The table does not fit the tree.")
+            raise ValueError("The table does not have the features of the tree.")
         self.n_nodes = 0
         self._reserve(tree.node_count)
         self.tree = tree
@@ -123,21 +122,21 @@ cdef class NodeRanges:
         for name in ("first", "size", "n_taken"):
             self._arrays[name][:] = 0
         self.size[0] = <int32_t> self.n_rows
-        self._settle(0)
+        self._partition(0)
         self._arrays["touched"][: tree.node_count] = 1
         return 0
 
     cdef int _reserve(self, intp_t n_nodes) except -1:
-        cdef intp_t room = 0 if self.first is None else self.first.shape[0]
-        if n_nodes <= room:
+        cdef intp_t capacity = 0 if self.first is None else self.first.shape[0]
+        if n_nodes <= capacity:
             return 0
-        room = max(n_nodes, 2 * room)
+        capacity = max(n_nodes, 2 * capacity)
         arrays = {}
         for name, dtype in (
             ("first", np.int32), ("size", np.int32), ("n_taken", np.int32),
             ("touched", np.uint8),
         ):
-            arrays[name] = np.zeros(room, dtype=dtype)
+            arrays[name] = np.zeros(capacity, dtype=dtype)
             if name in self._arrays:
                 arrays[name][: self.n_nodes] = self._arrays[name][: self.n_nodes]
         self._arrays |= arrays
@@ -145,8 +144,8 @@ cdef class NodeRanges:
         self.n_taken, self.touched = arrays["n_taken"], arrays["touched"]
         return 0
 
-    cdef int _settle(self, intp_t top) except -1:
-        # Part the range of a node among the nodes that are below it by now.
+    cdef int _partition(self, intp_t top) except -1:
+        # Partition the range of a node among its present descendants.
         cdef Tree tree = self.tree
         cdef bint mixed = False
         cdef intp_t total = 0
@@ -179,7 +178,7 @@ cdef class NodeRanges:
         elif total > 0:
             memcpy(rows, &self.order[start], total * sizeof(int32_t))
         if total > 0:
-            self._find(top, rows, total, where)
+            self._route(top, rows, total, where)
         with nogil:
             node = top
             while node >= 0:
@@ -188,7 +187,7 @@ cdef class NodeRanges:
                 node = tree.next_below(top, node)
             for i in range(total):
                 self.size[where[i]] += 1
-                # not by sizes: as many rows may come to a node as leave it
+                # not by sizes: as many rows may enter a node as leave it
                 node = came[i] if mixed else top
                 if where[i] != node:
                     self.touched[node] = True
@@ -213,8 +212,8 @@ cdef class NodeRanges:
                 node = tree.next_below(top, node)
         return 0
 
-    cdef bint _moves(self, Tree tree, intp_t node) noexcept nogil:
-        # Whether a row that lies in an internal node has a way on by now.
+    cdef bint _any_row_moves(self, Tree tree, intp_t node) noexcept nogil:
+        # Whether a row of an internal node can now be routed further.
         cdef intp_t i
         for i in range(self.first[node], self.first[node] + self.size[node]):
             if child_of(
@@ -224,10 +223,10 @@ cdef class NodeRanges:
                 return True
         return False
 
-    cdef int _find(
+    cdef int _route(
         self, intp_t top, const int32_t* rows, intp_t n, int32_t* out
     ) except -1:
-        # The nodes in which rows lie that have come to `top`.
+        # The nodes that rows of `top` reach.
         cdef Tree tree = self.tree
         cdef const Node* nodes = tree.nodes
         cdef const Node* test
@@ -239,16 +238,16 @@ cdef class NodeRanges:
         cdef intp_t i = 0
         cdef intp_t lane, width, to
         cdef int32_t moved, go
-        cdef const intp_t[::1] found
+        cdef const intp_t[::1] leaves
         cdef intp_t[::1] chosen
         if self.X is None:
-            places = np.empty(n, dtype=np.intp)
-            chosen = places
+            row_indices = np.empty(n, dtype=np.intp)
+            chosen = row_indices
             for i in range(n):
                 chosen[i] = rows[i]
-            found = apply_sparse(tree, self.stored[places])
+            leaves = apply_sparse(tree, self.stored[row_indices])
             for i in range(n):
-                out[i] = <int32_t> found[i]
+                out[i] = <int32_t> leaves[i]
             return 0
         x = &self.X[0, 0]
         with nogil:
@@ -257,7 +256,7 @@ cdef class NodeRanges:
                 for lane in range(width):
                     at[lane] = <int32_t> top
                     at_row[lane] = x + <intp_t> rows[i + lane] * d
-                for lane in range(width, LANES):    # nothing comes of them
+                for lane in range(width, LANES):    # padding, not used
                     at[lane] = at[0]
                     at_row[lane] = at_row[0]
                 moved = 1
@@ -291,31 +290,29 @@ cdef class NodeRanges:
     cdef intp_t _checked(self, intp_t node) except -1:
         if not 0 <= node < self.n_nodes:
             raise ValueError(
-                f"node must be one of the tree, from 0 to {self.n_nodes - 1}. Got "
-                f"{node} instead."
+                f"node must be between 0 and {self.n_nodes - 1}. Got {node} instead."
             )
         return node
 
     cdef intp_t _node_of(self, intp_t row) except -1:
-        cdef int32_t place = <int32_t> row
-        cdef int32_t found = 0
+        cdef int32_t row_idx = <int32_t> row
+        cdef int32_t node = 0
         if not 0 <= row < self.n_rows:
             raise ValueError(
-                f"row must be one of the table, from 0 to {self.n_rows - 1}. Got {row} "
-                "instead."
+                f"row must be between 0 and {self.n_rows - 1}. Got {row} instead."
             )
-        self._find(0, &place, 1, &found)
-        return found
+        self._route(0, &row_idx, 1, &node)
+        return node
 
     def changed(self):
         """Nodes whose rows have changed since the last call."""
         touched = self._arrays["touched"][: self.n_nodes]
-        found = np.flatnonzero(touched)
+        nodes = np.flatnonzero(touched)
         touched[:] = 0
-        return found
+        return nodes
 
     def counts(self):
-        """Rows in each node, but for those taken."""
+        """Number of rows in each node, without those taken."""
         n = self.n_nodes
         return np.subtract(
             self._arrays["size"][:n], self._arrays["n_taken"][:n], dtype=np.intp
@@ -332,7 +329,7 @@ cdef class NodeRanges:
         return out
 
     def members(self, intp_t node):
-        """Rows in a node, in ascending order, but for those taken."""
+        """Rows of a node in ascending order, without those taken."""
         self._checked(node)
         cdef intp_t start = self.first[node]
         rows = self._arrays["order"][start : start + self.size[node]]
@@ -341,7 +338,7 @@ cdef class NodeRanges:
         return rows[self._arrays["taken"][rows] == 0].astype(np.intp)
 
     def take(self, intp_t row, bint away=True):
-        """Leave a row out from now on, or no longer; True if that is new."""
+        """Exclude a row, or include it again; return whether this is a change."""
         cdef intp_t node = self._node_of(row)
         if (self.taken[row] != 0) == away:
             return False
@@ -351,12 +348,12 @@ cdef class NodeRanges:
         return True
 
     def draw(self, intp_t node, uint64_t key, intp_t k):
-        """Draw rows of a node, all different."""
+        """Sample rows of a node without replacement."""
         self._checked(node)
         cdef intp_t n_live = self.size[node] - self.n_taken[node]
         if k > n_live:
             raise ValueError(
-                f"There are {n_live} rows in node {node}, {k} cannot be drawn."
+                f"Cannot sample {k} rows from node {node}, which has {n_live}."
             )
         drawn = np.empty(max(k, 1), dtype=np.int32)
         cdef int32_t[::1] out = drawn
@@ -367,30 +364,30 @@ cdef class NodeRanges:
     cdef void _draw(
         self, intp_t node, uint64_t key, intp_t n_live, int32_t* out, intp_t k
     ) noexcept nogil:
-        # Places at random until one is free: each row that is left is as likely. If
-        # that takes too long, the place of a row among those left.
+        # Try random positions until one is free, so that all rows are equally likely. If
+        # that takes too long, count to a random position among the free rows.
         cdef intp_t start = self.first[node]
         cdef intp_t size = self.size[node]
         cdef uint64_t stream = mix(key ^ mix(<uint64_t> node))
         cdef uint64_t n_drawn = 0
-        cdef intp_t i, _, at, place, row
+        cdef intp_t i, _, at, position, row
         for i in range(k):
             row = -1
             for _ in range(AT_RANDOM):
                 n_drawn += 1
-                place = start + <intp_t> (unit(mix(stream ^ n_drawn)) * size)
-                if self.taken[self.order[place]] == 0:
-                    row = self.order[place]
+                position = start + <intp_t> (unit(mix(stream ^ n_drawn)) * size)
+                if self.taken[self.order[position]] == 0:
+                    row = self.order[position]
                     break
             if row < 0:
                 n_drawn += 1
-                place = <intp_t> (unit(mix(stream ^ n_drawn)) * (n_live - i))
+                position = <intp_t> (unit(mix(stream ^ n_drawn)) * (n_live - i))
                 for at in range(start, start + size):
                     if self.taken[self.order[at]] == 0:
-                        if place == 0:
+                        if position == 0:
                             row = self.order[at]
                             break
-                        place -= 1
+                        position -= 1
             out[i] = <int32_t> row
             self.taken[row] = 2
         for i in range(k):
@@ -403,33 +400,33 @@ cdef class NodeRanges:
 
 
 def growth_of(Tree tree not None):
-    """What changes when rows may lie elsewhere: nodes, and edits of tests."""
+    """Number of nodes, and of edits of splits: rows can only move if these change."""
     return tree.node_count, tree.n_edits
 
 
 def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] moved):
-    """Send rows on from the nodes where they were, as far as there is a way by now.
+    """Route rows further from their nodes, as far as possible in the present tree.
 
-    `nodes` (0 if not known) changes in place; 1 is written to `moved` where a row
-    moves. Nobody changes the tree meanwhile.
+    `nodes` (0 if unknown) is modified in place; `moved` is set to 1 where a row moves.
+    The tree must not change meanwhile.
     """
     cdef const float32_t[:, ::1] table
-    cdef const intp_t[::1] found
+    cdef const intp_t[::1] leaves
     cdef intp_t n = nodes.shape[0]
     cdef intp_t i, node, to
     if X.shape[0] != n or moved.shape[0] != n or X.shape[1] != tree.n_features:
-        raise ValueError("The table does not fit the tree.")
+        raise ValueError("The table does not match the tree or `nodes`.")
     if n == 0:
         return
     if not isinstance(X, np.ndarray):
-        found = apply_sparse(tree, X)
+        leaves = apply_sparse(tree, X)
         for i in range(n):
-            moved[i] |= nodes[i] != found[i]
-            nodes[i] = <int32_t> found[i]
+            moved[i] |= nodes[i] != leaves[i]
+            nodes[i] = <int32_t> leaves[i]
         return
     for i in range(n):
         if not 0 <= nodes[i] < tree.node_count:
-            raise ValueError("The rows do not lie in the tree.")
+            raise ValueError("`nodes` has an id that is not in the tree.")
     table = X
     with nogil:
         for i in range(n):
@@ -446,19 +443,19 @@ def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] mov
 
 
 def find_leaves(tree, X, finite):
-    """Leaf that each row of a float32 table, dense or sparse, reaches."""
-    if isinstance(X, np.ndarray):   # a quarter of the time of issparse
+    """Leaf of each row of a float32 table, dense or sparse."""
+    if isinstance(X, np.ndarray):   # faster than issparse
         return tree.apply(X, finite)
     return apply_sparse(tree, X.tocsr())
 
 
 def apply_sparse(Tree tree not None, X):
-    """Leaf reached by each row of a CSR matrix without NaN; no test may be nominal.
+    """Leaf of each row of a float32 CSR matrix without NaN and without duplicates.
 
-    The matrix, of float32, stores every place at most once.
+    The tree must not have nominal splits.
     """
     cdef const int64_t[::1] starts = X.indptr.astype(np.int64, copy=False)
-    cdef const int32_t[::1] places = X.indices.astype(np.int32, copy=False)
+    cdef const int32_t[::1] columns = X.indices.astype(np.int32, copy=False)
     cdef const float32_t[::1] values = X.data
     cdef intp_t n = X.shape[0]
     leaves = np.empty(n, dtype=np.intp)
@@ -472,12 +469,12 @@ def apply_sparse(Tree tree not None, X):
     if X.shape[1] != tree.n_features:
         raise ValueError(f"X has {X.shape[1]} features, the tree has {tree.n_features}.")
     tree._check_root()
-    # zero but for the values of the row at hand
+    # zeros, except for the values of the current row
     row = <float32_t*> arena.take_zeros(tree.n_features, sizeof(float32_t))
     with nogil:
         for i in range(n):
             for j in range(starts[i], starts[i + 1]):
-                row[places[j]] = values[j]
+                row[columns[j]] = values[j]
             node = 0
             while nodes[node].feature >= 0:
                 node = nodes[node].left + (
@@ -485,5 +482,5 @@ def apply_sparse(Tree tree not None, X):
                 )
             out[i] = node
             for j in range(starts[i], starts[i + 1]):
-                row[places[j]] = 0.0
+                row[columns[j]] = 0.0
     return leaves

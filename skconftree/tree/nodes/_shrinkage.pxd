@@ -1,23 +1,23 @@
-# Hierarchical shrinkage of one node, along its path, for a tree that grows: what `shrunk`
-# makes of all nodes, to the bit. For that sums round as those of NumPy do.
+# Hierarchical shrinkage of one node of a growing tree, computed along its path. It equals
+# the result of `shrunk` exactly, so sums are rounded as NumPy rounds them.
 #
-# A tree with shrinkage keeps the counts of its inner nodes up to date row by row: they
-# are on the path of every prediction.
+# A tree with shrinkage updates the counts of its inner nodes with every row, because
+# every prediction uses them.
 
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
-    LEVELS = 128    # of a path that are walked down at a time
+    LEVELS = 128    # number of levels of a path that are stored at a time
 
 
 cdef struct Proportions:
-    # Class proportions of a node: those of the nearest node above that has any rows.
+    # Class proportions of a node, or of its nearest ancestor that has rows.
     const float64_t* counts     # NULL if there is none
-    float64_t total             # with the weights of classes
+    float64_t total             # with class weights
 
 
 cdef inline float64_t sum_of(const float64_t* values, intp_t n) noexcept nogil:
-    # As NumPy adds up a row: pairwise.
+    # Pairwise summation, as in NumPy.
     cdef float64_t[8] parts
     cdef float64_t total = 0.0
     cdef intp_t i, j, half
@@ -74,13 +74,12 @@ cdef inline void fill_shrunk(
     const float64_t* counts, intp_t K, const int32_t* parent, const int32_t* depths,
     double shrinkage, const float64_t* class_weight, intp_t node, float64_t* out
 ) noexcept nogil:
-    # A row of `value` of a tree with shrinkage, from the arrays of its nodes;
-    # `class_weight` is NULL if all are 1.
+    # A row of `value` of a tree with shrinkage; `class_weight` is NULL if all are 1.
     cdef intp_t depth = depths[node]
     cdef int32_t[LEVELS] path
     cdef Proportions above = Proportions(NULL, 0.0)
     cdef Proportions here
-    cdef float64_t n, believed, total
+    cdef float64_t n, weight, total
     cdef intp_t level, at, top, c
     here = proportions_at(counts, class_weight, K, above)
     for c in range(K):
@@ -88,7 +87,7 @@ cdef inline void fill_shrunk(
     n = sum_of(counts, K)
     for level in range(1, depth + 1):
         if (level - 1) % LEVELS == 0:
-            # up from the node to the levels that come next
+            # store the path from the node up to the next levels
             at = node
             top = min(level + LEVELS - 1, depth)
             while depths[at] > top:
@@ -100,16 +99,16 @@ cdef inline void fill_shrunk(
         at = path[(level - 1) % LEVELS]
         above = here
         here = proportions_at(counts + at * K, class_weight, K, above)
-        believed = n / (n + shrinkage)
+        weight = n / (n + shrinkage)
         for c in range(K):
             out[c] += (
                 share_of(here, class_weight, K, c) - share_of(above, class_weight, K, c)
-            ) * believed
+            ) * weight
         n = sum_of(counts + at * K, K)
     if depth == 0:
         return
     for c in range(K):
-        if not out[c] > 0.0:    # shares in exact arithmetic
+        if not out[c] > 0.0:    # only by rounding
             out[c] = 0.0
     total = sum_of(out, K)
     for c in range(K):
@@ -120,7 +119,7 @@ cdef inline void count_above(
     float64_t* counts, intp_t K, const int32_t* parent, intp_t node, intp_t y,
     float64_t weight
 ) noexcept nogil:
-    # A row that a leaf has learned, at the nodes above it.
+    # Count a row of a leaf at the leaf's ancestors.
     node = parent[node]
     while node >= 0:
         counts[node * K + y] += weight

@@ -1,4 +1,4 @@
-"""The state of a tree: its arrays, and checks of those that a pickle holds."""
+"""State of a tree: its arrays, and their validation on reading."""
 
 from enum import IntEnum
 
@@ -85,7 +85,7 @@ EVIDENCE_DTYPE = np.dtype(
     ],
     align=True,
 )
-# What is kept of it without a bound.
+# What is stored without a bound.
 BY_CHANCE_DTYPE = np.dtype(
     [
         (name, np.float64)
@@ -100,7 +100,7 @@ COSTS_DTYPE = np.dtype(
     ],
     align=True,
 )
-# A test of another attribute that a split was chosen over.
+# A split on another feature that was not chosen.
 COMPETITOR_DTYPE = np.dtype(
     [
         ("feature", np.int32),
@@ -125,33 +125,34 @@ STOP_DTYPE = np.dtype(
     align=True,
 )
 STATE_VERSION = 7
-# The arrays of a state, in this order: one element a node, but one a split in
-# `evidence`. What follows from `parent` is not written.
+# The arrays of a state, in this order: one element per node, or per split in
+# `evidence`.
+# Arrays that follow from `parent` are not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
-COSTS = "costs"  # behind these, if the table keeps it; one element a split
-COMPETITORS = "competitors"  # behind them, likewise
-STOPS = "stops"  # last of all, likewise; one element a node
+COSTS = "costs"  # after these, if the table has it; one element per split
+COMPETITORS = "competitors"  # after it, likewise
+STOPS = "stops"  # last, likewise; one element per node
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
 STRONG = -2.0  # logarithms to base 10 of what is expected by chance are strong below it
 MAX_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
-# Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
-# Up to here, no product of numbers of features, classes and bins is too large.
+# Features are 32-bit integers; labels have 16 bits, and one value marks unlabeled rows.
+# With these limits, products of numbers of features, classes and bins do not overflow.
 MAX_FEATURES = 2**31 - 1
 MAX_CLASSES = 2**16 - 2
 
 
 def check_size(n_features, n_classes):
-    """Raise unless a tree can have so many features and classes."""
+    """Raise ValueError unless a tree can have so many features and classes."""
     if not (1 <= n_features <= MAX_FEATURES and 1 <= n_classes <= MAX_CLASSES):
         raise ValueError(
-            f"A tree has from 1 to {MAX_FEATURES} features and from 1 to "
-            f"{MAX_CLASSES} classes; got {n_features} and {n_classes}."
+            f"A tree can have 1 to {MAX_FEATURES} features and 1 to {MAX_CLASSES} "
+            f"classes, got {n_features} and {n_classes}."
         )
 
 
 def checked_class_weight(class_weight, n_classes):
-    """Array of the weight of each class; ones if `class_weight` is None."""
+    """Return the class weights as an array; ones if `class_weight` is None."""
     if class_weight is None:
         return np.ones(n_classes)
     class_weight = np.array(class_weight, dtype=np.float64)
@@ -165,7 +166,7 @@ def checked_class_weight(class_weight, n_classes):
 
 
 def checked_shrinkage(shrinkage):
-    """Shrinkage of a tree as a float."""
+    """Return the shrinkage of a tree as a float."""
     shrinkage = float(shrinkage)
     if not 0.0 <= shrinkage < np.inf:
         raise ValueError(
@@ -175,16 +176,16 @@ def checked_shrinkage(shrinkage):
 
 
 def row_bytes(array):
-    """Bytes of one element along the first axis."""
+    """Number of bytes of one element along the first axis."""
     return array.itemsize * int(np.prod(array.shape[1:]))
 
 
 def read_arrays(state, names, templates):
-    """Parse arrays like the `templates`; ValueError if the bytes are damaged."""
+    """Parse arrays like the `templates`; ValueError if the bytes are corrupt."""
     if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
         raise ValueError(
-            f"The state of this tree is not of version {STATE_VERSION}; "
-            f"it was written by another release."
+            f"The state of this tree does not have version {STATE_VERSION}: it was "
+            f"written by another release. Load it with that release, or fit again."
         )
     if len(state) != 1 + len(names):
         raise damaged("tree", "its arrays")
@@ -199,7 +200,7 @@ def read_arrays(state, names, templates):
 
 
 def check_nodes(arrays, n_features):
-    """Raise unless a table can have these nodes, whatever their tests."""
+    """Raise ValueError unless the arrays of nodes are valid, except for splits."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
     for name in (*NODE_ARRAYS, COSTS, COMPETITORS, STOPS):
@@ -221,7 +222,7 @@ def check_nodes(arrays, n_features):
 
 
 def _are_counts(counts, limit):
-    # Sums of them must be counts as well.
+    # Sums of counts must be valid counts, too.
     return bool(((counts >= 0) & (counts < limit / len(counts))).all())
 
 
@@ -245,14 +246,15 @@ NODE_DTYPE = np.dtype(
 BRANCHING_DTYPE = np.dtype(
     [("first", np.int32), ("n_codes", np.int16), ("missing_left", np.int16)], align=True
 )
-NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a test that has no ordinals
-# What the state has behind those of the nodes; one element a node but in `ordinals`.
+NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a split without ordinals
+# Arrays of splits in a state, after those of nodes; one element per node, except
+# `ordinals`.
 TEST_ARRAYS = ("nodes", "branching", "ordinals")
 ARRAYS = NODE_ARRAYS + TEST_ARRAYS
 
 
 def check_tests(arrays, n_features):
-    """Raise unless routing by these tests comes to an end."""
+    """Raise ValueError unless routing with these splits terminates."""
     for name in ("nodes", "branching"):
         if len(arrays[name]) != len(arrays["parent"]):
             raise damaged("tree", repr(name))
@@ -281,7 +283,7 @@ def _are_tests(arrays, n_features):
 
 
 def _are_branches(arrays):
-    # Whether the ordinals of every nominal test are there and lead to its children.
+    # Whether the ordinals of nominal splits are present and lead to their children.
     branching, n_children = arrays["branching"], arrays["n_children"]
     leaf = n_children == 0
     nominal = (branching["first"] >= 0) & ~leaf
@@ -289,13 +291,13 @@ def _are_branches(arrays):
         return False
     if np.any(branching["first"] < np.where(leaf, NUMERIC, MISSING_SEEN)):
         return False
-    # rows without a value stay at a leaf because it sends them to the left
+    # rows with missing values stay at a leaf because they are sent to the left
     left = branching["missing_left"]
     if np.any(left[leaf] != 1) or np.any((left[~nominal] < 0) | (left[~nominal] > 1)):
         return False
     owned, n_children = branching[nominal], n_children[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"].astype(np.int64)
-    # a category that is seen later is written into the node's own part of them
+    # each node has its own range of ordinals, to which new categories are written
     order = np.argsort(first, kind="stable")
     end = np.append(first[order], len(arrays["ordinals"]))[1:]
     if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):

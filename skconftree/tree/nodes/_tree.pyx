@@ -1,4 +1,4 @@
-"""The fitted tree, and the cost of a node as a leaf."""
+"""The fitted tree, and the interface of leaf costs."""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, floor
@@ -31,86 +31,85 @@ cdef enum:
 
 
 cdef class Tree(NodeTable):
-    """A decision tree as read-only arrays, one element a node.
+    """Decision tree as read-only arrays, with one element per node.
 
-    Internal nodes and leaves share one numbering. Ids are append-only: children
-    have larger ids than their parent and follow each other. A node that has been
-    replaced keeps its row in all arrays, a dead one: its parent is -2, and it has
-    neither children nor counts.
+    Internal nodes and leaves share one numbering. Ids are append-only: children have
+    larger ids than their parent and are adjacent. A node that has been replaced keeps a
+    dead row in all arrays: its parent is -2, and it has neither children nor counts.
 
-    Of a tree that is growing the arrays show one moment: those read later are others,
-    and reading waits while another thread learns. ``copy.copy`` copies the tree with
-    all its arrays at one moment.
+    The arrays of a growing tree are copies of one moment; later accesses return new
+    arrays, and reading waits while another thread trains the tree. ``copy.copy`` copies
+    the tree with all its arrays at one moment.
 
     Attributes
     ----------
     node_count, n_dead, max_depth, n_features, n_classes : int
-        Rows of the arrays, and how many of them are dead; and what there is.
+        Number of rows of the arrays, number of dead rows, and sizes of the tree.
     children_left, children_right : ndarray of shape (node_count,), intp
         Children of each node; -1 at a leaf, -2 at a node with a branch for every
         category, see `children`.
     n_children : ndarray of shape (node_count,), int32
-        0 at a leaf, 2 at a binary test.
+        0 at a leaf, 2 at a binary split.
     parent : ndarray of shape (node_count,), int32
         Parent of each node; -1 at the root, -2 in a dead row.
     depth : ndarray of shape (node_count,), int32
     feature : ndarray of shape (node_count,), int32
-        Feature tested; -2 at a leaf.
+        Feature of the split; -2 at a leaf.
     threshold : ndarray of shape (node_count,), float64
-        Rows with a value at most this go left; -2 at a leaf, NaN at a nominal test,
-        see `branches`; infinity at a test that only asks whether there is a value.
+        Rows with a value of at most this go left; -2 at a leaf, NaN at a nominal split,
+        see `branches`; infinity at a split that only separates missing values.
     missing_go_to_left : ndarray of shape (node_count,), bool
-        Where a numeric test sends missing values.
+        Whether a numeric split sends missing values to the left.
     missing_seen : ndarray of shape (node_count,), bool
-        Whether that was learnt from rows with missing values.
+        Whether training rows of the node had missing values, so that this was learned.
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
     value : ndarray of shape (node_count, n_classes), float64
-        What the nodes predict: `raw_value`, shrunk towards what the parents predict.
+        Predicted class probabilities: `raw_value`, shrunk towards those of the parents.
     raw_value : ndarray of shape (node_count, n_classes), float64
-        Class proportions with `class_weight`. They are `value` if `shrinkage` is 0.
+        Class proportions with `class_weight`. Equal to `value` if `shrinkage` is 0.
     shrinkage : float
-        Rows that the parent of a node is worth beside its own in `value`.
+        Weight of the parent's prediction in `value`, in rows.
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     weighted_n_node_samples : ndarray of shape (node_count,), float64
         With `class_weight`.
     evidence : ndarray of shape (node_count,), structured
-        Why each split was made: ``score`` of the test, ``runner_up_score``,
+        Evidence of each split: its ``score``, ``runner_up_score``,
         ``runner_up_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
-        ``radius``, ``statistic`` (what the bound decided by), ``n_candidates`` (candidate
-        splits of the node), ``multiplicity``, ``log10_expected_by_chance`` and
-        ``runner_up_z``. NaN where a field does not apply; at a leaf all of them, and
-        ``runner_up_feature`` is -2. Without a bound a split has ``n_candidates``,
-        ``multiplicity`` and ``log10_expected_by_chance`` alone.
+        ``radius``, ``statistic`` (on which the bound decided), ``n_candidates``
+        (candidate splits of the node), ``multiplicity``, ``log10_expected_by_chance``
+        and ``runner_up_z``. A field that does not apply is NaN; at a leaf all are, and
+        ``runner_up_feature`` is -2. Without a bound a split only has ``n_candidates``,
+        ``multiplicity`` and ``log10_expected_by_chance``.
     leaf_reason : ndarray of shape (node_count,), int32, or None
         Why each leaf is one, a code of :class:`skconftree.tree.LeafReason`; 0 at other
-        nodes. None if the tree is one of a forest that `fit` has grown.
+        nodes. None for a tree of a forest that `fit` has grown.
     stops : ndarray of shape (node_count,), structured, or None
-        What `leaf_reason` is taken from after `fit`: ``reason``, and ``feature`` (-2 =
-        none), ``threshold`` (NaN if the feature is nominal) and
-        ``log10_expected_by_chance`` of the best split that the bound, or
-        `min_impurity_decrease`, rejected, or of the split that was pruned or merged.
-        Interval bounds reject all splits at once and know no best one.
+        Details of `leaf_reason` after `fit`: ``reason``, and ``feature`` (-2 = none),
+        ``threshold`` (NaN if the feature is nominal) and ``log10_expected_by_chance`` of
+        the best split that was rejected by the bound or by `min_impurity_decrease`, or
+        of the split that was pruned or merged. Interval bounds reject all splits
+        together, without a best one.
     trial_costs : ndarray of shape (node_count,), structured, or None
-        What splits were chosen by where `fit` looked ahead and had a choice: the
-        pessimistic count of errors of the trees below the test (``cost``) and below the
-        cheapest other test that was tried (``runner_up_cost``, ``runner_up_feature``). NaN and
-        -2 elsewhere; None of a tree without look-ahead.
+        Pessimistic error estimates by which `fit` chose a split with look-ahead: that of
+        the tree below the split (``cost``) and of the tree below the cheapest other split
+        that was tried (``runner_up_cost``, ``runner_up_feature``). NaN and -2 if there
+        was no other; None for a tree without look-ahead.
     competitors : ndarray of shape (node_count, 3), structured, or None
-        The best tests of other features that a split was chosen over, the best first:
+        The best splits on other features that were not chosen, in descending order:
         ``feature`` (-2 = none), ``threshold``, ``missing_left``, ``missing_seen`` and
-        ``n_children`` as of a node, ``gain``, the decrease of the impurity of the node,
-        and ``z``, how much more the split gains, in standard errors of the paired
-        difference. In ``left`` bit i says that category i is in the first branch, of the
-        first 64. None if `fit` has compared none.
+        ``n_children`` as for a node, ``gain``, the decrease of the node's impurity, and
+        ``z``, the difference to the gain of the split in standard errors of the paired
+        difference. Bit i of ``left`` is set if category i, one of the first 64, goes to
+        the first child. None if `fit` did not store competitors.
     """
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
     ):
-        # what the nodes hold is there by now
+        # the base class has allocated its arrays
         self._hold(self._arrays | {
             "nodes": np.zeros(self.capacity, dtype=NODE_DTYPE),
             "branching": np.zeros(self.capacity, dtype=BRANCHING_DTYPE),
@@ -145,13 +144,13 @@ cdef class Tree(NodeTable):
         NodeTable.forget(self)
         self.n_ordinals = 0
 
-    cdef void reserve_ordinals(self, intp_t room) except *:
-        if room <= self.ordinal_capacity:
+    cdef void reserve_ordinals(self, intp_t capacity) except *:
+        if capacity <= self.ordinal_capacity:
             return
-        room = max(room, 2 * self.ordinal_capacity)
-        if room > 2147483647:
-            raise ValueError("The tree has more branches than its index type holds.")
-        ordinals = np.zeros(room, dtype=np.int16)
+        capacity = max(capacity, 2 * self.ordinal_capacity)
+        if capacity > 2147483647:
+            raise ValueError("The tree has too many branches: at most 2147483647.")
+        ordinals = np.zeros(capacity, dtype=np.int16)
         ordinals[: self.n_ordinals] = self._arrays["ordinals"][: self.n_ordinals]
         self._hold(self._arrays | {"ordinals": ordinals})
 
@@ -170,7 +169,7 @@ cdef class Tree(NodeTable):
         self.nodes[node].left = <int32_t> node
         self.branching[node].first = NUMERIC
         self.branching[node].n_codes = 0
-        self.branching[node].missing_left = True    # so that rows stay at a leaf
+        self.branching[node].missing_left = True    # so that rows stay in a leaf
         return node
 
     cdef void split(
@@ -178,8 +177,8 @@ cdef class Tree(NodeTable):
         bint any_missing, const int16_t* ordinals, intp_t n_codes, intp_t unknown,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # Write the test of a leaf: the next leaves added are its children. It is
-        # numeric unless there are ordinals; the caller has reserved room for these.
+        # Set the split of a leaf; the next leaves added are its children. The split is
+        # numeric if `ordinals` is NULL, else the caller has reserved capacity for them.
         cdef Branching* branching = &self.branching[node]
         cdef intp_t code
         self.accept(evidence)
@@ -197,35 +196,38 @@ cdef class Tree(NodeTable):
             self.ordinals[self.n_ordinals + code] = ordinals[code]
         self.n_ordinals += n_codes
 
-    cdef void admit(self, intp_t node, intp_t code) except *:
-        # As `lead`, of a category that may have no ordinal yet.
+    cdef void add_category(self, intp_t node, intp_t code) except *:
+        # As `set_ordinal`, for a category that may have no ordinal yet.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
-        cdef intp_t room = n_codes
+        cdef intp_t capacity = n_codes
         cdef intp_t i
         if code >= n_codes:
-            room = capacity_for_code(code)
-            if room > MAX_CODES:
-                raise ValueError("A feature has more categories than a tree can hold.")
-            self.reserve_ordinals(self.n_ordinals + room)
-            for i in range(room):
+            capacity = capacity_for_code(code)
+            if capacity > MAX_CODES:
+                raise ValueError(
+                    f"A feature has more than {MAX_CODES} categories, the maximum for a "
+                    f"nominal split."
+                )
+            self.reserve_ordinals(self.n_ordinals + capacity)
+            for i in range(capacity):
                 self.ordinals[self.n_ordinals + i] = (
                     self.ordinals[first + i] if i < n_codes else -1
                 )
             first = self.n_ordinals
-            self.n_ordinals += room
+            self.n_ordinals += capacity
             self.branching[node].first = <int32_t> first
-            self.branching[node].n_codes = <int16_t> room
-        self.lead(node, code)
+            self.branching[node].n_codes = <int16_t> capacity
+        self.set_ordinal(node, code)
         self.n_edits += 1
 
     def _grafted(self, intp_t node, Tree branch not None):
-        """Copy the tree with another one in the place of what lies below a node.
+        """Copy the tree, with the descendants of a node replaced by another tree.
 
-        For whoever holds the lock to learn, see `graft`. Both keep the same arrays.
+        The caller holds the write lock; see `graft`. Both trees have the same arrays.
         """
-        cdef dict old = self._look(self._last_shown()).all_arrays()
-        cdef dict new = branch._look(branch._last_shown()).all_arrays()
+        cdef dict old = self._take_snapshot(self._last_snapshot()).all_arrays()
+        cdef dict new = branch._take_snapshot(branch._last_snapshot()).all_arrays()
         cdef dict arrays = graft(old, new, node)
         tree = type(self)(*self._arguments())
         tree.__setstate__(
@@ -233,17 +235,17 @@ cdef class Tree(NodeTable):
         )
         return tree
 
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *:
         cdef Tree tree = pruned
         cdef Branching* branching
         cdef intp_t node
         tree.reserve_ordinals(self.n_ordinals)
-        for node in range(kept.shape[0]):
+        for node in range(retained.shape[0]):
             if tree.n_children[node] == 0:
                 continue
             branching = &tree.branching[node]
-            branching[0] = self.branching[kept[node]]
-            tree.nodes[node] = self.nodes[kept[node]]
+            branching[0] = self.branching[retained[node]]
+            tree.nodes[node] = self.nodes[retained[node]]
             tree.nodes[node].left = tree.first_child[node]
             if branching.first >= 0:
                 memcpy(
@@ -255,31 +257,31 @@ cdef class Tree(NodeTable):
 
     @property
     def feature(self):
-        return self._still().array("nodes")["feature"]
+        return self._snapshot().array("nodes")["feature"]
 
     @property
     def threshold(self):
-        return self._still().of_structure(thresholds)
+        return self._snapshot().of_structure(thresholds)
 
     @property
     def is_nominal(self):
-        return self._still().of_structure(is_nominal)
+        return self._snapshot().of_structure(is_nominal)
 
     @property
     def missing_go_to_left(self):
-        return self._still().of_structure(missing_go_to_left)
+        return self._snapshot().of_structure(missing_go_to_left)
 
     @property
     def missing_seen(self):
-        return self._still().of_structure(missing_seen)
+        return self._snapshot().of_structure(missing_seen)
 
     def __getattr__(self, name):
-        # Only of what is not there. scikit-learn's functions for trees ask this first.
+        # Called for missing attributes. scikit-learn's tree functions access `n_outputs`.
         if name == "n_outputs":
             raise AttributeError(
-                "This is not a tree of scikit-learn, whose functions need what "
-                "to_sklearn() of the estimator returns. export_text, export_html and "
-                "node_table of skconftree.tree read this one."
+                "This is not a tree of scikit-learn. Pass the result of the estimator's "
+                "to_sklearn() to functions of scikit-learn, or use export_text, "
+                "export_html and node_table of skconftree.tree."
             )
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -303,41 +305,41 @@ cdef class Tree(NodeTable):
         return {i for i in range(self.n_features) if kind[i] == 1}
 
     def branches(self, node):
-        """Child that each code of a nominal test leads to; None of other tests.
+        """Child for each code of a nominal split; None for other splits.
 
-        It is the node itself where no training row of the node had the category: then,
-        and with a code that is not in the array, a row stays there.
+        The value is the node itself if no training row of the node had the category. A
+        row with such a category, or with a code beyond the array, stays at the node.
         """
-        cdef intp_t place, first, left
+        cdef intp_t node_idx, first, left
         self._read()
         try:
-            place = self._checked_node(node)
-            first = self.branching[place].first
+            node_idx = self._checked_node(node)
+            first = self.branching[node_idx].first
             if first < 0:
                 return None
-            left = self.first_child[place]
+            left = self.first_child[node_idx]
             ordinal = self._arrays["ordinals"][
-                first : first + self.branching[place].n_codes
+                first : first + self.branching[node_idx].n_codes
             ].astype(np.intp)
         finally:
             self._leave()
-        return np.where(ordinal < 0, place, left + ordinal)
+        return np.where(ordinal < 0, node_idx, left + ordinal)
 
     def feature_importances(self):
         """Share of each feature in the decrease of impurity, as in scikit-learn."""
-        cdef dict shown = self._still().all_arrays()
+        cdef dict snapshot = self._snapshot().all_arrays()
         return importances(
-            shown["nodes"]["feature"],
-            shown["parent"],
-            (shown["counts"] @ self.class_weight) * shown["impurity"],
+            snapshot["nodes"]["feature"],
+            snapshot["parent"],
+            (snapshot["counts"] @ self.class_weight) * snapshot["impurity"],
             self.n_features,
         )
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
-        """Leaf reached by each row, or the node where its category is not known.
+        """Leaf of each row, or the node at which its category is unknown.
 
-        X has the codes of categories in nominal columns and NaN where a number is
-        missing; `finite` says whether there is no NaN, None that nobody has looked.
+        `X` has category codes in nominal columns, and NaN for missing numbers. `finite`
+        says whether `X` has no NaN; None if that is not known.
         """
         cdef intp_t n = X.shape[0]
         leaves = np.empty(n, dtype=np.intp)
@@ -380,7 +382,7 @@ cdef class Tree(NodeTable):
 
 
 cdef class LeafCost:
-    """What a node costs as a leaf."""
+    """Cost of a node as a leaf."""
 
     def check(self):
         """Raise ``NotImplementedError`` if the required method is missing."""

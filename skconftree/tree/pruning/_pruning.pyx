@@ -430,7 +430,7 @@ cdef class SubtreeRaising:
         for i in range(start, end):
             row = self.rows[i]
             if self.tree.child(node, self._row(row)) == node:
-                self.tree.lead(node, <intp_t> self._row(row)[feature])
+                self.tree.set_ordinal(node, <intp_t> self._row(row)[feature])
             self.place[self._child(node, row) - left + 1] += 1
         for z in range(r):
             self.place[z + 1] += self.place[z]

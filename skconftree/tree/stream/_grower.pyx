@@ -708,7 +708,7 @@ cdef class Grower:
                 node = at.left + self.tree.branching[node].missing_left
                 continue
             try:
-                self.tree.admit(node, code)
+                self.tree.add_category(node, code)
             except MemoryError:
                 give_way()
         return 0
