@@ -168,9 +168,9 @@ cdef class MemoryLimit:
         min_bytes = _min_bytes(self, tree, leaves, 0, 0)
         if self.max_bytes < min_bytes:
             raise ValueError(
-                f"max_bytes={self.given} is too small: the tree takes {min_bytes} bytes "
+                f"max_bytes={self.requested} is too small: the tree takes {min_bytes} bytes "
                 f"before its first row"
-                f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
+                f"{', and a second one is needed' if self.max_bytes < self.requested else ''}."
             )
 
     def check_challengers(self, intp_t n_trees):
