@@ -51,9 +51,9 @@ def holm(p, alpha):
     m = len(p)
     levels = np.empty(m)
     left = m
-    for place in np.argsort(p, kind="stable"):
-        levels[place] = alpha / left
-        if p[place] <= alpha / left and left > 1:
+    for i in np.argsort(p, kind="stable"):
+        levels[i] = alpha / left
+        if p[i] <= alpha / left and left > 1:
             left -= 1
     return levels
 
@@ -69,8 +69,8 @@ def top_down(p, is_tested, parent, alpha):
     """
     n = len(p)
     size = np.ones(n)
-    for one in range(n - 1, 0, -1):
-        size[parent[one]] += size[one]
+    for split in range(n - 1, 0, -1):
+        size[parent[split]] += size[split]
     levels, confirmed = np.zeros(n), np.zeros(n, bool)
     while True:
         now = _loads(~is_tested | confirmed, size, parent, alpha)
@@ -85,20 +85,20 @@ def _loads(is_open, size, parent, alpha):
     # A split that is open hands its level on; it is settled if all below it are.
     n = len(size)
     is_settled = is_open.copy()
-    for one in range(n - 1, 0, -1):
-        if not is_settled[one]:
-            is_settled[parent[one]] = False
+    for split in range(n - 1, 0, -1):
+        if not is_settled[split]:
+            is_settled[parent[split]] = False
     below = np.zeros(n)
-    for one in range(1, n):
-        if not is_settled[one]:
-            below[parent[one]] += size[one]
+    for split in range(1, n):
+        if not is_settled[split]:
+            below[parent[split]] += size[split]
     levels = np.zeros(n)
     if n:
         levels[0] = alpha
-    for one in range(1, n):
-        above = parent[one]
-        if is_open[above] and not is_settled[one]:
-            levels[one] = levels[above] * size[one] / below[above]
+    for split in range(1, n):
+        above = parent[split]
+        if is_open[above] and not is_settled[split]:
+            levels[split] = levels[above] * size[split] / below[above]
     return levels
 
 
@@ -109,7 +109,7 @@ MAX_DRAWS = 1_000_000
 CELLS_AT_ONCE = 4_000_000
 # Expected counts from which chi-squared is taken to hold (Cochran's rule).
 LARGE, LARGE_SHARE = 5.0, 0.8
-# More classes have too many vertices to look at.
+# With more classes there are too many vertices to enumerate.
 MAX_PARTS = 10
 NEVER = 1e-15  # below it equally unlikely tables do not matter
 ROUNDING = 1e-7
@@ -200,11 +200,11 @@ def _extreme_of_two(branches, classes):
         - gammaln(classes + 1.0)
     )
     gain[~possible] = -np.inf
-    place, split = np.unravel_index(gain.argmax(), gain.shape)
-    first = np.where(whole[place], classes, 0.0)
-    first[split] = part[place, split]
-    most = gammaln(classes + 1.0).sum() + gain[place, split]
-    return np.stack([first, classes - first]), most
+    vertex, split = np.unravel_index(gain.argmax(), gain.shape)
+    first = np.where(whole[vertex], classes, 0.0)
+    first[split] = part[vertex, split]
+    largest = gammaln(classes + 1.0).sum() + gain[vertex, split]
+    return np.stack([first, classes - first]), largest
 
 
 def _filled(rows, columns):
@@ -213,7 +213,7 @@ def _filled(rows, columns):
     return np.diff(np.minimum(before, rows[:, np.newaxis]), axis=1)
 
 
-MOST = 2.0**53  # up to which counts are exact
+MAX_WEIGHT = 2.0**53  # up to which counts are exact
 SHOWN = 5  # values that a message names
 
 
@@ -255,9 +255,11 @@ class TreeShape:
     def of_state(cls, state):
         """Make a shape from a state; None unless each node has one parent before it."""
         children = state["children"]
-        below = [(node, one) for node, some in enumerate(children) for one in some]
-        if sorted(one for _, one in below) != list(range(1, len(children))) or any(
-            node >= one for node, one in below
+        below = [
+            (node, child) for node in range(len(children)) for child in children[node]
+        ]
+        if sorted(child for _, child in below) != list(range(1, len(children))) or any(
+            node >= child for node, child in below
         ):
             return None
         made = cls.__new__(cls)
@@ -272,8 +274,8 @@ class TreeShape:
             and np.array_equal(self.classes, other.classes)
             and len(self.tests) == len(other.tests)
             and all(
-                np.array_equal(one, two, equal_nan=True)
-                for one, two in zip(self.tests, other.tests, strict=True)
+                np.array_equal(ours, theirs, equal_nan=True)
+                for ours, theirs in zip(self.tests, other.tests, strict=True)
             )
         )
 
@@ -310,20 +312,20 @@ def _children(tree):
 
 
 def _tests(tree):
-    # Two trees of the same nodes that ask other questions differ in these.
+    # Two trees of the same structure with other splits differ in these.
     names = ("feature", "threshold", "centroids")
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
 
 
 def stored_counts(estimator):
-    """Rows of each class that had no say in one of our trees, as it counted them."""
+    """Counts of held-out rows per node and class that a tree of ours has stored."""
     final = _final(estimator)
     counts = getattr(final, "honest_counts_", None)
     if counts is None:
         raise ValueError(
-            "Without X_new and y_new an audit rests on the rows that recount_leaves "
-            f"of a tree has counted, and this {type(final).__name__} has none: give "
-            "new rows, or call recount_leaves of a ConfidenceTreeClassifier first."
+            "Without X_new and y_new an audit uses the held-out rows of "
+            f"recount_leaves, and this {type(final).__name__} has none. Pass new "
+            "rows, or call recount_leaves of a ConfidenceTreeClassifier first."
         )
     if (counts != np.floor(counts)).any():
         raise ValueError(
@@ -355,14 +357,16 @@ def _codes(y, classes):
     labels = np.asarray(y)
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(
-            f"y_new must hold one label a row. Got an array of shape {labels.shape}."
+            f"y_new must have one label per row. Got an array of shape {labels.shape}."
         )
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.array([place.get(one, -1) for one in labels.ravel().tolist()], np.intp)
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array(
+        [code_of.get(label, -1) for label in labels.ravel().tolist()], np.intp
+    )
     if (codes < 0).any():
         others = labels.ravel()[codes < 0].tolist()
-        # NaN is no other NaN, but is named once
-        others = {repr(one): one for one in others}.values()
+        # NaN differs from any other NaN, but is named once
+        others = {repr(label): label for label in others}.values()
         raise ValueError(
             f"y_new holds labels that the tree does not know: {_some(others)}. Its "
             f"classes are {_some(classes.tolist())}."
@@ -385,7 +389,7 @@ def _frequencies(sample_weight, n_rows):
         raise ValueError("sample_weight must be an array of numbers.") from error
     if weight.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must have shape ({n_rows},), one weight a row. Got shape "
+            f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "
             f"{weight.shape}."
         )
     fine = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
@@ -394,7 +398,7 @@ def _frequencies(sample_weight, n_rows):
             "sample_weight of an audit must be frequencies, whole numbers of at least "
             f"0: a row of weight 2 is two rows. Got {weight[~fine][0]:g}."
         )
-    if not 0.0 < weight.sum() <= MOST:
+    if not 0.0 < weight.sum() <= MAX_WEIGHT:
         raise ValueError(
             "sample_weight must have a sum above 0 and of at most 2**53. Got "
             f"{weight.sum():g}."
@@ -418,7 +422,9 @@ def _refuse_unknown_categories(final, shape, path, X):
         if known is None:
             continue
         known = set(known)
-        unknown = [one for one in column if not is_missing(one) and one not in known]
+        unknown = [
+            value for value in column if not is_missing(value) and value not in known
+        ]
         if unknown:
             raise ValueError(
                 f"Column {name!r} of X_new has categories that the tree does not know: "
@@ -440,8 +446,8 @@ def warn_of_training_rows(estimator, counts):
     if len(counts) > 1 and np.array_equal(own, counts):
         warn(
             "In every node X_new has as many rows of each class as the tree itself: "
-            "these seem to be its training rows. They chose the splits, so they "
-            "confirm them whether they are real or not. Pass held-out rows."
+            "these seem to be its training rows, on which the splits were chosen. "
+            "They confirm any split. Pass held-out rows."
         )
 
 
@@ -454,7 +460,7 @@ CORRECTIONS = {
     "top-down": "for all splits together, from the root down",
     None: "for each split by itself",
 }
-SAID_OF_TESTS = {
+NAMES_OF_TESTS = {
     EXACT: "exact given the margins",
     CHI2: "chi-squared where those are too many tables",
     DRAWN: "random tables where chi-squared would not hold",
@@ -465,7 +471,7 @@ LARGEST_LOG = 690.0  # of what a float can hold
 
 
 class AuditedSplit(NamedTuple):
-    """One split of a tree and what new rows say of it, see `SplitAudit`."""
+    """Result of the test of one split on new rows, see `SplitAudit`."""
 
     node: int
     depth: int
@@ -508,8 +514,8 @@ class SplitAudit:
     splits_ : list of NamedTuple
         The splits, parents before children, from the left, each with
 
-        - ``node``, ``depth`` and its ``test`` in words (None of a test by class means);
-        - ``counts``: the table of new rows, one tuple a branch, one number a class;
+        - ``node``, ``depth`` and ``test``, as text (None for a split by class means);
+        - ``counts``: the table of new rows, one tuple per branch, one number per class;
           ``n_rows``, their sum;
         - ``verdict``: ``"confirmed"``, ``"not confirmed"`` or ``"too few rows"``;
         - ``p_value`` and the ``level`` that it must not exceed, 0 where top-down did
@@ -560,7 +566,7 @@ class SplitAudit:
         self.anytime = anytime
         self.random_state = random_state
         self._shape = TreeShape(tree)
-        self._words = _words(tree, self._shape)
+        self._split_texts = _split_texts(tree, self._shape)
         self._judge(counts)
 
     def __getstate__(self):
@@ -600,14 +606,14 @@ class SplitAudit:
         Raises
         ------
         ValueError
-            If the audit was not made with ``anytime=True``: a p-value that one looks at
-            until it is small proves nothing.
+            If the audit was not made with ``anytime=True``: p-values are not valid
+            if they are computed again after each batch of rows.
         """
         if not self.anytime:
             raise ValueError(
-                "This audit has a fixed number of rows: p-values that are looked at "
-                "again and again become small by themselves. Make it with anytime=True "
-                "to add rows."
+                "This audit has a fixed number of rows: p-values that are computed "
+                "again as rows are added are not valid. Pass anytime=True to "
+                "audit_splits to add rows."
             )
         counts = _further_counts(self.tree, self._shape, X_new, y_new, sample_weight)
         self._judge(self.counts_ + counts)
@@ -628,7 +634,7 @@ class SplitAudit:
 
     @reads_argument
     def marks(self, tree: Estimator) -> dict[Any, Any]:
-        """Say of each split in a few words what new rows say of it.
+        """Return the verdict on each split and its evidence, as text.
 
         Parameters
         ----------
@@ -638,11 +644,16 @@ class SplitAudit:
         Returns
         -------
         dict of int to (str, str)
-            Node to verdict and to what it rests on.
+            Node to verdict, and to the p-value or e-value and number of rows.
         """
         if not self._shape.is_of(tree):
-            raise ValueError("audit is one of another tree, or of one before it grew.")
-        return {one.node: (one.verdict, self._grounds(one)) for one in self.splits_}
+            raise ValueError(
+                "audit must be an audit of this tree as it is now. Got one of another "
+                "tree, or from before the tree grew."
+            )
+        return {
+            split.node: (split.verdict, self._grounds(split)) for split in self.splits_
+        }
 
     @property
     def legend(self) -> str:
@@ -650,41 +661,41 @@ class SplitAudit:
         return [
             f"audit: {_rows(self.n_rows_)}, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
-            "not confirmed does not mean false: chance alone may give such rows",
+            "not confirmed does not mean false: such rows may occur by chance",
             *self._distilled(),
         ]
 
     def _distilled(self):
         if not self._shape.is_distilled:
             return []
-        return ["distilled: rows whose labels the classifier has learned had a say"]
+        return ["distilled: labels that the classifier was trained on are not held out"]
 
     def __repr__(self):
-        found = Counter(one.verdict for one in self.splits_)
-        said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
-        return f"<SplitAudit of {len(self.splits_)} splits: {said}>"
+        counts = Counter(split.verdict for split in self.splits_)
+        summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+        return f"<SplitAudit of {len(self.splits_)} splits: {summary}>"
 
     def __str__(self):
         n = len(self.splits_)
         if not n:
             return f"The tree has no split to audit by {_rows(self.n_rows_)}."
-        found = Counter(one.verdict for one in self.splits_)
-        said = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS)
+        counts = Counter(split.verdict for split in self.splits_)
+        summary = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS)
         splits = "1 split" if n == 1 else f"{n:,} splits"
         lines = [
-            f"{splits}, {_rows(self.n_rows_)}: {said}",
+            f"{splits}, {_rows(self.n_rows_)}: {summary}",
             f"level {self.alpha:g} {CORRECTIONS[self.correction]}; {self._tests()}",
             *self._distilled(),
             "",
         ]
-        for one in self.splits_[:MAX_LINES]:
-            told = f"{one.verdict} ({self._grounds(one)})"
-            lead = "  " * min(one.depth, 14)
-            words = f"node {one.node}" if one.test is None else one.test
-            room = WIDTH - len(lead) - len(told) - 2
-            if len(words) > room:
-                words = f"{words[: max(room, 12) - 3]}..."
-            lines.append(f"{lead}{words}: {told}")
+        for split in self.splits_[:MAX_LINES]:
+            verdict = f"{split.verdict} ({self._grounds(split)})"
+            lead = "  " * min(split.depth, 14)
+            label = f"node {split.node}" if split.test is None else split.test
+            n_left = WIDTH - len(lead) - len(verdict) - 2
+            if len(label) > n_left:
+                label = f"{label[: max(n_left, 12) - 3]}..."
+            lines.append(f"{lead}{label}: {verdict}")
         if n > MAX_LINES:
             lines.append(f"and {n - MAX_LINES:,} splits more, see to_frame()")
         lines += [
@@ -699,31 +710,31 @@ class SplitAudit:
 
     def _tests(self):
         if self.anytime:
-            return "e-values, valid however often one looks"
-        used = {one.method for one in self.splits_}
-        said = [words for test, words in SAID_OF_TESTS.items() if test in used]
-        return f"tests {', '.join(said)}" if said else "nothing could be tested"
+            return "e-values, valid at every look"
+        used = {split.method for split in self.splits_}
+        names = [name for test, name in NAMES_OF_TESTS.items() if test in used]
+        return f"tests {', '.join(names)}" if names else "nothing could be tested"
 
-    def _grounds(self, one):
-        if one.method is None or one.verdict == INSUFFICIENT_ROWS:
-            return _rows(one.n_rows)
-        sure = f"p = {one.p_value:.2g}"
+    def _grounds(self, split):
+        if split.method is None or split.verdict == INSUFFICIENT_ROWS:
+            return _rows(split.n_rows)
+        evidence = f"p = {split.p_value:.2g}"
         if self.anytime:
-            sure = f"e = {_write_e(one.log_e)}"
-        unreached = ", below one not confirmed" if one.level == 0.0 else ""
-        return f"{sure}, {_rows(one.n_rows)}{unreached}"
+            evidence = f"e = {_write_e(split.log_e)}"
+        unreached = ", below one not confirmed" if split.level == 0.0 else ""
+        return f"{evidence}, {_rows(split.n_rows)}{unreached}"
 
     def _judge(self, counts):
         shape = self._shape
         tables = [counts[shape.children[node]] for node in shape.splits]
-        found = self._by_evidence(tables) if self.anytime else self._by_tests(tables)
+        results = self._by_evidence(tables) if self.anytime else self._by_tests(tables)
         self.counts_ = counts
         self.n_rows_ = int(counts[0].sum())
         self.splits_ = [
             AuditedSplit(
                 node=node,
                 depth=int(shape.depth[node]),
-                test=words,
+                test=test,
                 counts=tuple(tuple(map(int, row)) for row in table.tolist()),
                 n_rows=int(table.sum()),
                 verdict=_verdict(p, level, least, self.alpha),
@@ -733,13 +744,13 @@ class SplitAudit:
                 log_e=log_e,
                 method=method,
             )
-            for node, words, table, p, level, least, log_e, method in zip(
-                shape.splits, self._words, tables, *found, strict=True
+            for node, test, table, p, level, least, log_e, method in zip(
+                shape.splits, self._split_texts, tables, *results, strict=True
             )
         ]
-        words = Counter(one.verdict for one in self.splits_)
-        enough = words[CONFIRMED] + words[NOT_CONFIRMED]
-        self.share_confirmed_ = words[CONFIRMED] / enough if enough else math.nan
+        n_splits = Counter(split.verdict for split in self.splits_)
+        decided = n_splits[CONFIRMED] + n_splits[NOT_CONFIRMED]
+        self.share_confirmed_ = n_splits[CONFIRMED] / decided if decided else math.nan
 
     def _by_tests(self, tables):
         rng = check_random_state(self.random_state)
@@ -751,19 +762,19 @@ class SplitAudit:
         # what the smallest p-value has to reach, at worst
         level = self.alpha / max(1 if self.correction is None else is_tested.sum(), 1)
         results = [pvalue_of(table, level, rng) for table in tables]
-        p = np.array([one.p for one in results])
+        p = np.array([result.p for result in results])
         levels = self._levels(p, is_tested)
-        methods = [one.method for one in results]
+        methods = [result.method for result in results]
         no_evidence = [math.nan] * len(tables)
         return p.tolist(), levels.tolist(), least.tolist(), no_evidence, methods
 
     def _by_evidence(self, tables):
-        # All splits count, whatever their rows: which could reach the level changes
-        # while rows arrive, and a correction that changes with it is none.
+        # All splits count, whatever their rows: which of them can reach the level
+        # changes while rows arrive, and the correction must not change with it.
         log_e = [float(log_evalue(table)) for table in tables]
-        p = [math.exp(-max(one, 0.0)) for one in log_e]
+        p = [math.exp(-max(value, 0.0)) for value in log_e]
         levels = self._levels(np.array(p), np.ones(len(p), bool))
-        least = [math.exp(-max(_most_evidence(table), 0.0)) for table in tables]
+        least = [math.exp(-max(_max_evidence(table), 0.0)) for table in tables]
         methods = [E_VALUE if table.any() else None for table in tables]
         return p, levels.tolist(), least, log_e, methods
 
@@ -778,9 +789,10 @@ class SplitAudit:
         return levels
 
     def _above(self):
-        place = {node: i for i, node in enumerate(self._shape.splits)}
+        index_of = {node: i for i, node in enumerate(self._shape.splits)}
         return np.array(
-            [place.get(int(self._shape.parent[node]), -1) for node in place], np.intp
+            [index_of.get(int(self._shape.parent[node]), -1) for node in index_of],
+            np.intp,
         )
 
 
@@ -791,7 +803,7 @@ def _verdict(p, level, least, alpha):
     return NOT_CONFIRMED if least <= (level or alpha) else INSUFFICIENT_ROWS
 
 
-def _most_evidence(table):
+def _max_evidence(table):
     # No table of these margins has a larger log E: each branch alone has the largest
     # likelihood that it can have.
     classes = np.sort(table.sum(axis=0))[::-1]
@@ -815,8 +827,8 @@ def _further_counts(tree, shape, X, y, sample_weight):
     return count_rows(tree, shape, X, y, sample_weight)
 
 
-def _words(tree, shape):
-    """Tests of the splits in words; of a numeric tree what goes to the left."""
+def _split_texts(tree, shape):
+    """Conditions of the splits as text; those of the left branch in a numeric tree."""
     final, names = tree, None
     while isinstance(final, Pipeline):
         names = _made_names(final)
@@ -831,8 +843,8 @@ def _words(tree, shape):
     feature = final.tree_.feature[shape.splits].tolist()
     threshold = final.tree_.threshold[shape.splits].tolist()
     return [
-        f"{f'x{one}' if names is None else names[one]} <= {value:.4g}"
-        for one, value in zip(feature, threshold, strict=True)
+        f"{f'x{column}' if names is None else names[column]} <= {value:.4g}"
+        for column, value in zip(feature, threshold, strict=True)
     ]
 
 
@@ -853,7 +865,8 @@ def _write_e(log_e):
 
 
 PARTS = (
-    *("tree", "alpha", "correction", "anytime", "random_state", "_shape", "_words"),
+    *("tree", "alpha", "correction", "anytime", "random_state"),
+    *("_shape", "_split_texts"),
     *("counts_", "n_rows_", "splits_", "share_confirmed_"),
 )
 
@@ -872,10 +885,10 @@ def audit_splits(
 ) -> SplitAudit:
     """Test each split of a fitted tree on held-out rows.
 
-    A grown tree always fits its own rows. New ones are sent down, and at each node the
-    table of its branches and their classes is tested once: is there more difference
-    between the branches than chance gives? So it can be told which splits are real and
-    which only looked so.
+    A fitted tree always fits its training rows. Here new rows are sent down the tree,
+    and the table of branches and classes of each node is tested for independence,
+    corrected for multiple comparisons. So splits that generalize can be told from
+    those that overfit.
 
     Parameters
     ----------
@@ -893,12 +906,13 @@ def audit_splits(
     correction : {"holm", "top-down"} or None, default="holm"
         How the level is shared by the splits. ``"holm"``: each split competes for the
         smallest p-values. ``"top-down"``: a split is tested once the one above it is
-        confirmed, whose level it inherits; the upper splits are tested most keenly,
-        and the confirmed ones hang together. None: the level is that of each split by
-        itself, and among many some are confirmed by chance.
+        confirmed, whose level it inherits; the upper splits have the most power,
+        and the confirmed splits are connected. None: each split is tested at
+        the level `alpha`, without a correction: of many splits some are confirmed by
+        chance.
     anytime : bool, default=False
-        Whether to bet, by e-values, in place of tests. They need more rows, and remain
-        valid however often one looks and adds rows by
+        Whether to use e-values instead of p-values. They need more rows, and remain
+        valid when rows are added repeatedly by
         :meth:`~skconftree.inspection.SplitAudit.update`.
     sample_weight : array-like of shape (n_samples,), default=None
         Frequencies, whole numbers: a row of weight 2 is two rows.
@@ -927,18 +941,18 @@ def audit_splits(
     where at least 80 % of the expected counts reach 5 and none is below 1, or from
     9,999 or more random tables of the same margins.
 
-    Verdicts are "confirmed", "not confirmed" and "too few rows": even the most extreme
-    table of these margins could not reach the level. Such splits do not count in Holm's
-    correction (Tarone); with ``anytime=True`` all do. Top-down, a confirmed split hands
-    its level on to the splits below, in proportion to how many there are below each
-    branch; where all of these are confirmed, to the others.
+    Verdicts are "confirmed", "not confirmed" and "too few rows", in which even the most
+    extreme table of these margins could not reach the level. Such splits do not count
+    in Holm's correction (Tarone); with ``anytime=True`` all do. Top-down, a confirmed
+    split hands its level on to the splits below, in proportion to how many there are
+    below each branch; where all of these are confirmed, to the others.
 
     "Not confirmed" does not mean that a split is false. The rows may be too few to see
     a small difference.
 
     An e-value is ``prod_z DM(n_z) / L0`` as in :class:`~skconftree.bounds.EValueBound`.
-    Without a difference it ever exceeds ``1 / alpha`` with a chance of at most `alpha`.
-    It may fall again as rows come: what was confirmed at one look stays proved.
+    Without a difference the probability that it ever exceeds ``1 / alpha`` is at most
+    `alpha`. It may fall again as rows come; a split that was confirmed remains so.
 
     References
     ----------
@@ -989,7 +1003,7 @@ def audit_splits(
     if X_new is None:
         if sample_weight is not None:
             raise ValueError(
-                "sample_weight needs X_new and y_new, whose rows it is of."
+                "sample_weight needs X_new and y_new: it has one weight per new row."
             )
         counts = stored_counts(tree)
     else:

@@ -34,9 +34,9 @@ class ActiveCurveDisplay(_CurveDisplay):
     """Scores of query strategies against the labels they requested.
 
     Each line is the mean over the runs of :func:`skconftree.active.simulate`, and the
-    band around it one standard error to either side. Random sampling is drawn in grey.
+    band around it one standard error to either side. Random sampling is drawn in gray.
 
-    Make one with :meth:`from_simulation`.
+    Create it with :meth:`from_simulation`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class ActiveCurveDisplay(_CurveDisplay):
         score_name: str = "score",
         ax: Any = None,
     ) -> Self:
-        """Draw what `simulate` has found.
+        """Draw the result of `simulate`.
 
         Parameters
         ----------
@@ -115,8 +115,8 @@ class ActiveCurveDisplay(_CurveDisplay):
             raise ValueError(
                 f"strategies must be some of {names}, or None. Got {strategies!r}."
             )
-        places = [names.index(name) for name in chosen]
-        display = cls(chosen, result.n_labels, np.asarray(result.scores)[places])
+        indices = [names.index(name) for name in chosen]
+        display = cls(chosen, result.n_labels, np.asarray(result.scores)[indices])
         return display.plot(ax, score_name=score_name)
 
     def plot(self, ax: Any = None, *, score_name: str = "score") -> Self:
@@ -160,26 +160,26 @@ class ActiveCurveDisplay(_CurveDisplay):
 
 
 class PrequentialDisplay(_CurveDisplay):
-    """Figures of models along a stream, window by window, and the drifts they found.
+    """Prequential metrics of models along a stream, and the drifts they detected.
 
-    Each point of a line is the figure of one window, at its last row. A triangle at the
-    foot is a drift that the model of this colour found. Of accuracies the label before,
-    which needs no model, is drawn in grey.
+    Each point of a line is the metric of one window, at its last row. A triangle at the
+    bottom is a concept drift that the model of this color detected. For accuracies the
+    baseline that predicts the previous label is drawn in gray.
 
-    Make one with :meth:`from_estimator` or :meth:`from_records`.
+    Create it with :meth:`from_estimator` or :meth:`from_records`.
 
     Parameters
     ----------
     rows : dict of str to ndarray of shape (n_windows,)
-        For each model the rows learnt at the end of each window.
+        For each model the number of rows learned at the end of each window.
     scores : dict of str to ndarray of shape (n_windows,)
-        Figures of the windows.
+        The metric in each window.
     drifts : dict of str to ndarray of int, default=None
-        Rows after which drifts were found.
+        Rows after which drifts were detected.
     baseline : tuple of two ndarrays, default=None
-        Rows and figures of predicting the label before.
+        Rows and metric of the baseline that predicts the previous label.
     metric : str, default="accuracy"
-        What the figures are.
+        Name of the metric.
 
     Attributes
     ----------
@@ -190,11 +190,11 @@ class PrequentialDisplay(_CurveDisplay):
     lines_ : list of matplotlib.lines.Line2D
         The curve of each model.
     drift_lines_ : list of matplotlib.lines.Line2D
-        The drifts of each model that found some.
+        The drifts of each model that detected any.
     baseline_ : matplotlib.lines.Line2D or None
-        The label before.
+        The baseline that predicts the previous label.
     change_lines_ : list of matplotlib.lines.Line2D
-        The changes that `plot` was told of.
+        The changes that were passed to `plot`.
 
     See Also
     --------
@@ -281,9 +281,9 @@ class PrequentialDisplay(_CurveDisplay):
         if not hasattr(PrequentialRecord, f"window_{metric}"):
             options["scoring"] = metric
         records, drifts = {}, {}
-        for one, model in estimator.items():
+        for name, model in estimator.items():
             run = iter_prequential(model, X, y, report_every=window, **options)
-            records[one], drifts[one] = _with_drifts(model, run)
+            records[name], drifts[name] = _with_drifts(model, run)
         return cls.from_records(
             records, metric=metric, drifts=drifts, changes=changes, ax=ax
         )
@@ -307,7 +307,7 @@ class PrequentialDisplay(_CurveDisplay):
         metric : str, default="accuracy"
             A figure that records have of a window, `window_scores` included.
         drifts : dict of str to sequence of int, default=None
-            Rows after which a model found drifts.
+            Rows after which a model detected drifts.
         changes : sequence of int, default=()
             Rows at which the stream changes, if that is known: dotted lines.
         ax : matplotlib.axes.Axes, default=None
@@ -327,20 +327,21 @@ class PrequentialDisplay(_CurveDisplay):
         unknown = [name for name in drifts if name not in records]
         if unknown:
             raise ValueError(f"drifts names {unknown[0]!r}, which has no records.")
-        known = {name: list(some) for name, some in records.items()}
+        known = {name: list(run) for name, run in records.items()}
         rows = {
-            name: np.array([one.n_rows for one in some]) for name, some in known.items()
+            name: np.array([record.n_rows for record in run])
+            for name, run in known.items()
         }
         scores = {
-            name: np.array([_figure(one, metric) for one in some], dtype=float)
-            for name, some in known.items()
+            name: np.array([_figure(record, metric) for record in run], dtype=float)
+            for name, run in known.items()
         }
         baseline = None
         if metric == "accuracy":
             longest = max(known, key=lambda name: len(known[name]))
-            before = [one.window_no_change_accuracy for one in known[longest]]
+            before = [record.window_no_change_accuracy for record in known[longest]]
             baseline = rows[longest], np.array(before)
-        drifts = {name: np.asarray(some, dtype=int) for name, some in drifts.items()}
+        drifts = {name: np.asarray(run, dtype=int) for name, run in drifts.items()}
         display = cls(rows, scores, drifts=drifts, baseline=baseline, metric=metric)
         return display.plot(ax, changes=changes)
 
@@ -370,15 +371,15 @@ class PrequentialDisplay(_CurveDisplay):
             )
         colors = class_colors(len(self.rows))
         for (name, rows), color in zip(self.rows.items(), colors, strict=True):
-            found = np.asarray((self.drifts or {}).get(name, ()))
+            drifts = np.asarray((self.drifts or {}).get(name, ()))
             label = name
-            if len(found):
-                label += f" ({len(found)} drift{'s' if len(found) > 1 else ''})"
+            if len(drifts):
+                label += f" ({len(drifts)} drift{'s' if len(drifts) > 1 else ''})"
             self.lines_ += ax.plot(rows, self.scores[name], color=color, label=label)
-            if len(found):
+            if len(drifts):
                 self.drift_lines_ += ax.plot(
-                    found,
-                    np.zeros(len(found)),
+                    drifts,
+                    np.zeros(len(drifts)),
                     transform=ax.get_xaxis_transform(),
                     color=color,
                     marker="^",
@@ -401,25 +402,25 @@ class PrequentialDisplay(_CurveDisplay):
 
 
 def _figure(record, metric):
-    found = getattr(record, f"window_{metric}", record.window_scores.get(metric))
-    if found is None:
+    figure = getattr(record, f"window_{metric}", record.window_scores.get(metric))
+    if figure is None:
         raise ValueError(
             f"metric must be a figure of windows or in window_scores, which has "
             f"{sorted(record.window_scores)}. Got {metric!r} instead."
         )
-    return found
+    return figure
 
 
 def _with_drifts(model, run):
-    """Records of a run, and the drifts found, at least the window of each."""
-    records, found = [], []
+    """Records of a run, and the rows of its drifts, or the ends of their windows."""
+    records, drifts = [], []
     before = _n_drifts(model)
     for record in run:
         records.append(record)
-        found += [record.n_rows] * (_n_drifts(model) - before)
+        drifts += [record.n_rows] * (_n_drifts(model) - before)
         before = _n_drifts(model)
     exact = getattr(model, "drifts_", None)
-    return records, found if exact is None else [one.row for one in exact]
+    return records, drifts if exact is None else [drift.row for drift in exact]
 
 
 def _n_drifts(model):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._audit import SplitAudit
 
 CONFIRMED = "confirmed"  # verdict of an audit
-AUTO_WIDTH = 6.0  # boxes beside each other, where nobody set a depth
+AUTO_WIDTH = 6.0  # boxes of a level, if no depth is set
 
 
 class ConfidenceTreeDisplay:
@@ -27,16 +27,16 @@ class ConfidenceTreeDisplay:
     Every box is a node. One that was split shows its test, the evidence for the split
     (its level of evidence and the number expected by chance, as in
     :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
-    colored by the class that `predict` gives, the paler the less probable it is there,
-    and says how many of its rows are of that class, and its probability.
-    Colored strips show the probabilities of the classes; they heed `class_weight`, the
-    number of rows does not. The more rows go along an edge, the wider it is.
+    colored by the class that it predicts, the paler the less probable that class is,
+    and shows how many of its rows are of that class, and its probability.
+    Colored strips show the probabilities of the classes, with `class_weight`; the
+    numbers of rows are without it. The more rows go along an edge, the wider it is.
 
-    Make one with :meth:`from_estimator`. The colors of text and background are those
+    Create it with :meth:`from_estimator`. The colors of text and background are those
     of matplotlib's style, dark ones included, and ``figure_.savefig("tree.svg")`` gives
-    a picture that can be enlarged. Where matplotlib shows it in a window, a box that is
-    pointed at or clicked says how one gets there and what is there, leaves of a compact
-    picture too; so do those of :meth:`to_svg`.
+    a picture that can be enlarged. In a window of matplotlib, a box that is pointed at
+    or clicked shows the path to its node and what the node predicts, also in a compact
+    picture; so do the boxes of :meth:`to_svg`.
 
     Parameters
     ----------
@@ -114,12 +114,11 @@ class ConfidenceTreeDisplay:
             Names of the classes, in the order of ``classes_``; by default those.
         max_depth : int, "auto" or None, default="auto"
             Deepest level to draw; boxes whose branches are not drawn say so.
-            ``"auto"`` draws as many levels as a page has room for, all of a compact
+            ``"auto"`` draws as many levels as fit on a page, or all of a compact
             picture; None draws all.
         compact : bool, default=False
             Whether to draw small boxes, for the shape of a large tree: leaves without
-            text, which say what they are when they are asked, and tests where there is
-            room for them.
+            text, whose description is shown on hover, and conditions if they fit.
         fold_weak : bool, default=True
             Whether a subtree that has no strong or overwhelming split is one box, with
             the class, the rows and the probability of its top node.
@@ -201,17 +200,16 @@ class ConfidenceTreeDisplay:
     ) -> str:
         """Write the tree as plain SVG, which needs no matplotlib.
 
-        The same tree gives the same text with any version of any library. Where the
-        picture is part of a page, or opened by itself, a node that is pointed at,
-        tapped or reached by the tabulator says how one gets there and what is there. It
-        is dark where a page is.
+        The same tree gives the same text with any version of any library. In a page, or
+        opened by itself, a node that has the pointer or the keyboard focus shows its
+        path and what it predicts. The picture follows the dark mode of a page.
 
         Parameters
         ----------
         max_depth : int, "auto" or None, default="auto"
             Deepest level to draw, see `from_estimator`.
         compact : bool, default=False
-            Whether to draw small boxes, which say what they are when they are asked.
+            Whether to draw small boxes, whose description is shown on hover.
         fold_weak : bool, default=True
             Whether a subtree without a strong split is one box.
 

@@ -11,7 +11,9 @@ FOLDED = "folded splits still predict: fold_weak=False shows them"
 
 
 class Picture:
-    """What a picture of a tree shows, whatever draws it; `at` has the shown nodes.
+    """What a picture of a tree shows, as SVG and by matplotlib.
+
+    `at` has the positions of the shown nodes.
 
     A subclass has `_broken(text, n, is_head)`, which breaks a text into at most n lines
     of a box.
@@ -41,11 +43,11 @@ class Picture:
             return self._broken(str(row.label), 2, True)
         return [
             *self._broken(row.name, 2, True),
-            *self._broken(_question(row), 2, True),
+            *self._broken(_condition(row), 2, True),
         ]
 
     def lines(self, row):
-        """What stands below the strip of a box."""
+        """The lines below the strip of a box."""
         if not row.branches:
             return row.outcome.split(", ")
         evidence = row.evidence
@@ -53,30 +55,32 @@ class Picture:
         rows = f"{row.rows}, split further" if self.is_end(row) else row.rows
         return [evidence.level, *tie, evidence.by_chance, rows]
 
-    def leaf_look(self, row):
-        """Place of the most probable class of a node, and how opaque its color is."""
+    def leaf_style(self, row):
+        """Index of the most probable class of a node, and the opacity of its color."""
         best = row.value.index(max(row.value))
         return best, 0.12 + 0.33 * min(max(row.value[best], 0.0), 1.0)
 
     def legend(self):
-        """Places of the classes of the legend, how many are left out, and its lines."""
-        counts, places = self.root.counts, range(len(self.names))
-        most = sorted(places, key=lambda one: -counts[one])[:MAX_CLASSES]
+        """Classes of the legend, number of classes left out, and further lines."""
+        counts, classes = self.root.counts, range(len(self.names))
+        shown = sorted(classes, key=lambda label: -counts[label])[:MAX_CLASSES]
         has_evidence = self.root.branches and not self.compact
         folds = [FOLDED] if any(hasattr(row, "n_folded") for row in self.nodes) else []
         lines = []
         if has_evidence:
             lines = [*self.root.evidence.legend, *folds, *self.notes]
-        return sorted(most), len(places) - len(most), lines
+        return sorted(shown), len(classes) - len(shown), lines
 
-    def answer(self, node):
-        """What a node says when asked: how one gets there, and what is there."""
+    def describe(self, node):
+        """Describe the path to a node and what the node predicts or splits by."""
         path, row = [], self.table[node]
-        one = row
-        while one.parent >= 0:
-            parent = self.table[one.parent]
-            path.append(next(b.words for b in parent.branches if b.node == one.node))
-            one = parent
+        node_row = row
+        while node_row.parent >= 0:
+            parent = self.table[node_row.parent]
+            path.append(
+                next(b.words for b in parent.branches if b.node == node_row.node)
+            )
+            node_row = parent
         where = " and ".join(reversed(path)) or "all rows"
         if not row.branches:
             return f"{where}: class {row.label}, {row.outcome}"
@@ -90,11 +94,13 @@ def arrange(nodes, max_depth=None):
     shown = {row.node for row in order}
     for row in reversed(order):  # children before parents
         at, levels = [], []
-        children = [one.node for one in row.branches if one.node in shown]
+        children = [branch.node for branch in row.branches if branch.node in shown]
         for child in children:
             edges = outline.pop(child)
             gaps = zip(levels, edges, strict=False)
-            by = max((one[1] + 1.0 - other[0] for one, other in gaps), default=0.0)
+            by = max(
+                (branch[1] + 1.0 - other[0] for branch, other in gaps), default=0.0
+            )
             for level, (left, right) in enumerate(edges):
                 if level < len(levels):
                     levels[level] = levels[level][0], right + by
@@ -107,29 +113,29 @@ def arrange(nodes, max_depth=None):
         )
         moved = ((left - middle, right - middle) for left, right in levels)
         outline[row.node] = [(0.0, 0.0), *moved]
-    places = {0: (-min(left for left, _ in outline[0]), 0)}
+    positions = {0: (-min(left for left, _ in outline[0]), 0)}
     for row in order[1:]:
-        x = places[row.parent][0] + offset[row.node]
-        places[row.node] = x, -row.depth
-    return places
+        x = positions[row.parent][0] + offset[row.node]
+        positions[row.node] = x, -row.depth
+    return positions
 
 
-def width_of(places):
-    """How many boxes the widest level has room for."""
-    return 1.0 + max(x for x, _ in places.values())
+def width_of(positions):
+    """Width of the widest level, in boxes."""
+    return 1.0 + max(x for x, _ in positions.values())
 
 
-def readable_depth(nodes, most):
+def readable_depth(nodes, max_width):
     """Deepest level, 1 at least, at which a picture is at most so many boxes wide."""
     depths = np.array([row.depth for row in nodes])
     levels = np.bincount(depths)
-    found = 1
+    deepest = 1
     for depth in range(1, len(levels)):
-        # a level that alone is too wide is so arranged in any way
-        if levels[depth] > most or width_of(arrange(nodes, depth)) > most:
+        # a level with too many boxes is too wide in any arrangement
+        if levels[depth] > max_width or width_of(arrange(nodes, depth)) > max_width:
             break
-        found = depth
-    return found
+        deepest = depth
+    return deepest
 
 
 def _shown(nodes, max_depth):
@@ -149,20 +155,20 @@ NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 DOTS = "..."
 
 
-def _question(row):
-    # What a node asks of its column, without the name.
+def _condition(row):
+    # The condition of a split, without the name of its feature.
     return row.test[len(row.name) + 1 :] if row.n_children == 2 else "which category?"
 
 
-def branch_words(row):
-    """What stands beside the ways out of a node."""
+def edge_labels(row):
+    """Labels of the edges from a node to its children."""
     if row.n_children == 2:
         return ["yes", "no"]
-    return [one.words[len(row.name) + 1 :] for one in row.branches]
+    return [branch.words[len(row.name) + 1 :] for branch in row.branches]
 
 
-def in_one_line(text):
-    """A text without ends of lines, which pictures have no glyphs for."""
+def on_one_line(text):
+    """A text without line breaks, for which pictures have no glyphs."""
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -170,40 +176,40 @@ def width_in(text, size):
     """About how wide a text is at most, in the unit of `size`."""
     return size * sum(
         0.36
-        if one in NARROW
+        if letter in NARROW
         else 0.9
-        if one in WIDE
+        if letter in WIDE
         else 0.68
-        if one.isupper()
+        if letter.isupper()
         else 0.64
-        if one.isdigit()
+        if letter.isdigit()
         else 0.6
-        for one in text
+        for letter in text
     )
 
 
-def wrapped(text, size, most, n_lines, width=width_in):
+def wrapped(text, size, max_width, n_lines, width=width_in):
     """Break a text into lines, with an ellipsis; `width` measures a text."""
-    found = [""]
-    words = in_one_line(text).split(" ")
-    for place, word in enumerate(words):
-        longer = f"{found[-1]} {word}".strip()
-        if width(longer, size) <= most or not found[-1]:
-            found[-1] = longer
-        elif len(found) < n_lines:
-            found.append(word)
+    lines = [""]
+    parts = on_one_line(text).split(" ")
+    for i, part in enumerate(parts):
+        longer = f"{lines[-1]} {part}".strip()
+        if width(longer, size) <= max_width or not lines[-1]:
+            lines[-1] = longer
+        elif len(lines) < n_lines:
+            lines.append(part)
         else:
-            found[-1] = " ".join([found[-1], *words[place:]])
+            lines[-1] = " ".join([lines[-1], *parts[i:]])
             break
-    return [cut(one, size, most, width) for one in found]
+    return [cut(line, size, max_width, width) for line in lines]
 
 
-def cut(text, size, most, width=width_in):
-    """Leave out the last words of a text that is too wide, or part of its only one."""
-    text = in_one_line(text)
-    if width(text, size) <= most:
+def cut(text, size, max_width, width=width_in):
+    """Cut a text that is too wide, at a space if there is one."""
+    text = on_one_line(text)
+    if width(text, size) <= max_width:
         return text
-    while text and width(f"{text}{DOTS}", size) > most:
+    while text and width(f"{text}{DOTS}", size) > max_width:
         shorter = text.rpartition(" ")[0]
         text = shorter or text[:-1]
     return f"{text}{DOTS}"

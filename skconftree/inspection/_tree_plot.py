@@ -1,4 +1,4 @@
-"""The picture of a tree by matplotlib, in the measures of the one as SVG."""
+"""The picture of a tree by matplotlib, with the proportions of the SVG."""
 
 import math
 from functools import cache, partial
@@ -10,9 +10,9 @@ import numpy as np
 from ._tree_layout import (
     Picture,
     arrange,
-    branch_words,
     cut,
-    in_one_line,
+    edge_labels,
+    on_one_line,
     width_of,
     wrapped,
 )
@@ -46,7 +46,7 @@ class _Statement(NamedTuple):
 
 
 def _statement(evidence):
-    """Put the evidence of a split into words and, if possible, on a scale."""
+    """Describe the evidence of a split as text and, if possible, on a scale."""
     if not math.isnan(evidence.child_limit):
         child, parent = evidence.child_limit, evidence.parent_limit
         return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
@@ -68,7 +68,7 @@ def _mixed(color, background, share):
     from matplotlib.colors import to_rgb
 
     pair = zip(to_rgb(color), to_rgb(background), strict=True)
-    return tuple(share * one + (1.0 - share) * other for one, other in pair)
+    return tuple(share * first + (1.0 - share) * second for first, second in pair)
 
 
 class PlotPicture(Picture):
@@ -85,16 +85,16 @@ class PlotPicture(Picture):
         import matplotlib.pyplot as plt
 
         self.at = arrange(self.nodes, max_depth)
-        self.said, self.scale = self._statements()
+        self.statements, self.scale = self._statements()
         width, height = width_of(self.at), 1 - min(y for _, y in self.at.values())
-        given = ax is not None
+        has_axes = ax is not None
         size = self._size_of_units(ax, width, height)
         if not self.compact:  # the lowest boxes need not fill their level
             height = TOP - min(
                 y + BOX_TOP - self._height(self.table[node])
                 for node, (_, y) in self.at.items()
             )
-        if not given:
+        if not has_axes:
             tall = self.unit[1] / POINTS * height + LEGEND_INCHES
             tall = min(max(1.6, tall), MAX_INCHES)
             _, ax = plt.subplots(figsize=(size, tall), layout="constrained")
@@ -109,8 +109,8 @@ class PlotPicture(Picture):
                 self._draw_small(row, x, y)
             else:
                 self._draw_box(row, x, y)
-        legend, below = self._draw_legend(given), 0.0
-        if given:  # part of the axes, else of the figure
+        legend, below = self._draw_legend(has_axes), 0.0
+        if has_axes:  # part of the axes, else of the figure
             inches = ax.get_window_extent().height / self.figure.dpi
             share = min(legend / inches, 0.5)
             below = share / (1.0 - share)
@@ -120,7 +120,7 @@ class PlotPicture(Picture):
         ax.set_xlim(-0.5, width - 0.5)
         ax.set_ylim(TOP - height * (1.0 + below), TOP)
         ax.set_axis_off()
-        _let_answer(self)
+        _describe_on_hover(self)
         return ax
 
     def _size_of_units(self, ax, width, height):
@@ -136,8 +136,8 @@ class PlotPicture(Picture):
             box = ax.get_window_extent().transformed(scale)
             self.unit = POINTS * box.width / width, POINTS * box.height / height
         usual = POINTS * WITHIN * LEAF_INCHES, POINTS * LEVEL_INCHES
-        room = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
-        self.zoom = min(max(room, SMALLEST_FONT / TEXT), 1.0)
+        scale = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
+        self.zoom = min(max(scale, SMALLEST_FONT / TEXT), 1.0)
         # a wide picture of small boxes is seen from farther away
         self.enlarged = 1.0
         if self.compact and ax is None:
@@ -162,23 +162,25 @@ class PlotPicture(Picture):
         """What was compared at each split, and the largest number of these."""
         if not self.verbose or self.compact:
             return {}, 1.0
-        said = {
+        statements = {
             node: _statement(self.table[node].evidence)
             for node in self.at
             if self.table[node].branches
         }
         limits = [
-            np.nanmax([one.value, one.limit]) for one in said.values() if one.limit > 0
+            np.nanmax([item.value, item.limit])
+            for item in statements.values()
+            if item.limit > 0
         ]
-        return said, max(limits, default=1.0)
+        return statements, max(limits, default=1.0)
 
     def lines(self, row):
-        found = super().lines(row)
-        told = self.said[row.node].text if row.node in self.said else ""
-        if not told:
-            return found
-        fits = self._broken(told, 1, False) == [told]
-        return [*([told] if fits else told.split(", ")), *found]
+        lines = super().lines(row)
+        text = self.statements[row.node].text if row.node in self.statements else ""
+        if not text:
+            return lines
+        fits = self._broken(text, 1, False) == [text]
+        return [*([text] if fits else text.split(", ")), *lines]
 
     def _height(self, row):
         n_lines = len(self.head(row)) + len(self.lines(row))
@@ -186,14 +188,14 @@ class PlotPicture(Picture):
         return LINE * n_lines + STRIP + 4.5 * PAD + more
 
     def _has_scale(self, row):
-        return row.node in self.said and self.said[row.node].limit > 0
+        return row.node in self.statements and self.statements[row.node].limit > 0
 
     def _broken(self, text, n_lines, is_head):
-        most = (BOX_WIDTH - MARGIN) * self.unit[0]
-        n_lines = 1 if self.said else n_lines  # where numbers take the room
+        max_width = (BOX_WIDTH - MARGIN) * self.unit[0]
+        n_lines = 1 if self.statements else n_lines  # where numbers take the room
         width = partial(_points, weight="bold" if is_head else "normal")
         return wrapped(
-            text, self._size(HEAD if is_head else TEXT), most, n_lines, width
+            text, self._size(HEAD if is_head else TEXT), max_width, n_lines, width
         )
 
     def _size(self, size):
@@ -206,8 +208,8 @@ class PlotPicture(Picture):
         bottom = 0.0 if self.compact else BOX_TOP - self._height(row)
         if self.compact:
             top, bottom = SMALL_HEIGHT / 2, -SMALL_HEIGHT / 2
-        words = branch_words(row)
-        for branch, word in zip(row.branches, words, strict=True):
+        labels = edge_labels(row)
+        for branch, label in zip(row.branches, labels, strict=True):
             to_x, to_y = self.at[branch.node]
             share = self.share(branch.node)
             width = THINNEST_EDGE + (WIDEST_EDGE - THINNEST_EDGE) * share
@@ -221,12 +223,12 @@ class PlotPicture(Picture):
             )
             if self.compact:
                 continue
-            word = word.removeprefix("= ").removeprefix("in ")
-            most = 0.5 * self.unit[0]
+            label = label.removeprefix("= ").removeprefix("in ")
+            max_width = 0.5 * self.unit[0]
             self._write(
                 (x + to_x) / 2,
                 (y + bottom + to_y + top) / 2,
-                cut(word, self._size(SMALL), most, _points),
+                cut(label, self._size(SMALL), max_width, _points),
                 self.muted,
                 SMALL,
                 bbox={"facecolor": self.ground, "edgecolor": "none", "pad": 0.8},
@@ -242,7 +244,7 @@ class PlotPicture(Picture):
                 BOX_WIDTH,
                 height,
                 boxstyle="round,pad=0,rounding_size=0.04",
-                **(self._look_of_split(row) if row.branches else self._look(row)),
+                **(self._split_style(row) if row.branches else self._look(row)),
             )
         )
         left, down = x - BOX_WIDTH / 2 + MARGIN, y + BOX_TOP - PAD
@@ -253,10 +255,10 @@ class PlotPicture(Picture):
         self._draw_shares(row.value, left, down)
         down -= PAD
         if self._has_scale(row):
-            self._draw_scale(self.said[row.node], left, down - SCALE / 2)
+            self._draw_scale(self.statements[row.node], left, down - SCALE / 2)
             down -= SCALE
-        for place, line in enumerate(lines, 1):
-            last = place == len(lines) and row.branches
+        for i, line in enumerate(lines, 1):
+            last = i == len(lines) and row.branches
             fitting = self._broken(line, 1, False)[0]
             ink = self.muted if last else self.ink
             self._write(x, down - LINE / 2, fitting, ink, TEXT)
@@ -274,16 +276,16 @@ class PlotPicture(Picture):
 
     def _look(self, row):
         """Of a leaf."""
-        best, opacity = self.leaf_look(row)
+        best, opacity = self.leaf_style(row)
         return {
             "facecolor": _mixed(self.colors[best], self.ground, opacity),
             "edgecolor": self.colors[best],
             "linewidth": 1.0,
         }
 
-    def _look_of_split(self, row):
-        look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-")}
-        width, style = look.get(row.evidence.level, (0.8, "--"))
+    def _split_style(self, row):
+        styles = {"overwhelming": (1.6, "-"), "strong": (1.0, "-")}
+        width, style = styles.get(row.evidence.level, (0.8, "--"))
         return {
             "facecolor": self.ground,
             "edgecolor": self.ink,
@@ -294,7 +296,7 @@ class PlotPicture(Picture):
     def _draw_small(self, row, x, y):
         from matplotlib.patches import Rectangle
 
-        best, is_end = self.leaf_look(row)[0], self.is_end(row)
+        best, is_end = self.leaf_style(row)[0], self.is_end(row)
         self.ax.add_patch(
             Rectangle(
                 (x - SMALL_WIDTH / 2, y - SMALL_HEIGHT / 2),
@@ -307,14 +309,14 @@ class PlotPicture(Picture):
         )
         if is_end:
             return
-        # beside the edges, as wide as the part of the tree below
+        # next to the edges, as wide as the part of the tree below
         ends = [self.at[branch.node] for branch in row.branches]
-        across = [one for one, _ in ends]
-        room = max((max(across) - min(across)) * 0.9, SMALL_WIDTH) * self.unit[0]
-        if room >= FEWEST_POINTS * self.enlarged:
+        across = [x for x, _ in ends]
+        width = max((max(across) - min(across)) * 0.9, SMALL_WIDTH) * self.unit[0]
+        if width >= FEWEST_POINTS * self.enlarged:
             size = SMALL * self.enlarged
             test = row.test if row.n_children == 2 else f"{row.name} = ?"
-            fitting = cut(test, size, room, _points)
+            fitting = cut(test, size, width, _points)
             bbox = {"facecolor": self.ground, "edgecolor": "none", "pad": 0.5}
             self._write(x, y + 0.32, fitting, self.ink, size / self.zoom, bbox=bbox)
 
@@ -322,7 +324,7 @@ class PlotPicture(Picture):
         self.ax.text(
             x,
             y,
-            in_one_line(text),
+            on_one_line(text),
             color=color,
             fontsize=self._size(size),
             ha="center",
@@ -364,8 +366,8 @@ class PlotPicture(Picture):
 
         shown, n_more, text = self.legend()
         handles = [
-            Patch(color=self.colors[one], label=cut(self.names[one], 1.0, 14.0))
-            for one in shown
+            Patch(color=self.colors[label], label=cut(self.names[label], 1.0, 14.0))
+            for label in shown
         ]
         if n_more:
             handles.append(Patch(alpha=0.0, label=f"and {n_more} classes more"))
@@ -400,12 +402,12 @@ def _points(text, size, weight="normal"):
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
 
 
-def _let_answer(plot):
+def _describe_on_hover(plot):
     """Show a node's path on hover or click; the figure keeps the function alive."""
     figure, shown = plot.figure, {"node": None, "text": None}
     canvas, size = figure.canvas, 9 * plot.enlarged
 
-    def answer(event):
+    def on_event(event):
         node = None
         if event.inaxes is plot.ax:
             node = plot.node_at(event.xdata, event.ydata)
@@ -426,11 +428,11 @@ def _let_answer(plot):
         text = shown["text"]
         text.set_visible(node is not None)
         if node is not None:
-            most = POINTS * 0.96 * figure.get_size_inches()[0]
-            told = plot.answer(node)
-            lines = wrapped(told, size, most, 20, _points)
+            max_width = POINTS * 0.96 * figure.get_size_inches()[0]
+            path = plot.describe(node)
+            lines = wrapped(path, size, max_width, 20, _points)
             text.set_text("\n".join(lines))
         canvas.draw_idle()
 
     for event in ("motion_notify_event", "button_press_event"):
-        canvas.mpl_connect(event, answer)
+        canvas.mpl_connect(event, on_event)

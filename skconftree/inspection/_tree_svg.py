@@ -1,11 +1,11 @@
-"""The picture of a tree as plain SVG: no library draws it, and its nodes answer."""
+"""The picture of a tree as plain SVG, written without a plotting library."""
 
 from ..utils import escape
 from ._tree_layout import (
     Picture,
     arrange,
-    branch_words,
     cut,
+    edge_labels,
     width_in,
     width_of,
     wrapped,
@@ -15,11 +15,11 @@ STEP, BOX = 158, 152  # from box to box, and of a box
 LEVEL, LINE, STRIP = 166, 14, 7
 SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34
 MARGIN = 8
-LEAST = 328  # width of a picture, for what stands below the tree: a phone has it
-ANSWER = 312  # of what a node answers
+MIN_WIDTH = 328  # width of a picture with its legend: that of a phone
+DESCRIPTION = 312  # of the description of a node
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
 BOLD = 1.12  # how much wider bold letters are
-MAX_LINES = 6  # of what a node answers
+MAX_LINES = 6  # of the description of a node
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}
@@ -43,8 +43,8 @@ def _style():
 
     return (
         f"{of('light')}@media screen and (prefers-color-scheme:dark){{{of('dark')}}}"
-        ".sct .said{visibility:hidden}"
-        ".sct .node:hover .said,.sct .node:focus .said{visibility:visible}"
+        ".sct .note{visibility:hidden}"
+        ".sct .node:hover .note,.sct .node:focus .note{visibility:visible}"
         ".sct .node{cursor:help;outline:none}"
         ".sct .node:hover .box,.sct .node:focus .box{stroke-width:2.5}"
     )
@@ -60,30 +60,30 @@ class SvgPicture(Picture):
 
     def text(self, max_depth):
         """Write the whole file, of the tree down to a level; None: all of it."""
-        places = arrange(self.nodes, max_depth)
-        drawn = self.step * width_of(places)
-        self.width = max(drawn + 2 * MARGIN, LEAST)
+        positions = arrange(self.nodes, max_depth)
+        drawn = self.step * width_of(positions)
+        self.width = max(drawn + 2 * MARGIN, MIN_WIDTH)
         left = (self.width - drawn) / 2 + self.step / 2
         self.at = {
             node: (left + x * self.step, MARGIN - y * self.level)
-            for node, (x, y) in places.items()
+            for node, (x, y) in positions.items()
         }
         shown = [row for row in self.nodes if row.node in self.at]
         bottom = max(self.at[row.node][1] + self._height(row) for row in shown)
         for row in shown:
             self._edges(row)
         below = self._legend(bottom + 2 * LINE)
-        answers = {node: self.answer(node) for node in self.at}
-        said = {
-            node: wrapped(one, TEXT, ANSWER - 14, MAX_LINES)
-            for node, one in answers.items()
+        descriptions = {node: self.describe(node) for node in self.at}
+        described = {
+            node: wrapped(text, TEXT, DESCRIPTION - 14, MAX_LINES)
+            for node, text in descriptions.items()
         }
-        most = max(map(len, said.values()))
-        self.height = max(below, bottom + 2 * LINE + (LINE + 1) * most) + MARGIN
+        n_lines = max(map(len, described.values()))
+        self.height = max(below, bottom + 2 * LINE + (LINE + 1) * n_lines) + MARGIN
         for row in shown:
-            self._node(row, answers[row.node], said[row.node], bottom + LINE)
+            self._node(row, descriptions[row.node], described[row.node], bottom + LINE)
         leaves = sum(not row.branches for row in self.nodes)
-        told = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
+        title = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
         size = f"{_number(self.width)} {_number(self.height)}"
         return "\n".join(
             [
@@ -92,7 +92,7 @@ class SvgPicture(Picture):
                 'class="sct" role="img" font-family="system-ui, sans-serif" '
                 'text-anchor="middle" '
                 'style="max-width:100%;height:auto">',
-                f"<title>{told}</title>",
+                f"<title>{title}</title>",
                 f"<style>{_style()}</style>",
                 '<rect class="paper" width="100%" height="100%" fill="#ffffff"/>',
                 *self.parts,
@@ -113,8 +113,8 @@ class SvgPicture(Picture):
             return
         x, y = self.at[row.node]
         y += self._height(row)
-        words = branch_words(row)
-        for place, (branch, word) in enumerate(zip(row.branches, words, strict=True)):
+        labels = edge_labels(row)
+        for i, (branch, label) in enumerate(zip(row.branches, labels, strict=True)):
             if branch.node not in self.at:
                 continue
             to_x, to_y = self.at[branch.node]
@@ -128,51 +128,51 @@ class SvgPicture(Picture):
             )
             if self.compact:
                 continue
-            word = cut(word, SMALL, STEP / 2)
-            aside = (-14 if place == 0 else 14) if len(words) == 2 else 0
-            self._say(
-                (x + to_x) / 2 + aside, (y + to_y) / 2 + 4, word, SMALL, soft=True
+            label = cut(label, SMALL, STEP / 2)
+            shift = (-14 if i == 0 else 14) if len(labels) == 2 else 0
+            self._write(
+                (x + to_x) / 2 + shift, (y + to_y) / 2 + 4, label, SMALL, soft=True
             )
 
     def _legend(self, y):
         shown, n_more, lines = self.legend()
         x = MARGIN + 4
-        for place in shown:
-            name = cut(self.names[place], SMALL, 150)
+        for label in shown:
+            name = cut(self.names[label], SMALL, 150)
             wide = 24 + width_in(name, SMALL)
             if x + wide > self.width - MARGIN and x > MARGIN + 4:
                 x, y = MARGIN + 4, y + LINE + 2
             self._add(
                 f'<rect x="{_number(x)}" y="{_number(y - 9)}" width="10" height="10" '
-                f'fill="{self.colors[place]}"/>'
+                f'fill="{self.colors[label]}"/>'
             )
-            self._say(x + 15, y, name, SMALL, anchor="start")
+            self._write(x + 15, y, name, SMALL, anchor="start")
             x += wide + 8
         if n_more:
-            self._say(x, y, f"and {n_more} classes more", SMALL, anchor="start")
+            self._write(x, y, f"and {n_more} classes more", SMALL, anchor="start")
         for line in lines:
             for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
                 y += LINE + 1
-                self._say(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
+                self._write(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
         return y + 4
 
-    def _node(self, row, answer, said, below):
+    def _node(self, row, description, described, below):
         x, y = self.at[row.node]
-        best, opacity = self.leaf_look(row)
+        best, opacity = self.leaf_style(row)
         color = self.colors[best]
-        self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
+        self._add(f'<g class="node" tabindex="0"><title>{escape(description)}</title>')
         if self.compact:
-            look = f'class="box" fill="{color}"'
+            style = f'class="box" fill="{color}"'
             if not self.is_end(row):
-                look = 'class="box paper" fill="#ffffff"'
+                style = 'class="box paper" fill="#ffffff"'
             self._add(
-                f'<rect {look} stroke="{color}" stroke-width="1.5" '
+                f'<rect {style} stroke="{color}" stroke-width="1.5" '
                 f'x="{_number(x - SMALL_BOX / 2)}" y="{_number(y)}" '
                 f'width="{SMALL_BOX}" height="{SMALL_BOX}" rx="2"/>'
             )
         else:
             self._large_box(row, x, y, color, opacity)
-        self._said(said, x, below)
+        self._describe(described, x, below)
         self._add("</g>")
 
     def _large_box(self, row, x, y, color, opacity):
@@ -198,17 +198,17 @@ class SvgPicture(Picture):
         down = y + 5
         for line in self.head(row):
             down += LINE
-            self._say(x, down - 1, line, HEAD, bold=True)
+            self._write(x, down - 1, line, HEAD, bold=True)
         self._strip(row, left + 7, down + 4)
         down += STRIP + 6
         lines = self.lines(row)
-        for place, line in enumerate(lines, 1):
+        for i, line in enumerate(lines, 1):
             down += LINE
             line = cut(line, TEXT, BOX - 8)
-            last = place == len(lines)
-            self._say(x, down, line, TEXT, soft=last and bool(row.branches))
+            last = i == len(lines)
+            self._write(x, down, line, TEXT, soft=last and bool(row.branches))
         if row.node in self.marks:
-            self._say(x, y - 2, self.marks[row.node][0], SMALL, bold=True)
+            self._write(x, y - 2, self.marks[row.node][0], SMALL, bold=True)
 
     def _strip(self, row, left, y):
         for share, color in zip(row.value, self.colors, strict=True):
@@ -220,26 +220,26 @@ class SvgPicture(Picture):
                 )
             left += wide
 
-    def _said(self, said, x, y):
-        # below the tree and beneath the node, so that who sees the one sees the other
-        left = min(max(x - ANSWER / 2, MARGIN), self.width - MARGIN - ANSWER)
-        height = (LINE + 1) * len(said) + 12
+    def _describe(self, lines, x, y):
+        # Below the tree and under the node, so that both are visible together.
+        left = min(max(x - DESCRIPTION / 2, MARGIN), self.width - MARGIN - DESCRIPTION)
+        height = (LINE + 1) * len(lines) + 12
         self._add(
-            '<g class="said" text-anchor="start"><rect class="paper line" '
+            '<g class="note" text-anchor="start"><rect class="paper line" '
             f'fill="#ffffff" stroke="#4a5866" x="{_number(left)}" y="{_number(y)}" '
-            f'width="{ANSWER}" height="{height}" rx="4"/>'
+            f'width="{DESCRIPTION}" height="{height}" rx="4"/>'
         )
-        for place, line in enumerate(said, 1):
-            self._say(left + 7, y + 3 + (LINE + 1) * place, line, TEXT)
+        for i, line in enumerate(lines, 1):
+            self._write(left + 7, y + 3 + (LINE + 1) * i, line, TEXT)
         self._add("</g>")
 
-    def _say(self, x, y, words, size, *, bold=False, soft=False, anchor=None):
+    def _write(self, x, y, text, size, *, bold=False, soft=False, anchor=None):
         weight = ' font-weight="600"' if bold else ""
         where = f' text-anchor="{anchor}"' if anchor else ""
-        self._add(  # in the middle, unless what is around says otherwise
+        self._add(  # in the middle, unless the enclosing element sets another anchor
             f'<text class="{"soft" if soft else "ink"}" x="{_number(x)}" '
             f'y="{_number(y)}" font-size="{_number(size)}"{where} '
-            f'fill="{(SOFT if soft else INK)["light"]}"{weight}>{escape(words)}</text>'
+            f'fill="{(SOFT if soft else INK)["light"]}"{weight}>{escape(text)}</text>'
         )
 
     def _add(self, part):

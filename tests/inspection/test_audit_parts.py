@@ -13,7 +13,7 @@ from scipy import stats
 
 from skconftree.bounds import fisher_pvalue, log_evalue
 from skconftree.inspection._audit import (
-    _most_evidence,
+    _max_evidence,
     countable,
     drawn_pvalue,
     holm,
@@ -84,7 +84,7 @@ def test_exact_tests_and_their_smallest_values(table):
         assert found == pytest.approx(least)
     # an e-value has an upper limit in the same way
     most = max(log_evalue([*all_tables(*(some.tolist() for some in sums))]))
-    assert _most_evidence(np.array(table, float)) >= most - 1e-9
+    assert _max_evidence(np.array(table, float)) >= most - 1e-9
 
 
 def test_exact_test_of_many_tables_and_bad_ones():

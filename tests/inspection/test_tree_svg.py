@@ -78,8 +78,8 @@ def test_every_node_is_there_and_answers(cancer, compact):
             assert words[0] in answer
         if not row.branches:
             assert answer.endswith(f"class {row.label}, {row.outcome}")
-        (said,) = [one for one in node.iter(f"{SVG}g") if one.get("class") == "said"]
-        text = " ".join(one.text for one in said.iter(f"{SVG}text"))
+        (note,) = [part for part in node.iter(f"{SVG}g") if part.get("class") == "note"]
+        text = " ".join(one.text for one in note.iter(f"{SVG}text"))
         assert answer.startswith(text.removesuffix("..."))
         assert node.get("tabindex") == "0"  # a finger and a keyboard get there
 
