@@ -461,7 +461,7 @@ def test_an_audit_of_another_tree_marks_nothing(audited, halves):
         ConfidenceTreeDisplay.from_estimator,
         lambda tree, audit: tree.explain_text(halves[1][:1], audit=audit),
     ):
-        with pytest.raises(ValueError, match="audit is one of another tree"):
+        with pytest.raises(ValueError, match="audit must be an audit of this tree"):
             show(other, audit=audit)
     with pytest.raises(TypeError, match="audit must be a result of .*audit_splits"):
         export_text(tree, audit="audit")
@@ -485,7 +485,7 @@ def test_training_rows_are_told_apart(halves):
         ({"y_new": ["maybe", "no"]}, "does not know: 'maybe'.*'no', 'yes'"),
         ({"y_new": [np.nan, float("nan")]}, "does not know: nan. Its classes"),
         ({"y_new": ["no"]}, "inconsistent numbers of samples"),
-        ({"y_new": [["no", "no"]] * 2}, "one label a row"),
+        ({"y_new": [["no", "no"]] * 2}, "one label per row"),
         ({"X_new": [[0.0, 1.0]] * 2}, "2 features, but .* 1 features"),
         ({"X_new": np.empty((0, 1)), "y_new": []}, "0 sample"),
         ({"X_new": None}, "together, or neither"),
@@ -534,7 +534,7 @@ def test_unfitted_several_outputs_and_no_rows_kept():
     with pytest.raises(ValueError, match="one output. Got one with 2"):
         audit_splits(two, [[0.0]], [0])
     for tree in (stump(), ConfidenceTreeClassifier().fit([[0.0], [1.0]], [0, 1])):
-        with pytest.raises(ValueError, match="give new rows, or call recount_leaves"):
+        with pytest.raises(ValueError, match="Pass new rows, or call recount_leaves"):
             audit_splits(tree)
     kept = ConfidenceTreeClassifier().fit([[0.0], [1.0]] * 9, [0, 1] * 9)
     kept.recount_leaves([[0.0], [1.0]], [0, 1])
@@ -558,10 +558,10 @@ def test_unknown_categories_are_named():
     assert audit.splits_[0].n_rows == len(new) - 2
 
 
-def test_only_an_audit_that_bets_takes_more_rows(halves):
+def test_only_an_audit_with_e_values_takes_more_rows(halves):
     X, X_new, y, y_new = halves
     tree = ConfidenceTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="anytime=True to add rows"):
+    with pytest.raises(ValueError, match="anytime=True to audit_splits to add rows"):
         audit_splits(tree, X_new, y_new).update(X_new, y_new)
     audit = audit_splits(tree, X_new[:50], y_new[:50], anytime=True)
     before = audit.splits_
