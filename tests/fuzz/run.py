@@ -29,6 +29,7 @@ def run_one(seed, theme=None, echo=False):
         warnings.filterwarnings("ignore", "Column .* holds strings, so it is nominal")
         warnings.filterwarnings("ignore", "Column .* has nothing but categories that")
         warnings.filterwarnings("ignore", "The tree is a single leaf: ")
+        warnings.filterwarnings("ignore", "pruning='cost_complexity' prunes nothing")
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         warnings.filterwarnings("ignore", "Some tests send missing values to the left")
         warnings.filterwarnings("ignore", "Row .* was not asked for")
