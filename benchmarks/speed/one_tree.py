@@ -20,12 +20,12 @@ from unittest import mock
 import numpy as np
 from common import options as command
 from common.generators import continuous
-from skconftree.utils._team import Team
+from skconftree.utils._team import ThreadTeam
 from threadpoolctl import threadpool_limits
 
 from skconftree import ConfidenceTreeClassifier
 
-RUN = Team.run
+RUN = ThreadTeam.run
 TREES = {
     "default": {},
     "default, 255 bins": {"max_bins": 255},
@@ -51,7 +51,7 @@ class Way:
         self.shared = self.busier = self.mine = 0.0
 
     def method(self):
-        """Make what takes the place of `Team.run` and adds up what each thread does."""
+        """Make what takes the place of `ThreadTeam.run` and adds up what each thread does."""
 
         def run(team, do, n_parts):
             seconds = {}
@@ -74,7 +74,7 @@ def measure(X, y, settings, n_jobs, loops):
     """Find clock, CPU seconds and longest way of a fit, and how much is shared."""
     way = Way()
     tree = ConfidenceTreeClassifier(n_jobs=n_jobs, **settings)
-    with mock.patch.object(Team, "run", way.method()), threadpool_limits(1):
+    with mock.patch.object(ThreadTeam, "run", way.method()), threadpool_limits(1):
         clock, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
         for _ in range(loops):
             tree.fit(X, y)

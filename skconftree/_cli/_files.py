@@ -152,10 +152,10 @@ def _check_writable(path, option, *, regular):
 
 
 @contextlib.contextmanager
-def replacing(path, mode="wb", **how):
-    """Open a file that replaces another when all is written, see `utils.replacing`."""
+def atomic_write(path, mode="wb", **how):
+    """Open a file that replaces another when all is written, see `utils.atomic_write`."""
     try:
-        with utils.replacing(path, mode, **how) as file:
+        with utils.atomic_write(path, mode, **how) as file:
             yield file
     except BrokenPipeError:  # of a pipe that the path names
         raise
@@ -165,7 +165,7 @@ def replacing(path, mode="wb", **how):
 
 def write_text(path, text):
     """Write a text file."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 

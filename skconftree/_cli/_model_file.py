@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
 from ..utils import from_json, to_json
-from ._files import replacing
+from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
@@ -36,7 +36,7 @@ def save(path, model, progress, scratch=None):
     members = {"head": _as_json(facts), "state": _as_json(state)}
     members |= {f"array_{place}": array for place, array in enumerate(arrays)}
     members[CHECKSUM] = np.array(_checksum(members))
-    with replacing(path, temporary=scratch) as file:
+    with atomic_write(path, temporary=scratch) as file:
         np.savez(file, **members)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._columns import unknown_notes
 from ._common import with_columns
-from ._files import check_files, replacing
+from ._files import atomic_write, check_files
 from ._table import kept_texts, model_columns, read_columns
 from ._text import Progress, standard_output
 
@@ -49,7 +49,7 @@ def _run_predict(options, progress):
             _write(written, rows, dialect)
         return 0
     encoding = dialect.encoding
-    with replacing(options.output, "w", encoding=encoding, newline="") as file:
+    with atomic_write(options.output, "w", encoding=encoding, newline="") as file:
         _write(file, rows, dialect)
     return 0
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..inspection import ConfidenceTreeDisplay
 from ..tree import class_colors, node_table
 from ..utils import escape
-from ._files import replacing, write_text
+from ._files import atomic_write, write_text
 from ._text import UserError, at_words
 
 MAX_CLASSES = 12
@@ -360,7 +360,7 @@ def _save(path, figure):
     import matplotlib.pyplot as plt
 
     try:
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             figure.savefig(file, format=os.path.splitext(path)[1][1:].lower())
     finally:
         plt.close(figure)

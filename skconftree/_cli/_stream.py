@@ -495,9 +495,9 @@ class Ticker:
             f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f}%, "
             f"{record.n_leaves:,} leaves"
         )
-        learnt = run.n_rows - run.resumed_at
-        if learnt:
-            speed = learnt / max(now - self._start, 1e-9)
+        learned = run.n_rows - run.resumed_at
+        if learned:
+            speed = learned / max(now - self._start, 1e-9)
             told += f", {speed:,.0f} rows/s"
         self.progress.tell(told)
 
@@ -660,11 +660,11 @@ def _remarks(run, record):
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
     leaves = "1 leaf" if record.n_leaves == 1 else f"{record.n_leaves or 0:,} leaves"
-    told, learnt = f"{leaves}{size}", run.n_rows - run.resumed_at
-    if learnt:
+    told, learned = f"{leaves}{size}", run.n_rows - run.resumed_at
+    if learned:
         told += (
             f"; {duration(record.cpu_seconds)} of CPU time to predict and learn "
-            f"{counted(learnt, 'row')}"
+            f"{counted(learned, 'row')}"
         )
     lines.append(f"{told}.")
     off = run.tree.n_inactive_leaves_ if record.n_rows else 0

@@ -19,7 +19,7 @@ from skconftree.bounds._contract cimport (
 )
 from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._memory cimport (
-    Blocks, release_all, release, longer_array, new_array,
+    Blocks, release_all, release, resized_array, new_array,
 )
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
@@ -428,7 +428,7 @@ cdef class CredibleFloor(Score):
         return True
 
     cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil:
-        cdef void* longer = longer_array(
+        cdef void* longer = resized_array(
             &self.blocks, table[0], capacity, sizeof(float64_t)
         )
         if longer == NULL:

@@ -2,7 +2,7 @@
 
 from skconftree.drift._base import BaseDetector, check_deltas
 from skconftree.utils._lock import reads
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 
 from libc.math cimport log, sqrt
 from libc.string cimport memset
@@ -202,7 +202,7 @@ cdef int read(Window* window, state) except -1:
         and all([len(one) <= MOST for one in levels])
         and (not levels or len(levels[len(levels) - 1]) > 0)
     ):
-        raise damaged("drift detector", "its windows")
+        raise corrupt_state("drift detector", "its windows")
     for level in range(len(levels)):
         for i in range(len(levels[level])):
             window.totals[level][i], window.squared[level][i] = levels[level][i]

@@ -170,7 +170,7 @@ class DelayedStep:
         known = self.n_before + np.cumsum(self.comes)
         self.entries = [self.n_before, *known.tolist()]  # before each row
         self.n_asked = 0
-        self.learnt = []  # places, in the order in which they were learnt
+        self.learned = []  # places, in the order in which they were learnt
         self.baselines = run._baselines.copy()
         self.rows = run._waiting
         self.told = np.full(n, -1, dtype=np.intp)
@@ -258,7 +258,7 @@ class DelayedStep:
         return given
 
     def _take_over(self, places):
-        self.learnt.append(places)
+        self.learned.append(places)
         self._now = None
         self.baselines.take(self.rows.entries["true"][places], self._weight(places))
 
@@ -271,13 +271,13 @@ class DelayedStep:
 
     def count(self, start):
         """Take over what has been done, all at once; `start`: in CPU seconds."""
-        run, learnt = self.run, self.learnt
-        if self._now is not None and (not learnt or learnt[-1] is not self._now[0]):
+        run, learned = self.run, self.learned
+        if self._now is not None and (not learned or learned[-1] is not self._now[0]):
             places, seen = self._now
             n = run._n_learned(seen, self._weight(places), len(places))
-            learnt = [*learnt, places[:n]]
-        learnt = np.concatenate([np.zeros(0, np.intp), *learnt])
-        done, weight = self.rows.entries[learnt], self._weight(learnt)
+            learned = [*learned, places[:n]]
+        learned = np.concatenate([np.zeros(0, np.intp), *learned])
+        done, weight = self.rows.entries[learned], self._weight(learned)
         baselines = run._baselines.copy()
         baselines.take(done["true"], weight)
         tested = done["predicted"] >= 0
@@ -289,9 +289,9 @@ class DelayedStep:
         come = self.comes[: self.n_asked]
         run._count(
             start,
-            len(learnt),
+            len(learned),
             baselines,
             (parts, weight, proba),
             n_unlabelled_=run.n_unlabelled_ + int(np.count_nonzero(~come)),
-            _waiting=self.rows.without(np.union1d(learnt, unasked)),
+            _waiting=self.rows.without(np.union1d(learned, unasked)),
         )

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..tables._labels import exact_labels, find_labels
 from ..utils import NO_DEFAULT, is_count, with_version, without_version
-from ..utils._available import absence
+from ..utils._available import absence_error
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed_labels import NEVER, DelayedStep, Waiting, timed
@@ -258,7 +258,7 @@ class PrequentialEvaluator(Lockable):
         delay: float = 0,
     ) -> None:
         per_row = hasattr(estimator, "partial_fit_predict")
-        absent = None if per_row else absence(estimator, "partial_fit", "predict")
+        absent = None if per_row else absence_error(estimator, "partial_fit", "predict")
         if absent is not None:
             hint = "Pass its model: it gets dictionaries as tables."
             raise TypeError(

@@ -18,12 +18,12 @@ from ..tables._labels import exact_labels
 from ..tables._records import Records
 from ..utils import (
     NO_DEFAULT,
+    check_state_parts,
     is_missing,
-    refuse_damage,
     with_version,
     without_version,
 )
-from ..utils._available import absence
+from ..utils._available import absence_error
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ..utils._warnings import warn
@@ -237,7 +237,7 @@ class OneByOne(Lockable):
         classes: ArrayLike | None = None,
         columns: dict[str, Any] | None = None,
     ) -> None:
-        absent = absence(model, "partial_fit", "predict")
+        absent = absence_error(model, "partial_fit", "predict")
         if absent is not None:
             raise TypeError(
                 f"model must have partial_fit and predict. Got {model!r} instead: "
@@ -473,7 +473,7 @@ class OneByOne(Lockable):
         sound = isinstance(self._waiting, list) and all(
             _is_waiting(one, self._labels) for one in self._waiting
         )
-        refuse_damage(self, {"n_waiting_": sound})
+        check_state_parts(self, {"n_waiting_": sound})
 
 
 def _is_waiting(row, labels):

@@ -22,10 +22,10 @@ from ..tree import ConfidenceTreeClassifier, node_table
 from ..utils import (
     NO_DEFAULT,
     VERSION,
-    completed,
+    check_state_parts,
     is_missing,
+    merge_defaults,
     reads_argument,
-    refuse_damage,
     warn,
     with_version,
     written_by,
@@ -575,9 +575,9 @@ class SplitAudit:
     def __setstate__(self, state):
         with written_by(state.get(VERSION)):
             known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
-            state = completed(state, known, "The state of an audit")
+            state = merge_defaults(state, known, "The state of an audit")
             shape = TreeShape.of_state(state["_shape"])
-            refuse_damage(self, {"_shape": shape is not None})
+            check_state_parts(self, {"_shape": shape is not None})
             state = {name: state[name] for name in PARTS} | {"_shape": shape}
         vars(self).update(state)
 

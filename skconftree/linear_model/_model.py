@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import InvalidParameterError
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import canonical, completed, default_parameters
+from ..utils import canonical, default_parameters, merge_defaults
 from ..utils._lock import reads
 from ..utils._types import Floats, Indices, TableLike
 from ._columns import measure, scaled
@@ -150,7 +150,7 @@ class OASISModel:
     def of_state(cls, state, owner):
         """Restore a model from its serialized state."""
         owner = cls.__new__(cls) if owner is None else owner
-        state = completed(state, default_parameters(cls), "The state of OASIS")
+        state = merge_defaults(state, default_parameters(cls), "The state of OASIS")
         state["schema"] = Schema.of_state(state["schema"], owner)
         state["classes"] = Classes(state["classes"])
         if state["cloud"] is not None:

@@ -21,7 +21,7 @@ from .._compat import (
 )
 from ..tables._labels import Classes, is_unlabeled, split_labels
 from ..tables._partial_fit import Call, learn
-from ..utils._fitted import LearntClassifier, learnt
+from ..utils._fitted import ModelClassifier, fitted
 from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
@@ -36,7 +36,7 @@ MIN_DISTINCT_DIVISOR = 10  # a warning is issued if fewer than 1 / 10 are distin
 
 
 @suggests_parameters()
-class OASISClassifier(QueryMixin, LearntClassifier):
+class OASISClassifier(QueryMixin, ModelClassifier):
     r"""Semi-supervised online linear classifier based on a particle filter (OASIS).
 
     OASIS (online, active, semi-supervised) approximates the posterior over hyperplanes
@@ -188,8 +188,8 @@ class OASISClassifier(QueryMixin, LearntClassifier):
 
     _kind = OASISModel
 
-    mean_ = learnt("known_mean", "Mean of the features.")
-    scale_ = learnt("known_scale", "Scale of the features.")
+    mean_ = fitted("known_mean", "Mean of the features.")
+    scale_ = fitted("known_scale", "Scale of the features.")
 
     def _validate_params(self):
         validate_parameters(self)

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
 from ..utils import (
     VERSION,
+    check_state_parts,
     default_parameters,
     is_array,
-    refuse_damage,
     with_version,
     without_version,
     written_by,
@@ -176,10 +176,10 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         super().__setstate__(state)
         if tests:
             with written_by(found):
-                refuse_damage(self, {name: name in tests for name in TESTS})
+                check_state_parts(self, {name: name in tests for name in TESTS})
                 schema = Schema.of_state(tests["_schema"], self)
                 asked, missing = tests["_asked"], tests["missing_"]
-                refuse_damage(self, _valid_parts(schema, asked, missing))
+                check_state_parts(self, _valid_parts(schema, asked, missing))
             self._take_tests(schema, asked, missing)
 
     def _cuts(self, column):

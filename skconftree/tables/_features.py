@@ -282,7 +282,7 @@ class Features:
             return matrix, self
         return matrix, Features(dictionaries)
 
-    def settled(self, matrix, known=None, learnt=None, weight=None, *, in_order=True):
+    def settled(self, matrix, known=None, learned=None, weight=None, *, in_order=True):
         """Forget what rows that are not learnt have taught, and check the limits.
 
         Which rows are absent, as they have weight 0, is known only when a table has
@@ -301,13 +301,13 @@ class Features:
                 continue
             found = matrix[:, j].astype(np.intp)
             weights = weight
-            if learnt is not None:
+            if learned is not None:
                 codes, dictionary = dictionary.of_rows(
-                    found[learnt], known.dictionaries[j], in_order=in_order
+                    found[learned], known.dictionaries[j], in_order=in_order
                 )
                 matrix[:, j] = codes[found]
-                found = matrix[learnt, j].astype(np.intp)
-                weights = None if weight is None else weight[learnt]
+                found = matrix[learned, j].astype(np.intp)
+                weights = None if weight is None else weight[learned]
             if dictionary is not known.dictionaries[j]:
                 apart = partial(_separates_rows, found, weights)
                 dictionary = dictionary.within_limits(_never if in_order else apart)

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import compute_class_weight
 
 from .._compat import InvalidParameterError, _check_sample_weight, check_row_weights
-from ..utils._warnings import warn_once_an_ensemble
+from ..utils._warnings import warn_once_per_ensemble
 from ._encoded_table import EncodedTable, RowCodes
 from ._sparse import column_limits, stack_rows, take_rows
 
@@ -328,7 +328,7 @@ def _check_frequencies(weight, weight_seen):
             "sample_weight_kind='relative', which has no such limit."
         )
     if total < DOUBTFUL * len(positive):
-        warn_once_an_ensemble(
+        warn_once_per_ensemble(
             "hardly frequencies",
             f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
             "are hardly the frequencies for which they are taken: so few observations "
@@ -352,7 +352,7 @@ def _to_frequencies(weight):
 
 def warn_of_no_split(n_rows, n_effective):
     """Say why a bound found no split in rows with relative weights."""
-    warn_once_an_ensemble(
+    warn_once_per_ensemble(
         "no split",
         f"The tree is a single leaf: no split is supported by the relative weights of "
         f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array
 
 from .._compat import check_feature_count, check_feature_names
-from ..utils import NO_DEFAULT, completed, refuse_damage
+from ..utils import NO_DEFAULT, check_state_parts, merge_defaults
 from ..utils._arrays import finiteness
 from ._columns import is_number, warn_of_unparseable
 from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
@@ -172,13 +172,13 @@ class Schema(NamedTuple):
         """Names or numbers of the columns, for messages."""
         return range(self.n_features) if self.names is None else self.names
 
-    def settled(self, rows, known=None, learnt=None, weight=None, *, in_order=False):
+    def settled(self, rows, known=None, learned=None, weight=None, *, in_order=False):
         """Forget rows of weight 0 and check the limits, see `Features.settled`."""
         if self.features is None or self is known:
             return self
         before = None if known is None else known.features
         features = self.features.settled(
-            rows, before, learnt, weight, in_order=in_order
+            rows, before, learned, weight, in_order=in_order
         )
         if known is not None and features is before:
             return known
@@ -186,8 +186,8 @@ class Schema(NamedTuple):
 
     def settled_in_order(self, rows, known, weight):
         """As `settled`, for rows of a stream; those of weight 0 are not learnt."""
-        learnt = None if weight is None or weight.all() else weight > 0.0
-        return self.settled(rows, known, learnt, weight, in_order=True)
+        learned = None if weight is None or weight.all() else weight > 0.0
+        return self.settled(rows, known, learned, weight, in_order=True)
 
     def with_pool(self, X, X_pool, rows, known, weight, caller):
         """Read unlabelled rows, which come before the rows of a stream.
@@ -222,7 +222,7 @@ class Schema(NamedTuple):
     def of_state(cls, state, owner):
         """Make a schema from what came out of a file; `owner` is named in errors."""
         defaults = {"n_features": NO_DEFAULT, **cls._field_defaults}
-        state = completed(state, defaults, "The schema of a table")
+        state = merge_defaults(state, defaults, "The schema of a table")
         d, names, features, dates, whole = (state[name] for name in cls._fields)
         if isinstance(features, str):
             with suppress(TypeError, ValueError):  # what stays a text does not fit
@@ -230,7 +230,7 @@ class Schema(NamedTuple):
         fits = features is None or (
             isinstance(features, Features) and len(features.dictionaries) == d
         )
-        refuse_damage(owner, {"categories_": fits})
+        check_state_parts(owner, {"categories_": fits})
         return cls(d, names, features, dates, tuple(whole))
 
 

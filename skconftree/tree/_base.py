@@ -13,7 +13,7 @@ from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
 from ..tables._schema import as_dense
 from ..tables._sparse import blocks
-from ..utils._fitted import LearntClassifier, learnt
+from ..utils._fitted import ModelClassifier, fitted
 from ..utils._lock import learns, names_class, reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from ._growth import read_training
@@ -25,23 +25,23 @@ from .reading._text import as_table, explain_rows, explain_text, summarize
 from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
 
 
-class GrownClassifier(CallbackSupportMixin, LearntClassifier):
+class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     """A classifier that grows from tables and streams of any kind.
 
     A subclass resolves parameters by `_growth`, which grows a model from a table, and
     has the class of the model, `_kind`.
     """
 
-    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
-    categories_ = learnt(
+    is_categorical_ = fitted("schema.is_categorical", "Which columns are nominal.")
+    categories_ = fitted(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )
-    n_drifts_ = learnt("n_drifts", "Number of drifts found.", changes=True)
-    drifts_ = learnt("drifts", "Drifts found, in the order of the rows.", changes=True)
-    n_bytes_ = learnt(
+    n_drifts_ = fitted("n_drifts", "Number of drifts found.", changes=True)
+    drifts_ = fitted("drifts", "Drifts found, in the order of the rows.", changes=True)
+    n_bytes_ = fitted(
         "n_bytes", "Bytes of trees and the memories of their leaves.", changes=True
     )
-    n_inactive_leaves_ = learnt(
+    n_inactive_leaves_ = fitted(
         "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
     )
 

@@ -11,7 +11,7 @@ from sklearn import get_config
 from .._compat import _safe_indexing
 from ..tables._partial_fit import learn, read_call
 from ..utils._available import available_if
-from ..utils._fitted import learnt
+from ..utils._fitted import fitted
 from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
@@ -406,17 +406,17 @@ class ConfidenceTreeClassifier(
 
     _kind = TreeModel
 
-    max_features_ = learnt("resolved.max_features", "The resolved `max_features`.")
-    bound_ = learnt("resolved.bound", "The resolved bound.")
-    criterion_ = learnt("resolved.criterion", "The resolved criterion.")
-    pruning_ = learnt("resolved.pruning", "The resolved pruning.")
-    lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
-    tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
-    fidelity_ = learnt("fidelity", "How often a distilled tree agrees, see `distill`.")
-    shrinkage_ = learnt(
+    max_features_ = fitted("resolved.max_features", "The resolved `max_features`.")
+    bound_ = fitted("resolved.bound", "The resolved bound.")
+    criterion_ = fitted("resolved.criterion", "The resolved criterion.")
+    pruning_ = fitted("resolved.pruning", "The resolved pruning.")
+    lookahead_ = fitted("resolved.lookahead", "Levels at which `fit` looked ahead.")
+    tree_ = fitted("tree", "The tree as read-only arrays, evidence included.")
+    fidelity_ = fitted("fidelity", "How often a distilled tree agrees, see `distill`.")
+    shrinkage_ = fitted(
         "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
     )
-    honest_counts_ = learnt(
+    honest_counts_ = fitted(
         "honest_counts", "Rows that had no say in the tree.", changes=True
     )
 

@@ -26,9 +26,9 @@ from ..tables._row_hashes import Rows
 from ..tables._schema import Schema, as_dense
 from ..tables._sparse import rows_at, take_rows
 from ..utils._lock import learns
-from ..utils._team import Team, number_of_threads
+from ..utils._team import ThreadTeam, number_of_threads
 from ..utils._types import Method
-from ..utils._warnings import warn, warn_once_an_ensemble
+from ..utils._warnings import warn, warn_once_per_ensemble
 from ._model import TreeModel
 from ._parameters import (
     Plan,
@@ -175,8 +175,10 @@ def read_training(X, y, sample_weight, X_pool, request):
         weight = None if weight is None else weight[kept]
         if not len(y):
             raise ValueError("class_weight leaves no row with a positive weight.")
-    learnt = slice(None) if len(y) < n_given else None
-    schema = schema.settled(X, known_schema, learnt, weight, in_order=known is not None)
+    learned = slice(None) if len(y) < n_given else None
+    schema = schema.settled(
+        X, known_schema, learned, weight, in_order=known is not None
+    )
     if known is not None and schema is not known_schema:
         raise ValueError(
             "X has categories that were not there when the first trees were "
@@ -236,7 +238,7 @@ def team_for(table, n_jobs, lookahead):
     if is_left_to_one and n_jobs != 0:  # which is an error; to ask joblib takes a while
         return None
     n_threads = number_of_threads(n_jobs)
-    return None if n_threads == 1 else Team(n_threads)
+    return None if n_threads == 1 else ThreadTeam(n_threads)
 
 
 WEIGHTS_OF_ALL_ROWS = ("balanced", "balanced_subsample")  # values of `class_weight`
@@ -345,7 +347,7 @@ class TreeGrowth(NamedTuple):
         tree, _ = plan.grow(table.encode(settings), seed, lambda: table.rows)
         if tree.node_count > 1:
             name, level = type(self.bound).__name__, self.bound.level_parameter
-            warn_once_an_ensemble(
+            warn_once_per_ensemble(
                 "cautious bound",
                 f"The tree is a single leaf: {name} with its default {level!r} needs "
                 f"more rows for a first split than the {len(table.y)} of this table, "

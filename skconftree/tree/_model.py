@@ -13,7 +13,7 @@ from ..drift._registry import name_of_detector
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._sparse import in_blocks
-from ..utils import NO_DEFAULT, canonical, completed, refuse_damage
+from ..utils import NO_DEFAULT, canonical, check_state_parts, merge_defaults
 from ..utils._lock import Lockable, learns, reads, share_lock
 from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
@@ -33,7 +33,7 @@ PARTS = dict.fromkeys(
 def read_parts(state, owner, shared=None):
     """Make the parts of a model from a state, each checked by itself."""
     own = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
-    state = completed(state, own, "The state of a tree")
+    state = merge_defaults(state, own, "The state of a tree")
     resolved = read_resolved(state["resolved"])
     grower = state["grower"]
     tree = read_nodes(Tree, state["tree"])
@@ -65,7 +65,7 @@ def check_parts(parts, owner):
         "bound_": tree.keeps_evidence == (bound is not None),
         "grower": _has_grower(parts),
     }
-    refuse_damage(owner, sound)
+    check_state_parts(owner, sound)
 
 
 def _has_columns(schema, tree):
@@ -169,8 +169,8 @@ class TreeModel(Lockable):
     @property
     def n_rows_seen(self):
         """Number of rows learnt."""
-        learnt = 0 if self.grower is None else self.grower.n_rows_seen
-        return self.n_rows_before + learnt
+        learned = 0 if self.grower is None else self.grower.n_rows_seen
+        return self.n_rows_before + learned
 
     @property
     def n_drifts(self):

@@ -27,7 +27,7 @@ from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import KINDS, LARGEST, MOST, NEGLIGIBLE, resolve_max_features
-from ..utils import NO_DEFAULT, completed
+from ..utils import NO_DEFAULT, merge_defaults
 from ._settings import FIRST_CUTS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows
@@ -387,7 +387,7 @@ class Resolved(NamedTuple):
 def read_resolved(parts):
     """Make `Resolved` from a state; StateError if it has unknown parts."""
     defaults = dict.fromkeys(Resolved._fields, NO_DEFAULT) | Resolved._field_defaults
-    return Resolved(**completed(parts, defaults, "The state of a tree"))
+    return Resolved(**merge_defaults(parts, defaults, "The state of a tree"))
 
 
 class Grown(NamedTuple):

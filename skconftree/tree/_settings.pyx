@@ -2,7 +2,7 @@
 
 from libc.math cimport INFINITY
 
-from skconftree.utils import completed
+from skconftree.utils import merge_defaults
 
 cdef tuple OF_BOUNDS = (
     "kernel", "uses_pool", "counts_every_row", "counts_handed_rows", "fixed_cuts",
@@ -115,7 +115,7 @@ def read_settings(values):
 
     A setting that came later has its default.
     """
-    return GrowthSettings(**completed(values, DEFAULTS, "The state of a growth"))
+    return GrowthSettings(**merge_defaults(values, DEFAULTS, "The state of a growth"))
 
 
 cdef _refuse(str name, value, str wanted):

@@ -1,10 +1,8 @@
-# Checks of arrays that are used as they are.
+# Checks of arrays that are used without a copy.
 
 from skconftree.utils._typedefs cimport float32_t
 
-# Whether a table holds only numbers.
-
-cdef enum:
+cdef enum:          # results of `finiteness`
     FINITE = 0
     MISSING = 1     # NaN, but no infinity
     INFINITE = 2

@@ -1,4 +1,4 @@
-"""Checks of arrays that are used as they are."""
+"""Checks of arrays that are used without a copy."""
 
 from libc.math cimport isfinite, isinf, isnan
 
@@ -9,9 +9,9 @@ cdef enum:
 
 
 cpdef int finiteness(const float32_t[:, ::1] X):
-    """0 if all values of a table are finite, 2 if any is infinite, else 1."""
+    """Return 0 if all values of `X` are finite, 2 if any is infinite, otherwise 1."""
     cdef intp_t n = X.shape[0] * X.shape[1]
-    cdef int found = FINITE
+    cdef int result = FINITE
     cdef const float32_t* x
     cdef intp_t i
     if n == 0:
@@ -21,15 +21,15 @@ cpdef int finiteness(const float32_t[:, ::1] X):
         if not isfinite(_sum(x, n)):
             for i in range(n):
                 if isinf(x[i]):
-                    found = INFINITE
+                    result = INFINITE
                     break
                 elif isnan(x[i]):
-                    found = MISSING
-    return found
+                    result = MISSING
+    return result
 
 
 cdef float32_t _sum(const float32_t* x, intp_t n) noexcept nogil:
-    # Finite only if all values are. Independent partial sums become vectors.
+    # Finite only if all values are. Compilers vectorize the independent partial sums.
     cdef float32_t parts[LANES]
     cdef float32_t total = 0.0
     cdef intp_t i = 0

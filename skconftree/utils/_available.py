@@ -35,7 +35,7 @@ class _Conditional:
         return unbound
 
 
-def absence(estimator, *names):
+def absence_error(estimator, *names):
     """Return the AttributeError of the first method that is absent, or None."""
     for name in names:
         try:

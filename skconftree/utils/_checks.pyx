@@ -1,6 +1,6 @@
-"""Kernels without a guard, for the test that the checked build finds bugs.
+"""Kernels with bugs, for the test that the checked build detects them.
 
-Compiled with ``-Dchecked=true`` only, so that they read no foreign memory.
+Compiled with ``-Dchecked=true`` only, because they would read invalid memory otherwise.
 """
 
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -19,15 +19,15 @@ cdef intp_t total(intp_t a, intp_t b) noexcept nogil:
 
 
 def read_at(float64_t[::1] values, intp_t i):
-    """Read an entry the way the kernels do: nothing can be raised."""
+    """Read an entry in code that cannot raise, as the kernels do."""
     return entry(values, i)
 
 
 def divide(intp_t a, intp_t b):
-    """Divide the way the kernels do: nothing can be raised."""
+    """Divide in code that cannot raise, as the kernels do."""
     return quotient(a, b)
 
 
 def add(intp_t a, intp_t b):
-    """Add the way the kernels do: nothing can be raised."""
+    """Add in code that cannot raise, as the kernels do."""
     return total(a, b)

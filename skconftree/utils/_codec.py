@@ -206,7 +206,7 @@ def _estimator(arrays, path, parameters):
     kind = _class_of(path)
     if kind is None:
         _named(arrays, path)
-    completed(parameters, default_parameters(kind), kind.__name__)
+    merge_defaults(parameters, default_parameters(kind), kind.__name__)
     return kind(**{name: from_json(one, arrays) for name, one in parameters.items()})
 
 
@@ -238,7 +238,7 @@ def with_default_parameters(value):
     kind = _class_of(value.get("class"))
     if kind is not None:
         defaults = default_parameters(kind)
-        completed(value["with"], defaults, kind.__name__)
+        merge_defaults(value["with"], defaults, kind.__name__)
         value["with"] = {
             name: to_json(default, names=True)
             for name, default in defaults.items()
@@ -346,7 +346,7 @@ class StateError(ValueError):
     """A state that does not fit the class that reads it."""
 
 
-def damaged(owner, part=None):
+def corrupt_state(owner, part=None):
     """Error of a state by which compiled code would leave its arrays."""
     named = "" if part is None else f": {part}"
     return StateError(f"The state of this {owner} is damaged{named}.")
@@ -357,17 +357,17 @@ def restore(kind, state, owner):
     if not (
         isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
     ):
-        raise damaged(owner, "its parts")
+        raise corrupt_state(owner, "its parts")
     arguments, parts = state
     try:
         restored = kind(*arguments)
     except TypeError as error:
-        raise damaged(owner, "its parameters") from error
+        raise corrupt_state(owner, "its parameters") from error
     restored.__setstate__(parts)
     return restored
 
 
-def refuse_damage(estimator, valid_parts):
+def check_state_parts(estimator, valid_parts):
     """Raise ValueError that names the first attribute of a state that is not sound."""
     for name, is_valid in valid_parts.items():
         if not is_valid:
@@ -377,7 +377,7 @@ def refuse_damage(estimator, valid_parts):
             )
 
 
-def completed(values, defaults, what):
+def merge_defaults(values, defaults, what):
     """Settings of a state and later defaults; StateError if one is unknown."""
     if not isinstance(values, dict):
         raise StateError(f"{what} is damaged: it must be a dict. Got {values!r}.")
@@ -414,7 +414,7 @@ def without_version(state, defaults, what):
             if not (name.startswith("_") or name.endswith("_"))
         }
         with written_by(found):
-            completed(parameters, defaults, what)
+            merge_defaults(parameters, defaults, what)
     known = {n: value for n, value in defaults.items() if value is not NO_DEFAULT}
     return known | attributes
 

@@ -1,12 +1,12 @@
-# Random numbers without a state: a draw depends on its key alone, so that neither the
-# order of the work nor the number of threads can change it.
+# Counter-based random numbers: each number depends only on its key, and therefore neither
+# on the order of the work nor on the number of threads.
 
 cimport cython
 
 from skconftree.utils._typedefs cimport float64_t, uint64_t
 
 
-@cython.overflowcheck(False)     # it wraps by design
+@cython.overflowcheck(False)     # wraps by design
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
     # splitmix64
     x += <uint64_t> 0x9E3779B97F4A7C15
@@ -16,5 +16,5 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
 
 
 cdef inline float64_t unit(uint64_t key) noexcept nogil:
-    # In [0, 1).
+    # Uniform in [0, 1).
     return <float64_t> (key >> 11) / 9007199254740992.0     # 2^53

@@ -12,7 +12,7 @@ def temporary_name(path):
 
 
 @contextlib.contextmanager
-def replacing(path, mode="wb", *, temporary=None, **how):
+def atomic_write(path, mode="wb", *, temporary=None, **how):
     """Open a file to write that replaces another one when the `with` block ends.
 
     Until then, and after an error or an interrupt, the file at `path` is the old one,
@@ -47,7 +47,7 @@ def replacing(path, mode="wb", *, temporary=None, **how):
 
 def write_text(path, text):
     """Write a text file in one step."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 

@@ -22,7 +22,7 @@ from ._lock import Lockable, names_class, reads
 from ._types import Floats, TableLike
 
 
-def learnt(name, doc, *, changes=False):
+def fitted(name, doc, *, changes=False):
     """Property of what `_model` has learned (``"a.b"``), or NotFittedError."""
     names = name.split(".")
 
@@ -37,7 +37,7 @@ def learnt(name, doc, *, changes=False):
     return property(reads(get) if changes else get, doc=doc)
 
 
-class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
+class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
     """What classifiers are: parameters, and a model of the class `_kind`, or None.
 
     A subclass reads rows by `_rows(X)`, and says by `_best(rows)` which class is best.
@@ -45,13 +45,13 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     _model = None  # what has been learnt
 
-    classes_: NDArray[Any] = learnt("classes.names", "Class labels.")
-    n_classes_: int = learnt("classes.n", "Number of classes.")
-    n_features_in_: int = learnt("schema.n_features", "Number of features.")
-    feature_names_in_: NDArray[Any] = learnt(
+    classes_: NDArray[Any] = fitted("classes.names", "Class labels.")
+    n_classes_: int = fitted("classes.n", "Number of classes.")
+    n_features_in_: int = fitted("schema.n_features", "Number of features.")
+    feature_names_in_: NDArray[Any] = fitted(
         "schema.feature_names", "Names of the features."
     )
-    n_rows_seen_: int = learnt("n_rows_seen", "Number of rows learnt.")
+    n_rows_seen_: int = fitted("n_rows_seen", "Number of rows learnt.")
 
     def __sklearn_is_fitted__(self):
         return self._model is not None

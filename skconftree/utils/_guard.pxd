@@ -1,10 +1,10 @@
-# A mutex for a few fields that threads share, held for some instructions.
+# A mutex for a few fields that threads share, held for a few instructions.
 #
-# Where Python has a global lock, whoever runs Python holds that: a guard is nothing
-# then, and costs nothing. So a guard is taken by threads that hold the global lock, or
-# would if there were one, and nothing that could give it up may run until it is left:
-# no Python code, no wait, no object made or let go. A field of this type needs no
-# beginning: zeros are a guard that is free.
+# With a global interpreter lock (GIL), a guard does nothing and has no cost, because the
+# thread that runs Python code holds the GIL. A guard may therefore only be taken with
+# the GIL held, or in a build without GIL. Until it is left, nothing may run that could
+# release the GIL: no Python code, no waiting, no creation or deletion of an object. A
+# guard needs no initialization: zeros are a free guard.
 
 cdef extern from *:
     """

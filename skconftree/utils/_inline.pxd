@@ -4,7 +4,7 @@ from libc.math cimport isfinite
 
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
-# What rounding can make of sums that are equal on paper: this share of them, at most.
+# Upper limit of the relative rounding error of sums that are mathematically equal.
 
 cdef extern from *:
     """
@@ -13,18 +13,18 @@ cdef extern from *:
     const double ROUNDING "SKCONFTREE_ROUNDING"
 
 
-# The threshold between two neighbouring values.
+# The threshold between two neighboring values.
 
 cdef inline float64_t midpoint(float32_t low, float32_t high) noexcept nogil:
-    # As scikit-learn's, overflow included: low < high in float32, so that only a
-    # rounded half can reach high.
+    # Equals the threshold of scikit-learn, also on overflow. As low < high in float32,
+    # the sum can only reach `high` by rounding.
     cdef float64_t cut = <float64_t> low / 2.0 + <float64_t> high / 2.0
     if cut == high or not isfinite(cut):
         cut = low
     return cut
 
 
-# Bits of a number that is not 0.
+# Index of the lowest and the highest set bit of a number other than 0.
 
 cdef extern from *:
     """
@@ -32,15 +32,15 @@ cdef extern from *:
     #include <intrin.h>
     static int skconftree_lowest_bit(unsigned long long bits)
     {
-        unsigned long found;
-        _BitScanForward64(&found, bits);
-        return (int) found;
+        unsigned long index;
+        _BitScanForward64(&index, bits);
+        return (int) index;
     }
     static int skconftree_highest_bit(unsigned long long bits)
     {
-        unsigned long found;
-        _BitScanReverse64(&found, bits);
-        return (int) found;
+        unsigned long index;
+        _BitScanReverse64(&index, bits);
+        return (int) index;
     }
     #else
     #define skconftree_lowest_bit(bits) __builtin_ctzll(bits)
@@ -51,7 +51,7 @@ cdef extern from *:
     intp_t highest_bit "skconftree_highest_bit"(uint64_t bits) nogil
 
 
-# A hint that memory will soon be read; it may do nothing.
+# Hint to the processor that memory will soon be read; does nothing on some compilers.
 
 cdef extern from *:
     """

@@ -1,11 +1,11 @@
-# Lanes: rough functions of several numbers at once, for values that only say what need
-# not be computed exactly. Compilers make a few vector instructions of each loop; what
-# these give does not depend on the processor's library, but is no result either.
+# Approximate functions that compilers can vectorize. They are used to discard candidates
+# before exact values are computed, and never for a result. Their values do not depend on
+# the math library of the platform.
 
 from skconftree.utils._typedefs cimport float32_t
 
 cdef enum:
-    LANES = 12          # numbers that are worked on together
+    LANES = 12          # numbers processed together
 
 
 cdef extern from *:
@@ -13,9 +13,9 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
 
-    /* Without a comparison, which would keep a compiler from making vectors. */
+    /* There are no comparisons, which would prevent vectorization. */
 
-    /* x log2(|x|) for x in [-1, 1], within 0.00012 |x|; 0 at 0. */
+    /* x log2(|x|) for x in [-1, 1], with an error of at most 0.00012 |x|; 0 at 0. */
     static inline float skconftree_xlog2x(float x)
     {
         uint32_t bits;
@@ -30,8 +30,8 @@ cdef extern from *:
             0.43872564f + s * (-0.23905777f + s * 0.08213025f)));
     }
 
-    /* The share of a normal distribution below z standard deviations times sqrt(2),
-       z in [-6, 6], within 2e-6 (Abramowitz and Stegun, 7.1.28). */
+    /* Standard normal distribution function at z * sqrt(2) for z in [-6, 6], with an
+       error of at most 2e-6 (Abramowitz and Stegun, 7.1.28). */
     static inline float skconftree_normal_below(float z)
     {
         uint32_t bits, sign;
@@ -48,7 +48,7 @@ cdef extern from *:
         t *= t;
         t = 0.5f - 0.5f / t;
         memcpy(&bits, &t, 4);
-        bits |= sign;       /* the function is odd, but for a half */
+        bits |= sign;       /* the function minus one half is odd */
         memcpy(&t, &bits, 4);
         return 0.5f + t;
     }

@@ -1,16 +1,17 @@
-# The lock of a model: many threads read it, or one thread changes it.
+# Readers-writer lock of a model: many threads can read, or one thread can learn.
 #
-# Who holds it is a thread. A call that has to wait gives up the GIL, and calls are
-# served in the order in which they came, so that neither readers nor a learner can
-# keep the others out. A thread that waited for itself would wait forever: a signal
-# handler, a callback or a finalizer that interrupts a call of the same thread may
-# read what that call reads, and gets an error where it would have to wait.
+# The lock is held by a thread and is reentrant for reading. A waiting call releases the
+# GIL. Calls are served in order of arrival, so that neither readers nor a learner can
+# starve the others. A thread that waited for itself would deadlock: a signal handler, a
+# callback or a finalizer that interrupts a reading call of the same thread may read as
+# well, and gets an error if it would have to wait.
 #
-# A process that was forked while a call used the model has none of the threads that
-# would end the call: there the lock refuses every call, and nothing waits.
+# If a process was forked while another thread used the model, the child does not have the
+# thread that would release the lock. In the child, the lock refuses all calls, and
+# nothing waits.
 #
-# A guard keeps the fields of the lock consistent, for as long as it takes to look and
-# to write: a free lock costs a few comparisons.
+# A guard keeps the fields of the lock consistent while they are read and updated.
+# Acquiring a free lock costs a few comparisons.
 
 cimport cython
 
@@ -25,28 +26,28 @@ cdef extern from "pythread.h":
 
 cdef struct Hold:
     unsigned long thread
-    intp_t depth                # calls of the thread, one within the other
+    intp_t depth                # number of nested calls of the thread
 
 
 cdef struct Waiter:             # a call that waits
     unsigned long thread
     bint learning
     bint granted
-    Gate gate                   # closed until it is granted
-    Waiter* behind
+    Gate gate                   # acquired until the lock is granted
+    Waiter* next
 
 
 @cython.final
 cdef class ModelLock:
-    cdef Guard guard            # of all that follows
+    cdef Guard guard            # protects all fields below
     cdef unsigned long learner  # thread that learns; 0 = none
     cdef intp_t n_readers
-    cdef intp_t room
+    cdef intp_t capacity
     cdef Blocks blocks
-    cdef Hold* readers          # [room]
-    cdef Waiter* first          # of the queue
+    cdef Hold* readers          # [capacity]
+    cdef Waiter* first          # head of the queue
     cdef intp_t n_waiting
-    cdef intp_t n_forks         # before the process that used it last
+    cdef intp_t n_forks         # value of the global counter at the last use
 
     cdef int read(self) except -1
     cdef int learn(self) except -1
@@ -55,18 +56,18 @@ cdef class ModelLock:
     cdef bint _was_abandoned(self) noexcept
     cdef int _check_process(self) except -1
     cdef int _enter(self, bint learning) except -1
-    cdef int _wait(self, unsigned long me, bint learning) except -1
-    cdef int _pass_through(self, Gate gate) except -1
+    cdef int _wait(self, unsigned long thread, bint learning) except -1
+    cdef int _acquire_gate(self, Gate gate) except -1
     cdef void _end_wait(self, Waiter* waiter) noexcept
-    # What follows is for whoever has taken the guard.
-    cdef int _ask(self, unsigned long me, bint learning) noexcept
+    # The guard must be held when these are called.
+    cdef int _try_enter(self, unsigned long thread, bint learning) noexcept
     cdef Hold* _hold_of(self, unsigned long thread) noexcept
     cdef bint _is_waiting(self, unsigned long thread) noexcept
-    cdef bint _reserve(self, intp_t room) noexcept
+    cdef bint _reserve(self, intp_t capacity) noexcept
     cdef void _add(self, unsigned long thread) noexcept
-    cdef void _leave(self, unsigned long me) noexcept
-    cdef Waiter* _line_up(self, unsigned long me, bint learning, Gate gate) noexcept
-    cdef void _step_out(self, Waiter* waiter) noexcept
+    cdef void _leave(self, unsigned long thread) noexcept
+    cdef Waiter* _enqueue(self, unsigned long thread, bint learning, Gate gate) noexcept
+    cdef void _dequeue(self, Waiter* waiter) noexcept
     cdef void _admit(self) noexcept
 
 

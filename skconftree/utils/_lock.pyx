@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory cimport (
-    release_all, release, longer_array, new_array,
+    release_all, release, resized_array, new_array,
 )
 
 
@@ -26,9 +26,9 @@ cdef extern from "pythread.h":
     int PY_LOCK_ACQUIRED
 
 
-cdef object ABSENT = object()       # what no caller gives
+cdef object ABSENT = object()       # default of an argument that was not passed
 
-cdef enum:          # what is said to a call that wants to hold a lock
+cdef enum:          # outcomes of an attempt to acquire the lock
     ENTERED
     MUST_WAIT
     REFUSED
@@ -37,12 +37,10 @@ cdef enum:          # what is said to a call that wants to hold a lock
 
 @cython.final
 cdef class ModelLock:
-    """A lock that many threads hold to read, or one to learn.
+    """Readers-writer lock: held by many threads to read, or by one to learn.
 
-    In a `with` statement it is held to read.
-
-    It is no part of the state of what it guards: pickled or copied it is another
-    lock, which is free.
+    A `with` statement holds it for reading. It is not part of the state of the object
+    that it guards: a pickle or a copy contains a new lock that is free.
     """
 
     def __cinit__(self):
@@ -61,43 +59,45 @@ cdef class ModelLock:
         self.leave()
 
     cdef int read(self) except -1:
-        # Hold the lock beside others that read.
+        # Acquire the lock, shared with other readers.
         return self._enter(False)
 
     cdef int learn(self) except -1:
-        # Hold the lock alone.
+        # Acquire the lock exclusively.
         return self._enter(True)
 
     cdef void leave(self) noexcept:
-        # Give up what this thread took last.
-        cdef unsigned long me = PyThread_get_thread_ident()
+        # Release what this thread acquired last.
+        cdef unsigned long thread = PyThread_get_thread_ident()
         if self._was_abandoned():
             return
         take_guard(&self.guard)
-        self._leave(me)
+        self._leave(thread)
         leave_guard(&self.guard)
 
     cdef bint is_refused(self) noexcept:
-        # Whether this thread would get an error however long it waited.
-        cdef unsigned long me = PyThread_get_thread_ident()
-        cdef bint mine
+        # Whether waiting for the lock would be an error in this thread.
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        cdef bint is_held
         if self._was_abandoned():
             return True
         take_guard(&self.guard)
-        mine = (
-            self.learner == me or self._hold_of(me) != NULL or self._is_waiting(me)
+        is_held = (
+            self.learner == thread
+            or self._hold_of(thread) != NULL
+            or self._is_waiting(thread)
         )
         leave_guard(&self.guard)
-        return mine
+        return is_held
 
     cdef bint _was_abandoned(self) noexcept:
-        # Whether a thread used the model when this process was forked. Nothing here
-        # ends its call, which only the parent goes on with: the fields remain as they
-        # are, and the model is refused for ever.
+        # Whether a thread used the model when this process was forked. Its call only
+        # continues in the parent: here, the fields remain as they are, and the lock
+        # refuses all calls permanently.
         cdef bint in_use
         if self.n_forks == n_forks:
             return False
-        take_guard(&forking)    # of threads that this process has started since
+        take_guard(&forking)    # this process may have several threads by now
         in_use = self.learner != 0 or self.n_readers > 0 or self.first != NULL
         if self.n_forks == n_forks:
             in_use = False
@@ -110,64 +110,64 @@ cdef class ModelLock:
     cdef int _check_process(self) except -1:
         if self._was_abandoned():
             raise RuntimeError(
-                "This model cannot be used in this process: a call of it was running "
-                "when the process was forked from another one. Load the model from a "
+                "This model cannot be used in this process, because the process was "
+                "forked while another thread used the model. Load the model from a "
                 "file, or fit a clone of it."
             )
         return 0
 
     cdef int _enter(self, bint learning) except -1:
-        cdef unsigned long me = PyThread_get_thread_ident()
-        cdef int said
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        cdef int outcome
         cdef bint is_learner
         self._check_process()
         take_guard(&self.guard)
-        said = self._ask(me, learning)
-        is_learner = self.learner == me
+        outcome = self._try_enter(thread, learning)
+        is_learner = self.learner == thread
         leave_guard(&self.guard)
-        if said == ENTERED:
+        if outcome == ENTERED:
             return 0
-        if said == MUST_WAIT:
-            return self._wait(me, learning)
-        if said == NO_MEMORY:
-            raise MemoryError("No memory for another thread that reads.")
+        if outcome == MUST_WAIT:
+            return self._wait(thread, learning)
+        if outcome == NO_MEMORY:
+            raise MemoryError("There is not enough memory to read from another thread.")
         if is_learner:
             raise RuntimeError(
                 "This model is learning in this very thread: a signal handler or "
-                "callback that interrupts the learning can neither read the model nor "
-                "let it learn. Do so when the call that learns has returned, or in "
-                "another thread, which waits for it."
+                "callback that interrupts the learning cannot use the model. Use it "
+                "after the call that learns has returned, or in another thread, which "
+                "waits for that call."
             )
         raise RuntimeError(
             "This model is used, or waited for, in this very thread: a signal handler "
-            "or callback that interrupts such a call cannot wait for the model. Use "
-            "it when that call has returned, or in another thread."
+            "or callback that interrupts such a call cannot wait for the model. Use it "
+            "after that call has returned, or in another thread."
         )
 
-    cdef int _wait(self, unsigned long me, bint learning) except -1:
-        # No line of Python has run since this thread was told to wait.
+    cdef int _wait(self, unsigned long thread, bint learning) except -1:
+        # No Python code has run since `_try_enter` returned MUST_WAIT.
         cdef Gate gate = PyThread_allocate_lock()
         cdef Waiter* waiter = NULL
         if gate != NULL:
             PyThread_acquire_lock(gate, 0)
             take_guard(&self.guard)
-            waiter = self._line_up(me, learning, gate)
+            waiter = self._enqueue(thread, learning, gate)
             self._admit()
             leave_guard(&self.guard)
         if waiter == NULL:
             if gate != NULL:
                 PyThread_free_lock(gate)
-            raise MemoryError("No memory for another thread that waits.")
+            raise MemoryError("There is not enough memory to wait for this model.")
         try:
-            self._pass_through(gate)    # signal handlers run, and may raise
+            self._acquire_gate(gate)    # signal handlers run here and may raise
         except BaseException:
-            if self._was_abandoned():   # by a handler: the fields remain as they are
+            if self._was_abandoned():   # a handler forked: leave the fields unchanged
                 raise
             take_guard(&self.guard)
             if waiter.granted:
-                self._leave(me)
+                self._leave(thread)
             else:
-                self._step_out(waiter)
+                self._dequeue(waiter)
                 self._admit()
             leave_guard(&self.guard)
             self._end_wait(waiter)
@@ -175,8 +175,8 @@ cdef class ModelLock:
         self._end_wait(waiter)
         return 0
 
-    cdef int _pass_through(self, Gate gate) except -1:
-        # Wait until another thread opens it.
+    cdef int _acquire_gate(self, Gate gate) except -1:
+        # Wait until another thread releases the gate.
         cdef int outcome
         while True:
             with nogil:
@@ -187,28 +187,28 @@ cdef class ModelLock:
             self._check_process()
 
     cdef void _end_wait(self, Waiter* waiter) noexcept:
-        # Whoever opened the gate had taken the guard, and is through with both.
+        # The thread that released the gate held the guard and uses neither any longer.
         cdef Gate gate = waiter.gate
         take_guard(&self.guard)
         release(&self.blocks, waiter)
         leave_guard(&self.guard)
         PyThread_free_lock(gate)
 
-    cdef int _ask(self, unsigned long me, bint learning) noexcept:
-        cdef Hold* mine = self._hold_of(me)
-        if self.learner == me or learning and mine != NULL:
+    cdef int _try_enter(self, unsigned long thread, bint learning) noexcept:
+        cdef Hold* hold = self._hold_of(thread)
+        if self.learner == thread or learning and hold != NULL:
             return REFUSED
-        if mine != NULL:
-            mine.depth += 1
+        if hold != NULL:
+            hold.depth += 1
             return ENTERED
         if (
             self.learner != 0 or self.n_waiting > 0 or learning and self.n_readers > 0
         ):
-            return REFUSED if self._is_waiting(me) else MUST_WAIT
+            return REFUSED if self._is_waiting(thread) else MUST_WAIT
         if learning:
-            self.learner = me
+            self.learner = thread
         elif self._reserve(self.n_readers + 1):
-            self._add(me)
+            self._add(thread)
         else:
             return NO_MEMORY
         return ENTERED
@@ -225,65 +225,67 @@ cdef class ModelLock:
         while waiter != NULL:
             if waiter.thread == thread:
                 return True
-            waiter = waiter.behind
+            waiter = waiter.next
         return False
 
-    cdef bint _reserve(self, intp_t room) noexcept:
+    cdef bint _reserve(self, intp_t capacity) noexcept:
         cdef void* larger
-        if room > self.room:
-            larger = longer_array(&self.blocks, self.readers, 2 * room, sizeof(Hold))
+        if capacity > self.capacity:
+            larger = resized_array(
+                &self.blocks, self.readers, 2 * capacity, sizeof(Hold)
+            )
             if larger == NULL:
                 return False
             self.readers = <Hold*> larger
-            self.room = 2 * room
+            self.capacity = 2 * capacity
         return True
 
     cdef void _add(self, unsigned long thread) noexcept:
-        # There is room.
+        # The capacity must suffice.
         self.readers[self.n_readers].thread = thread
         self.readers[self.n_readers].depth = 1
         self.n_readers += 1
 
-    cdef void _leave(self, unsigned long me) noexcept:
-        cdef Hold* mine
-        if self.learner == me:
+    cdef void _leave(self, unsigned long thread) noexcept:
+        cdef Hold* hold
+        if self.learner == thread:
             self.learner = 0
         else:
-            mine = self._hold_of(me)
-            if mine != NULL:
-                mine.depth -= 1
-                if mine.depth > 0:
+            hold = self._hold_of(thread)
+            if hold != NULL:
+                hold.depth -= 1
+                if hold.depth > 0:
                     return
                 self.n_readers -= 1
-                mine[0] = self.readers[self.n_readers]
+                hold[0] = self.readers[self.n_readers]
         self._admit()
 
-    cdef Waiter* _line_up(self, unsigned long me, bint learning, Gate gate) noexcept:
-        # With room for all who want to read, so that admitting them cannot fail.
+    cdef Waiter* _enqueue(self, unsigned long thread, bint learning, Gate gate) noexcept:
+        # Reserve capacity for all waiting readers, so that admitting them cannot fail.
         cdef Waiter* waiter = NULL
         cdef Waiter** end = &self.first
         if self._reserve(self.n_readers + self.n_waiting + 1):
             waiter = <Waiter*> new_array(&self.blocks, 1, sizeof(Waiter), True)
         if waiter == NULL:
             return NULL
-        waiter.thread = me
+        waiter.thread = thread
         waiter.learning = learning
         waiter.gate = gate
         while end[0] != NULL:
-            end = &end[0].behind
+            end = &end[0].next
         end[0] = waiter
         self.n_waiting += 1
         return waiter
 
-    cdef void _step_out(self, Waiter* waiter) noexcept:
-        cdef Waiter** place = &self.first
-        while place[0] != waiter:
-            place = &place[0].behind
-        place[0] = waiter.behind
+    cdef void _dequeue(self, Waiter* waiter) noexcept:
+        cdef Waiter** link = &self.first
+        while link[0] != waiter:
+            link = &link[0].next
+        link[0] = waiter.next
         self.n_waiting -= 1
 
     cdef void _admit(self) noexcept:
-        # Whose turn it is.
+        # Grant the lock to the calls at the head of the queue.
         cdef Waiter* first
         while self.first != NULL and self.learner == 0:
             first = self.first
@@ -293,28 +295,28 @@ cdef class ModelLock:
                 self.learner = first.thread
             else:
                 return
-            self._step_out(first)
+            self._dequeue(first)
             first.granted = True
             PyThread_release_lock(first.gate)
 
 
 cdef class Lockable:
-    """Mixin of an estimator that has a lock, outside its attributes."""
+    """Mixin for estimators that have a lock outside of their attributes."""
 
     def __cinit__(self):
         self._lock = ModelLock()
 
 
 def share_lock(Lockable part not None, Lockable owner not None):
-    """Give a part of a model, or what shows it, its lock, before others see it."""
+    """Let a part or view of a model use the model's lock, before others access it."""
     part._lock = owner._lock
 
 
 def names_class(method):
-    """Decorate an inherited method so that a wrong call names the class of the object.
+    """Decorate an inherited method so that a TypeError names the class of the object.
 
-    Python's error names the class that defines the method, which may be a base class
-    that users do not know. `reads` and `learns` do the same.
+    Python's error for wrong arguments names the class that defines the method, which may
+    be a base class that users do not know. `reads` and `learns` do the same.
     """
     @wraps(method)
     def call(self, *args, **kwargs):
@@ -327,7 +329,7 @@ def names_class(method):
 
 
 cdef object raise_naming_class(error, method, self, args, kwargs):
-    # Nothing is raised if the arguments fit: then the error is from within the method.
+    # Does not raise if the arguments fit: the error is then from within the method.
     try:
         signature(method).bind(self, *args, **kwargs)
     except TypeError:
@@ -338,11 +340,12 @@ cdef object raise_naming_class(error, method, self, args, kwargs):
 def reads(method):
     """Decorate a method of a `Lockable` that reads the model.
 
-    A call waits while another thread learns. Calls run beside each other, and one may
-    be made within another.
+    A call waits while another thread learns. Several calls can run at the same time, and
+    they can be nested.
     """
-    # Many arguments cost more than the lock. Python can run a signal handler between
-    # any two lines of its own, but not between taking the lock and the `try` here.
+    # The fast path avoids `*args`, which cost more than the lock. Python can run a signal
+    # handler between any two lines of Python code, but not between acquiring the lock and
+    # the `try` here.
     if list(signature(method).parameters) == ["self", "X"]:
         @wraps(method)
         def reading(Lockable self not None, X=ABSENT, *more, **unknown):
@@ -392,19 +395,19 @@ def learns(method):
 
 
 def reads_argument(function):
-    """Decorate a function that reads the model of its first argument, as `reads` does.
+    """Decorate a function that reads the model of its first argument; see `reads`.
 
-    `self` and `cls` do not count. The argument may be an estimator, a pipeline that
-    ends in one, or whatever else the function takes.
+    `self` and `cls` are not counted as arguments. The argument may be an estimator or a
+    pipeline that ends in one. Other objects have no lock and are passed through.
     """
     names = list(signature(function).parameters)
-    cdef Py_ssize_t place = names[0] in ("self", "cls")
-    name = names[place]
+    cdef Py_ssize_t position = names[0] in ("self", "cls")
+    name = names[position]
 
     @wraps(function)
     def reading(*args, **kwargs):
         cdef ModelLock lock = lock_of(
-            args[place] if len(args) > place else kwargs.get(name)
+            args[position] if len(args) > position else kwargs.get(name)
         )
         if lock is None:
             return function(*args, **kwargs)
@@ -417,9 +420,9 @@ def reads_argument(function):
 
 
 cdef ModelLock lock_of(estimator):
-    # None if it has none.
+    # The lock of an estimator or of the last step of a pipeline; None for other objects.
     while not isinstance(estimator, Lockable):
-        steps = getattr(estimator, "steps", None)   # of a pipeline
+        steps = getattr(estimator, "steps", None)
         if not (isinstance(steps, list) and steps):
             return None
         estimator = steps[len(steps) - 1][1]
@@ -427,9 +430,9 @@ cdef ModelLock lock_of(estimator):
 
 
 cdef class paused:
-    """While the block runs, others may read and learn beside the thread that learns.
+    """Context in which a thread that learns lets other threads use the model.
 
-    The model has to be whole there.
+    The model must be in a consistent state when the block starts.
     """
 
     cdef ModelLock lock
@@ -446,8 +449,8 @@ cdef class paused:
 
 # -- forks ------------------------------------------------------------------------
 
-cdef intp_t n_forks = 0     # between the first process and this one
-cdef Guard forking          # of `n_forks` of all locks
+cdef intp_t n_forks = 0     # number of forks between the first process and this one
+cdef Guard forking          # protects `n_forks` of all locks
 
 
 def _after_fork_in_child():

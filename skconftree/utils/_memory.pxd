@@ -1,53 +1,53 @@
 from skconftree.utils._typedefs cimport intp_t
 
-# Who owns memory: Blocks, a chain of arrays that are freed together, and Arena, the
-# Blocks of an object.
+# Memory ownership. `Blocks` is a linked list of arrays that are freed together. `Arena`
+# is a Python object that owns one such list.
 #
-# What is taken belongs to its owner and is freed with it, whichever way the owner
-# ends: no array has to be tested for NULL or freed one by one. An owner is used by one
-# thread at a time.
+# Each array belongs to its owner and is freed with it, also after an exception, so that
+# no array has to be tested for NULL or freed individually. Only one thread may use an
+# owner at a time.
 #
-# An Arena raises MemoryError, with and without the GIL. Blocks of what grows row by row
-# are filled by `_spare_memory`, which has memory kept back for them. In the checked
-# build allocations fail if fail_every() or fail_from() says so.
+# An Arena raises MemoryError, with or without the GIL. Models that grow row by row call
+# take_array() and its relatives below, which can use the reserve. In the checked build,
+# fail_every() and fail_from() make allocations fail.
 
-cdef struct Block:      # in front of every array
-    Block* before
-    Block* behind
-    size_t size         # bytes, this header included
-    size_t unused       # arrays are aligned as malloc aligns
+cdef struct Block:      # header in front of every array
+    Block* previous
+    Block* next
+    size_t size         # bytes, including this header
+    size_t unused       # padding: arrays are aligned as malloc aligns
 
 
-cdef struct Blocks:     # nothing is taken yet if `last` is NULL
+cdef struct Blocks:     # empty if `last` is NULL
     Block* last
 
 
-# An array of n items of so many bytes each, or such an array of zeros; NULL if there is
-# no memory.
+# Allocate an array of n items of `size` bytes each, optionally filled with zeros. The
+# result is NULL if there is not enough memory.
 cdef void* new_array(
     Blocks* blocks, intp_t n, size_t size, bint zeros
 ) noexcept nogil
-# An array of these blocks made longer or shorter; it may move. If it is NULL, a new one.
-# The answer is NULL, and the array as it was, if there is no memory.
-cdef void* longer_array(
+# Resize an array of these blocks; it may move. If `array` is NULL, allocate a new one. If
+# there is not enough memory, the result is NULL and the array is unchanged.
+cdef void* resized_array(
     Blocks* blocks, void* array, intp_t n, size_t size
 ) noexcept nogil
-# Free an array, or NULL, before the others.
+# Free one array (nothing is done for NULL), or all of them.
 cdef void release(Blocks* blocks, void* array) noexcept nogil
 cdef void release_all(Blocks* blocks) noexcept nogil
-# Let an array, or NULL, belong to another owner from now on.
-cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil
-# Bytes of the arrays, and of one.
+# Transfer an array to another owner (nothing is done for NULL).
+cdef void move_array(Blocks* blocks, Blocks* other, void* array) noexcept nogil
+# Size in bytes of all arrays, and of one array.
 cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil
 cdef inline intp_t bytes_of_array(const void* array) noexcept nogil:
     if array == NULL:
         return 0
     return (<const Block*> array - 1).size - sizeof(Block)
 
-# Whether the next allocation, wherever it is made, is to fail.
+# Whether the checked build makes the next allocation fail.
 cdef bint is_refused() noexcept nogil
-# Whether allocations succeed all the same, for memory was kept back for them.
-cdef void relieve(bint relieved) noexcept nogil
+# Let the checked build's allocations succeed while the released reserve is in use.
+cdef void suspend_failures(bint suspended) noexcept nogil
 
 
 cdef class Arena:
@@ -59,27 +59,28 @@ cdef class Arena:
     cdef void release(self, void* array) noexcept nogil
 
 
-# Spare memory: kept back, and never touched, so that rows can be learnt up to the next
-# boundary when there is no other left.
+# Emergency reserve: memory that is allocated but not used, so that a model can finish the
+# current block of rows after the system has run out of memory.
 #
-# Where memory cannot be had, give_way() lets go of it, and what failed is tried again:
-# every step of learning a row either happens or leaves all as it was. At the next
-# boundary, and before the first row of a call, reserve_bytes() asks for it anew; whoever
-# cannot have it learns nothing further. All models of a process share it.
+# If an allocation fails, release_reserve() frees the reserve and the allocation is
+# repeated. Each step of learning a row either succeeds or leaves the model unchanged.
+# Before the first row of a call, and after each block of rows, reserve_bytes() allocates
+# the reserve again. If that fails, the model does not learn any further rows. All models
+# of a process share one reserve.
 #
-# What grows row by row takes its arrays here, and so never sees the first failure. A
-# second one, which more spare memory would have prevented, is a MemoryError.
+# Code that grows row by row allocates its arrays with the functions below, and therefore
+# never sees the first failure. A second failure, which means that the reserve was too
+# small, raises MemoryError.
 
 cdef enum:
-    RESERVE_BYTES = 4194304       # besides what the sizes of a model ask for
-    RETAINED_BYTES = 33554432       # more than that is only kept during a call
+    RESERVE_BYTES = 4194304     # in addition to what the sizes of a model require
+    RETAINED_BYTES = 33554432   # a larger reserve is freed at the end of a call
 
 cdef int reserve_bytes(intp_t n_bytes) except -1
-cdef int give_way() except -1
-cdef void let_go_of_much() noexcept
+cdef int release_reserve() except -1
+cdef void trim_reserve() noexcept
 
-# An array of n items of so many bytes each, such an array of zeros, and one that is made
-# longer (on failure it stays as it was).
+# Allocate an array, an array of zeros, or resize an array (unchanged on failure).
 cdef void* take_array(Blocks* blocks, intp_t n, size_t size) except NULL nogil
 cdef void* take_zeros(Blocks* blocks, intp_t n, size_t size) except NULL nogil
 cdef void* resize_array(Blocks* blocks, void* array, intp_t n, size_t size) except NULL nogil

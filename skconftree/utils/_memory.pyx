@@ -1,4 +1,4 @@
-"""Arrays with one owner, memory kept in reserve, read-only views."""
+"""Arrays with one owner, an emergency reserve of memory, and read-only views."""
 
 import numpy as np
 from cpython.buffer cimport (
@@ -20,35 +20,35 @@ cdef extern from *:
     """
     const bint MAY_FAIL "SKCONFTREE_MAY_FAIL"
 
-# Of the checked build, over all owners. Tests of it use one thread.
+# State of the checked build, shared by all owners. Its tests use one thread.
 cdef intp_t period = 0
 cdef intp_t first_failing = 0
 cdef intp_t n_taken = 0
 cdef intp_t n_retained = 0
-cdef bint is_relieved = False
+cdef bint failures_suspended = False
 
 
 # -- allocations that fail ---------------------------------------------------------
 
 def fail_every(intp_t n):
-    """Make every n-th allocation fail (0: none), to test what happens then.
+    """Make every n-th allocation fail (0: none), to test error handling.
 
-    Counts afresh, over all owners, and returns the count so far. The checked build
-    only.
+    Resets the count of allocations of all owners and returns its previous value. Only
+    available in the checked build.
     """
-    return _count_afresh(n, 0)
+    return _reset_count(n, 0)
 
 
 def fail_from(intp_t n):
-    """Make the n-th allocation and all later ones fail, as `fail_every`.
+    """Make the n-th allocation and all later ones fail; see `fail_every`.
 
-    Those succeed for which memory has been kept back.
+    Allocations still succeed after the emergency reserve was released.
     """
-    return _count_afresh(0, n)
+    return _reset_count(0, n)
 
 
 def count_arrays():
-    """Count the arrays not freed yet, over all owners. The checked build only."""
+    """Count the allocated arrays of all owners. Only available in the checked build."""
     _require_checked()
     return n_retained
 
@@ -58,14 +58,14 @@ cdef _require_checked():
         raise RuntimeError("Only the checked build makes allocations fail.")
 
 
-cdef intp_t _count_afresh(intp_t every, intp_t first) except -1:
-    global period, first_failing, n_taken, is_relieved
+cdef intp_t _reset_count(intp_t every, intp_t first) except -1:
+    global period, first_failing, n_taken, failures_suspended
     _require_checked()
     cdef intp_t counted = n_taken
     period = every
     first_failing = first
     n_taken = 0
-    is_relieved = False
+    failures_suspended = False
     return counted
 
 
@@ -74,16 +74,16 @@ cdef bint is_refused() noexcept nogil:
     if not MAY_FAIL:
         return False
     n_taken += 1
-    return not is_relieved and (
+    return not failures_suspended and (
         period > 0 and n_taken % period == 0
         or first_failing > 0 and n_taken >= first_failing
     )
 
 
-cdef void relieve(bint relieved) noexcept nogil:
-    global is_relieved
+cdef void suspend_failures(bint suspended) noexcept nogil:
+    global failures_suspended
     if MAY_FAIL:
-        is_relieved = relieved
+        failures_suspended = suspended
 
 
 # -- arrays ------------------------------------------------------------------------
@@ -107,7 +107,7 @@ cdef void* new_array(
     return block + 1
 
 
-cdef void* longer_array(
+cdef void* resized_array(
     Blocks* blocks, void* array, intp_t n, size_t size
 ) noexcept nogil:
     cdef Block* old
@@ -139,7 +139,7 @@ cdef void release_all(Blocks* blocks) noexcept nogil:
         release(blocks, blocks.last + 1)
 
 
-cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil:
+cdef void move_array(Blocks* blocks, Blocks* other, void* array) noexcept nogil:
     if array != NULL:
         _unlink(blocks, <Block*> array - 1)
         _link(other, <Block*> array - 1, (<Block*> array - 1).size)
@@ -150,17 +150,17 @@ cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil:
     cdef intp_t total = 0
     while block != NULL:
         total += block.size - sizeof(Block)
-        block = block.before
+        block = block.previous
     return total
 
 
 cdef inline void _link(Blocks* blocks, Block* block, size_t size) noexcept nogil:
     global n_retained
     block.size = size
-    block.before = blocks.last
-    block.behind = NULL
+    block.previous = blocks.last
+    block.next = NULL
     if blocks.last != NULL:
-        blocks.last.behind = block
+        blocks.last.next = block
     blocks.last = block
     if MAY_FAIL:
         n_retained += 1
@@ -168,12 +168,12 @@ cdef inline void _link(Blocks* blocks, Block* block, size_t size) noexcept nogil
 
 cdef inline void _unlink(Blocks* blocks, Block* block) noexcept nogil:
     global n_retained
-    if block.before != NULL:
-        block.before.behind = block.behind
-    if block.behind != NULL:
-        block.behind.before = block.before
+    if block.previous != NULL:
+        block.previous.next = block.next
+    if block.next != NULL:
+        block.next.previous = block.previous
     else:
-        blocks.last = block.before
+        blocks.last = block.previous
     if MAY_FAIL:
         n_retained -= 1
 
@@ -198,24 +198,24 @@ cdef class Arena:
         return _required(new_array(&self.blocks, n, size, True))
 
     cdef void* resize(self, void* array, intp_t n, size_t size) except NULL nogil:
-        # On failure the array stays as it was.
-        return _required(longer_array(&self.blocks, array, n, size))
+        # On failure, the array is unchanged.
+        return _required(resized_array(&self.blocks, array, n, size))
 
     cdef void release(self, void* array) noexcept nogil:
         release(&self.blocks, array)
 
 
-# -- Memory that is kept back for the end of a block of rows -----------------------
-# No owner has it: what count_arrays() counts are the arrays of models.
-cdef void* spare = NULL
+# -- Emergency reserve for the end of a block of rows -------------------------------
+# It has no owner: count_arrays() counts the arrays of models only.
+cdef void* reserve = NULL
 cdef intp_t reserve_size = 0
-cdef Guard guard            # of both
+cdef Guard guard            # protects both
 
 
 cdef void _replace(void* larger, intp_t n_bytes) noexcept:
-    global spare, reserve_size
-    free(spare)
-    spare = larger
+    global reserve, reserve_size
+    free(reserve)
+    reserve = larger
     reserve_size = n_bytes
 
 
@@ -225,7 +225,7 @@ cdef int reserve_bytes(intp_t n_bytes) except -1:
     take_guard(&guard)
     enough = reserve_size >= n_bytes
     if not enough:
-        relieve(False)
+        suspend_failures(False)
         larger = NULL if is_refused() else malloc(n_bytes)
         enough = larger != NULL
         if enough:
@@ -233,26 +233,26 @@ cdef int reserve_bytes(intp_t n_bytes) except -1:
     leave_guard(&guard)
     if not enough:
         raise MemoryError(
-            "No memory to learn further rows; n_rows_seen_ says how many have been "
-            "learnt."
+            "There is not enough memory to learn further rows. The attribute "
+            "n_rows_seen_ is the number of rows learned so far."
         )
     return 0
 
 
-cdef int give_way() except -1:
-    cdef bint given
+cdef int release_reserve() except -1:
+    cdef bint had_reserve
     take_guard(&guard)
-    given = spare != NULL
-    if given:
+    had_reserve = reserve != NULL
+    if had_reserve:
         _replace(NULL, 0)
-        relieve(True)
+        suspend_failures(True)
     leave_guard(&guard)
-    if not given:
-        raise MemoryError("No memory to finish these rows.")
+    if not had_reserve:
+        raise MemoryError("There is not enough memory to finish this block of rows.")
     return 0
 
 
-cdef void let_go_of_much() noexcept:
+cdef void trim_reserve() noexcept:
     take_guard(&guard)
     if reserve_size > RETAINED_BYTES:
         _replace(NULL, 0)
@@ -267,23 +267,23 @@ cdef void* take_zeros(Blocks* blocks, intp_t n, size_t size) except NULL nogil:
     cdef void* array = new_array(blocks, n, size, True)
     while array == NULL:
         with gil:
-            give_way()
+            release_reserve()
         array = new_array(blocks, n, size, True)
     return array
 
 
 cdef void* resize_array(Blocks* blocks, void* array, intp_t n, size_t size) except NULL nogil:
-    cdef void* longer = longer_array(blocks, array, n, size)
+    cdef void* longer = resized_array(blocks, array, n, size)
     while longer == NULL:
         with gil:
-            give_way()
-        longer = longer_array(blocks, array, n, size)
+            release_reserve()
+        longer = resized_array(blocks, array, n, size)
     return longer
 
 
-# -- Views of arrays that nobody can write to --------------------------------------
-cdef class _Pane:
-    # Shows the bytes of an array, which it keeps alive and to itself.
+# -- Read-only views of arrays ------------------------------------------------------
+cdef class _ReadOnlyBuffer:
+    # Exports the bytes of an array without exposing the writable array itself.
 
     cdef object array
 
@@ -291,26 +291,27 @@ cdef class _Pane:
         self.array = array
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        # not by `array.ctypes`, which is written in Python
-        cdef Py_buffer shown
-        PyObject_GetBuffer(self.array, &shown, PyBUF_C_CONTIGUOUS)
+        # `array.ctypes` is written in Python and slower
+        cdef Py_buffer source
+        PyObject_GetBuffer(self.array, &source, PyBUF_C_CONTIGUOUS)
         try:
-            # fails if it is asked for a way to write, as NumPy does first
-            PyBuffer_FillInfo(buffer, self, shown.buf, shown.len, 1, flags)
+            # raises if a writable buffer is requested, which NumPy tries first
+            PyBuffer_FillInfo(buffer, self, source.buf, source.len, 1, flags)
         finally:
-            PyBuffer_Release(&shown)
+            PyBuffer_Release(&source)
 
 
 def read_only(array):
-    """View a contiguous array without a way back to one that can be written to.
+    """Return a view of a C-contiguous array that cannot be made writable.
 
-    The flag of an array says no more than that writing was not meant: its owner can set
-    it again.
+    Setting the `writeable` flag to False is not enough, because the owner of the array
+    can set it again.
     """
     if not array.flags.c_contiguous:
-        raise ValueError("Only arrays in C order can be shown.")
+        raise ValueError("A read-only view requires an array in C order.")
     if array.size == 0:
         array = array.copy()
         array.flags.writeable = False
         return array
-    return np.frombuffer(_Pane(array), dtype=array.dtype).reshape(array.shape)
+    buffer = _ReadOnlyBuffer(array)
+    return np.frombuffer(buffer, dtype=array.dtype).reshape(array.shape)

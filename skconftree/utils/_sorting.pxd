@@ -1,4 +1,4 @@
-# Rows in the order of a value. NaN is the largest value, and -0.0 equals 0.0.
+# Sorting of rows by a value. NaN is the largest value, and -0.0 equals 0.0.
 
 from libc.string cimport memcpy
 
@@ -11,14 +11,14 @@ ctypedef fused Key:
     uint32_t
     uint64_t
 
-ctypedef fused Place:
+ctypedef fused Offset:
     uint32_t
     intp_t
 
 
 cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
-    # Unsigned integers in the order of the floats; -0.0 equals 0.0, and NaN is last
-    # once canonical.
+    # Map floats to unsigned integers in the same order. -0.0 equals 0.0, and NaN is last
+    # if it is canonical.
     cdef float32_t canonical = value + <float32_t> 0.0
     cdef uint32_t bits
     memcpy(&bits, &canonical, 4)
@@ -39,8 +39,8 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
 
 
 cdef inline bint insert_keys(Key* keys, intp_t n, intp_t max_moves) noexcept nogil:
-    # Sort keys that are few or nearly sorted; False if that takes more moves, some of
-    # them being sorted then.
+    # Insertion sort for few or nearly sorted keys. Returns False if it would take more
+    # than `max_moves` moves; the keys are then partly sorted.
     cdef Key key
     cdef intp_t i, j
     for i in range(1, n):
@@ -56,10 +56,10 @@ cdef inline bint insert_keys(Key* keys, intp_t n, intp_t max_moves) noexcept nog
     return True
 
 
-cdef inline void counts_to_offsets(Place* bucket, intp_t n) noexcept nogil:
-    # Where each bucket begins, instead of how many are in it.
-    cdef Place total = 0
-    cdef Place count
+cdef inline void counts_to_offsets(Offset* bucket, intp_t n) noexcept nogil:
+    # Replace the count of each bucket by the offset of its first entry.
+    cdef Offset total = 0
+    cdef Offset count
     cdef intp_t i
     for i in range(n):
         count = bucket[i]
@@ -67,12 +67,13 @@ cdef inline void counts_to_offsets(Place* bucket, intp_t n) noexcept nogil:
         total += count
 
 
-# Give all NaN the same bits, without a sign; whether there is any.
+# Give all NaN the same bits, without a sign. Returns whether there is any NaN.
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 
 
-# Rows as entries, (row << 1) | new, in ascending order of column[row], rows of
-# equal value in their order; canonical NaN is last. keys and other are scratch, [n] each.
+# Stable sort of the rows by column[row], with canonical NaN last. An entry of `order` is
+# (row << 1) | new, where new means that the value differs from the previous one. `keys`
+# and `other` are scratch memory, [n] each.
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
@@ -83,8 +84,8 @@ cdef enum:
     MAX_LEVELS = 256
 
 
-# Codes of a column of few values: their ranks. `levels` are the values, in ascending
-# order; returns how many there are, or 0 if more than MAX_LEVELS.
+# Encode a column with few distinct values by their ranks. `levels` receives the values in
+# ascending order. Returns their number, or 0 if there are more than MAX_LEVELS.
 cdef intp_t encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil

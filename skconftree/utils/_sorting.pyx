@@ -1,4 +1,4 @@
-"""Rows in the order of a value, and values as ranks."""
+"""Sorting of rows by a value, and encoding of values by ranks."""
 
 cimport cython
 from libc.stdlib cimport qsort
@@ -10,32 +10,32 @@ from skconftree.utils._typedefs cimport int32_t
 cdef enum:
     RADIX_BITS = 11
     RADIX = 2048            # 2 ** RADIX_BITS
-    SMALL_RADIX = 1500      # rows from which wide digits pay
-    SHORT = 24              # rows up to which insertion does
-    SHORT_RADIX_BITS = 8            # of each of two digits of fewer than SMALL_RADIX rows, which
-    SHORT_RADIX = 256         # insertion completes
-    MAX_MOVES = 4          # of a row, in the mean
+    SMALL_RADIX = 1500      # number of rows above which wide digits are faster
+    SHORT = 24              # number of rows up to which insertion sort is used
+    SHORT_RADIX_BITS = 8    # digits of the radix sort of up to SMALL_RADIX rows, which an
+    SHORT_RADIX = 256       # insertion sort completes
+    MAX_MOVES = 4           # mean number of moves per row of that insertion sort
     HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
 
 
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
-    # Give all NaN the same bits, without a sign; whether there is any.
     cdef intp_t i
-    cdef int32_t found = 0
+    cdef int32_t any_nan = 0
     cdef uint32_t bits = 0x7FFFFFFF
     for i in range(n):
-        found |= values[i] != values[i]
-    if found:
+        any_nan |= values[i] != values[i]
+    if any_nan:
         for i in range(n):
             if values[i] != values[i]:
                 memcpy(values + i, &bits, 4)
-    return found
+    return any_nan
 
 
 cdef bint _part_two_values(
     const float32_t* column, intp_t n, uint32_t* order
 ) noexcept nogil:
-    # Sort rows whose values are two at most, without keys; False if there are more.
+    # Sort rows of a column with at most two values, without keys. Returns False if there
+    # are more values.
     cdef uint32_t first = ordered_bits(column[0])
     cdef uint32_t other = first
     cdef intp_t n_first = 0
@@ -65,9 +65,10 @@ cdef bint _part_two_values(
 
 
 cdef bint _sort_small(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
-    # Sort few keys that are in the order of their lower halves: by the leading digits of
-    # what the upper ones are above the lowest of them, then by insertion. False if that
-    # takes too long; the keys are as well to be sorted then.
+    # Sort few keys by their upper halves; the lower halves are already in order. A radix
+    # sort by the two leading digits of the differences from the minimum is followed by an
+    # insertion sort. Returns False if that takes too long; the keys are then in another
+    # order and can still be sorted.
     cdef uint32_t histogram[2 * SHORT_RADIX]
     cdef uint32_t* bucket
     cdef uint32_t low = <uint32_t> (keys[0] >> 32)
@@ -107,8 +108,8 @@ cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
 ) noexcept nogil:
-    # Sort (value, row) by value, stable: a radix sort by digits that suit the size,
-    # or by insertion if it is small.
+    # Radix sort by digits whose width depends on the number of rows; insertion sort if
+    # there are few rows.
     cdef intp_t histogram[3 * RADIX]
     cdef intp_t bits_of_digit = RADIX_BITS if n > SMALL_RADIX else 8
     cdef intp_t radix = RADIX if n > SMALL_RADIX else 256
@@ -168,9 +169,8 @@ cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
 cdef intp_t encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil:
-    # Rank codes of a column; the number of levels, or 0 if there are too many.
     cdef uint32_t keys[HASH_SLOTS]
-    cdef int32_t found[HASH_SLOTS]          # order of appearance, -1 = free
+    cdef int32_t index_of[HASH_SLOTS]          # order of appearance, -1 = free
     cdef uint32_t distinct[MAX_LEVELS]
     cdef uint32_t ranked[MAX_LEVELS]
     cdef uint8_t rank[MAX_LEVELS]
@@ -178,20 +178,20 @@ cdef intp_t encode(
     cdef intp_t i, j, low, high, middle
     cdef uint32_t key, h
 
-    memset(found, 0xFF, sizeof(found))
+    memset(index_of, 0xFF, sizeof(index_of))
     for i in range(n):
         key = ordered_bits(column[i])
         h = (key * <uint32_t> 2654435761u) >> 22
-        while found[h] >= 0 and keys[h] != key:
+        while index_of[h] >= 0 and keys[h] != key:
             h = (h + 1) & (HASH_SLOTS - 1)
-        if found[h] < 0:
+        if index_of[h] < 0:
             if n_levels == MAX_LEVELS:
                 return 0
             keys[h] = key
-            found[h] = <int32_t> n_levels
+            index_of[h] = <int32_t> n_levels
             distinct[n_levels] = key
             n_levels += 1
-        codes[i] = <uint8_t> found[h]
+        codes[i] = <uint8_t> index_of[h]
 
     memcpy(ranked, distinct, n_levels * sizeof(uint32_t))
     qsort(ranked, n_levels, sizeof(uint32_t), _compare_bits)

@@ -1,4 +1,4 @@
-"""Threads that share the parts of some work."""
+"""Teams of threads that share the parts of a task."""
 
 import os
 from _thread import allocate_lock, start_new_thread
@@ -10,14 +10,14 @@ cimport cython
 
 from skconftree.utils._typedefs cimport intp_t
 
-cdef double PATIENCE = 1.0      # seconds between two checks that threads can still exist
+cdef double FORK_CHECK_SECONDS = 1.0    # interval of checks for a fork while waiting
 
 
 def number_of_threads(n_jobs):
-    """How many threads `n_jobs` asks for, as joblib understands it.
+    """Return the number of threads that `n_jobs` requests, with joblib's meaning.
 
-    Work that shares memory cannot go to processes or to a cluster: where joblib's
-    context has such workers, None is one thread.
+    The work shares memory and therefore cannot use processes or a cluster: if joblib's
+    context has such workers, None means one thread.
     """
     backend, default = get_active_backend(require="sharedmem")
     return backend.effective_n_jobs(default if n_jobs is None else n_jobs)
@@ -25,12 +25,12 @@ def number_of_threads(n_jobs):
 
 @cython.final
 cdef class Threads:
-    """The other threads of a team. All objects that they need are made beforehand."""
+    """The additional threads of a team. All objects they need are created in advance."""
 
     cdef object do, parts, process
-    cdef list errors            # of each thread, or None
-    cdef list starts            # locks, each released when its thread may take parts
-    cdef list ends              # and when it has done its parts
+    cdef list errors            # first error of each thread, or None
+    cdef list starts            # locks; released when the thread may take parts
+    cdef list ends              # locks; released when the thread has finished its parts
     cdef bint is_over
 
     def __init__(self, intp_t n_threads):
@@ -43,7 +43,7 @@ cdef class Threads:
             lock.acquire()
 
     cdef int start(self) except -1:
-        # Those that can be started do all parts.
+        # If some threads cannot be started, the others do all parts.
         cdef intp_t n_started = 0
         try:
             for start, end in zip(self.starts, self.ends):
@@ -92,24 +92,24 @@ cdef class Threads:
             self.errors[thread] = error
 
     cdef int wait(self, lock) except -1:
-        # Until another thread has done its parts, whatever signal handlers raise.
+        # Wait until another thread has finished its parts, even if signal handlers raise.
         has_ended = False
         while not has_ended:
             if os.getpid() != self.process:
                 raise RuntimeError(
-                    "This process was forked, in a signal handler, while threads of "
-                    "its parent were at work on a model. They do not exist here: use "
-                    "a model that was loaded or fitted in this process."
+                    "This process was forked in a signal handler while threads of its "
+                    "parent worked on a model, and these threads do not exist here. "
+                    "Use a model that was loaded or fitted in this process."
                 )
             try:
-                has_ended = lock.acquire(timeout=PATIENCE)
+                has_ended = lock.acquire(timeout=FORK_CHECK_SECONDS)
             except BaseException as error:
                 self.stop(0, error)
         return 0
 
 
 def do_parts_in_thread(Threads threads not None, intp_t thread, start, end):
-    """Do parts in a thread of its own, whenever there are some."""
+    """Process parts in an additional thread until the team ends."""
     while True:
         start.acquire()
         if threads.is_over:
@@ -118,16 +118,16 @@ def do_parts_in_thread(Threads threads not None, intp_t thread, start, end):
         end.release()
 
 
-cdef class Team:
-    """The calling thread and others, which exist only while `run` does.
+cdef class ThreadTeam:
+    """The calling thread and additional threads, which exist only during `run`.
 
-    In a `with` block the other threads exist until its end: what they allocate comes
-    from the same heap in each `run`.
+    In a `with` block, the additional threads exist until the end of the block, so that
+    they allocate from the same heap in each `run`.
 
-    Python can run a signal handler between any two instructions of its own, but not
-    here, except within a part and while a lock is acquired, which the exception then
-    leaves free. Locks of `threading` and `concurrent.futures` are written in Python:
-    a handler that raises at the wrong moment leaves them acquired for ever.
+    Signal handlers run between Python instructions, but not within this compiled code,
+    except within a part and while a lock is acquired; an exception of a handler then
+    leaves the lock free. Locks of `threading` and `concurrent.futures` are written in
+    Python: a handler that raises at the wrong moment leaves them acquired forever.
     """
 
     cdef readonly intp_t n_threads
@@ -153,12 +153,12 @@ cdef class Team:
             self.threads = None
 
     def run(self, do, intp_t n_parts):
-        """Do each of so many parts by ``do(thread, part)``, in ascending order.
+        """Call ``do(thread, part)`` for each part, in ascending order.
 
-        Threads have numbers, the calling one 0. They take a part whenever they are
-        free. The first error ends it: parts that nobody has taken are left out. It is
-        raised when all threads have done their parts, as is the first exception of a
-        signal handler: parts work in memory of the caller.
+        The calling thread has number 0. Each thread takes the next part when it is free.
+        After the first error, no further parts are started. The error, or the first
+        exception of a signal handler, is raised after all threads have finished their
+        current parts, because parts use memory of the caller.
         """
         if self.threads is not None:
             return self.threads.run(do, n_parts)

@@ -38,7 +38,7 @@ def warn_once(owner, topic, message):
         warn(message)
 
 
-def warn_once_an_ensemble(topic, message):
+def warn_once_per_ensemble(topic, message):
     """Warn once per ensemble, which is found on the stack, when a member is fitted."""
     ensemble = _ensemble_in_fit()
     if ensemble is None:

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 from reference.programs import run_program
 from reference.threads import PATIENCE, needs_signals, no_thread_is_left
-from skconftree.utils._team import Team
+from skconftree.utils._team import ThreadTeam
 
 needs_fork = pytest.mark.skipif(
     sys.platform == "win32", reason="there is no fork on Windows"
@@ -17,7 +17,7 @@ BEGINNING = """
     from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
     from skconftree.tree import _growth
     from skconftree.tree.batch import _grow
-    from skconftree.utils._team import Team
+    from skconftree.utils._team import ThreadTeam
     _growth.WORTH_A_TEAM = _growth.WORTH_WITH_LOOKAHEAD = 1
     _grow.WORTH_SHARING = _grow.MIN_TASK_VALUES = 1
     rng = np.random.default_rng(0)
@@ -76,7 +76,7 @@ def n_lines_until(limit, running):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        Team(3).run(lambda thread, part: work(running, thread, part), 6)
+        ThreadTeam(3).run(lambda thread, part: work(running, thread, part), 6)
     finally:
         sys.settrace(before)
     return n
@@ -94,7 +94,7 @@ def test_an_exception_at_any_line_of_a_part_ends_the_team():
                 n_interrupts += 1
             assert not [part for thread, part in running if thread > 0]
             running.clear()
-        Team(3).run(lambda thread, part: done.append(part), 6)
+        ThreadTeam(3).run(lambda thread, part: done.append(part), 6)
     assert n_interrupts > 20
     assert sorted(done) == sorted(59 * list(range(6)))
 
@@ -114,7 +114,7 @@ def test_no_interrupt_leaves_a_thread_at_work():
         end = time.monotonic() + 0.5
         while time.monotonic() < end:
             press_every(rng.uniform(1e-4, 1e-3))
-            n += attempt(lambda: Team(3).run(work, 9))
+            n += attempt(lambda: ThreadTeam(3).run(work, 9))
             assert set(running) <= {0}  # a part of this thread was interrupted
             running.clear()
         press_every(0.0)
@@ -158,11 +158,11 @@ def test_a_child_that_is_forked_amid_a_team():
         signal.signal(signal.SIGALRM, fork)
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         try:
-            Team(2).run(work, 2)
+            ThreadTeam(2).run(work, 2)
             assert children[0] > 0
         except RuntimeError as error:
             assert children == [0] and "was forked" in str(error)
-            Team(2).run(work, 2)
+            ThreadTeam(2).run(work, 2)
             os._exit(0)
         assert os.waitpid(children[0], 0)[1] == 0
         """

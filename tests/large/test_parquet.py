@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import cases, examples
 from reference.large_tables import TREES, make_table
-from skconftree.utils._team import Team
+from skconftree.utils._team import ThreadTeam
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
@@ -120,12 +120,12 @@ def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     ran = []
 
-    class CountingTeam(Team):
+    class CountingTeam(ThreadTeam):
         def run(self, do, n_parts):
             ran.append(n_parts)
             super().run(do, n_parts)
 
-    monkeypatch.setattr(_growth, "Team", CountingTeam)
+    monkeypatch.setattr(_growth, "ThreadTeam", CountingTeam)
     table = make_table(5)
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path, row_group_size=100)

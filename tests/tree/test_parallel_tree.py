@@ -20,7 +20,7 @@ from reference.registries import BOUNDS
 from reference.threads import no_thread_is_left
 from scipy.sparse import csr_array
 from skconftree.tables._encoded_table import EncodedTable, RowCodes
-from skconftree.utils._team import Team, number_of_threads
+from skconftree.utils._team import ThreadTeam, number_of_threads
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -199,7 +199,7 @@ def test_columns_encoded_by_threads_are_those_encoded_by_one():
     for options in ({}, {"max_bins": 20}):
         one = EncodedTable(rows, kinds, **options)
         for n_threads in (2, 3, 8):
-            other = EncodedTable(rows, kinds, **options, team=Team(n_threads))
+            other = EncodedTable(rows, kinds, **options, team=ThreadTeam(n_threads))
             assert other.n_coded == one.n_coded
             for f in range(rows.shape[1]):
                 codes = RowCodes(other).codes(f)
@@ -233,7 +233,9 @@ def test_numbers_are_joblibs():
 def test_small_and_sparse_tables_start_no_thread(monkeypatch):
     X, y = table(8)
     started = []
-    monkeypatch.setattr(tree_growth, "Team", lambda n: started.append(n) or Team(n))
+    monkeypatch.setattr(
+        tree_growth, "ThreadTeam", lambda n: started.append(n) or ThreadTeam(n)
+    )
     tree = ConfidenceTreeClassifier(n_jobs=2)
     tree.fit(csr_array(X), y)
     assert not started
@@ -250,7 +252,7 @@ def test_threads_do_share_the_work(monkeypatch):
     """Columns are encoded, scanned and divided, and subtrees grown, by several."""
     by = {}
 
-    class WatchedTeam(Team):
+    class WatchedTeam(ThreadTeam):
         def run(self, do, n_parts):
             ready = threading.Barrier(min(self.n_threads, n_parts))
             met = set()
@@ -264,7 +266,7 @@ def test_threads_do_share_the_work(monkeypatch):
 
             return super().run(watched, n_parts)
 
-    monkeypatch.setattr(tree_growth, "Team", WatchedTeam)
+    monkeypatch.setattr(tree_growth, "ThreadTeam", WatchedTeam)
     X, y = table(9, 600)
     ConfidenceTreeClassifier(None, n_jobs=2).fit(X, y)
     assert by == {
@@ -274,7 +276,7 @@ def test_threads_do_share_the_work(monkeypatch):
 
 def test_a_forest_grows_each_tree_in_one_thread(monkeypatch):
     X, y = table(10)
-    monkeypatch.setattr(tree_growth, "Team", None)
+    monkeypatch.setattr(tree_growth, "ThreadTeam", None)
     forest = ConfidenceForestClassifier(4, n_jobs=2, random_state=0).fit(X, y)
     assert all(one.n_jobs is None for one in forest.estimators_)
 
@@ -325,7 +327,7 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
     before = state(tree)
     raised = []
 
-    class FailingTeam(Team):
+    class FailingTeam(ThreadTeam):
         def run(self, do, n_parts):
             both = threading.Barrier(2)
             met = set()
@@ -342,7 +344,7 @@ def test_an_error_in_any_thread_leaves_the_tree_as_it_was(
 
             return super().run(failing, n_parts)
 
-    monkeypatch.setattr(tree_growth, "Team", FailingTeam)
+    monkeypatch.setattr(tree_growth, "ThreadTeam", FailingTeam)
     with no_thread_is_left(), pytest.raises(error, match="somewhere"):
         tree.fit(X, y)
     assert raised == [thread]

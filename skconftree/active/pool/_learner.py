@@ -23,7 +23,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils import default_parameters, with_version, without_version
-from ...utils._available import absence
+from ...utils._available import absence_error
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -453,7 +453,7 @@ class ActiveLearner(
         validate_parameters(self)
         self._strategy = resolve_strategy(self.strategy)
         validate_parameters(self._strategy)
-        absent = absence(self.estimator, "partial_fit")
+        absent = absence_error(self.estimator, "partial_fit")
         if self.refit is False and absent is not None:
             raise InvalidParameterError(
                 "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "

@@ -24,7 +24,7 @@ from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils import default_parameters, with_version, without_version
-from ...utils._available import absence
+from ...utils._available import absence_error
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -242,7 +242,7 @@ class StreamActiveLearner(
 
     def _start(self):
         # Before the first row: everything that is decided once.
-        absent = absence(self.estimator, "partial_fit", "predict")
+        absent = absence_error(self.estimator, "partial_fit", "predict")
         if absent is not None:
             raise InvalidParameterError(
                 "The 'estimator' parameter of StreamActiveLearner must be an object "

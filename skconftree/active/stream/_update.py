@@ -12,7 +12,7 @@ from ...drift import BaseDetector, DriftState
 from ...drift._detector import Detector, OnlyPickled, read_detector, write_detector
 from ...drift._registry import DETECTORS
 from ...tables._labels import unique_classes
-from ...utils import is_array, refuse_damage
+from ...utils import check_state_parts, is_array
 from ...utils._lock import Lockable
 from .._estimators import final_step
 from .._labels import take
@@ -308,6 +308,6 @@ def check_strategy(learner):
     parts = vars(learner)
     if "_strategy" in parts:
         shape = np.shape(parts["_strategy"].start())
-        refuse_damage(
+        check_state_parts(
             learner, {"_state": is_array(parts.get("_state"), np.float64, shape)}
         )

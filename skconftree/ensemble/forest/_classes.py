@@ -23,7 +23,7 @@ from ...tree._base import GrownClassifier
 from ...tree._growth import check_can_stream, check_stream
 from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
 from ...utils._available import available_if
-from ...utils._fitted import learnt
+from ...utils._fitted import fitted
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
@@ -312,14 +312,14 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     _kind = ForestModel
 
-    estimators_ = learnt("estimators", "The trees.")
-    max_features_ = learnt("max_features", "The resolved `max_features`.")
-    bound_ = learnt("bound", "The resolved bound, or the list of them.")
-    criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
-    oob_decision_function_ = learnt(
+    estimators_ = fitted("estimators", "The trees.")
+    max_features_ = fitted("max_features", "The resolved `max_features`.")
+    bound_ = fitted("bound", "The resolved bound, or the list of them.")
+    criterion_ = fitted("criterion", "The resolved criterion, or that of each bound.")
+    oob_decision_function_ = fitted(
         "known_out_of_bag.proba", "Probabilities out of bag."
     )
-    oob_score_ = learnt(
+    oob_score_ = fitted(
         "known_out_of_bag.score", "Score of the predictions out of bag."
     )
 

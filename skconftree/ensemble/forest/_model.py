@@ -13,7 +13,7 @@ from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
-from ...utils import canonical, completed, default_parameters, refuse_damage
+from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
 from ._stepping import Steps
@@ -390,7 +390,7 @@ class ForestModel:
     def of_state(cls, state, owner):
         """Make a model from a state; compiled code adds up what trees say."""
         owner = cls.__new__(cls) if owner is None else owner
-        state = completed(state, default_parameters(cls), "The state of a forest")
+        state = merge_defaults(state, default_parameters(cls), "The state of a forest")
         shared = read_columns(state, owner)
         trees = [TreeModel.of_state(tree, owner, shared) for tree in state["trees"]]
         for name, kind in (("sampler", Sampler), ("out_of_bag", OutOfBag)):
@@ -407,7 +407,7 @@ class ForestModel:
                 and all(tree.grows for tree in trees)
             ),
         }
-        refuse_damage(owner, sound)
+        check_state_parts(owner, sound)
         of_tree = default_parameters(ConfidenceTreeClassifier)
         return cls(
             **state
@@ -416,7 +416,8 @@ class ForestModel:
                 "trees": trees,
                 "resolved": [read_resolved(one) for one in state["resolved"]],
                 "parameters": [
-                    completed(one, of_tree, "The trees") for one in state["parameters"]
+                    merge_defaults(one, of_tree, "The trees")
+                    for one in state["parameters"]
                 ],
             }
         )

@@ -6,7 +6,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ...tables._sparse import blocks
-from ...utils._team import Team
+from ...utils._team import ThreadTeam
 from ._streaming import run_step
 
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
@@ -21,7 +21,7 @@ class Steps:
         self.model, self.weighs_votes = model, weighs_votes
         self.rate = None if rate is None else float(rate)
         n_threads = max(1, min(effective_n_jobs(n_jobs), len(model.trees)))
-        self._team = Team(n_threads)
+        self._team = ThreadTeam(n_threads)
 
     def learn(self, rows, labels, weight, predicted):
         """Let all trees learn rows."""
@@ -37,8 +37,8 @@ class Steps:
 
     def _learn_block(self, X, labels, weight, finite, predicted):
         model = self.model
-        learnt = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
-        before = np.cumsum(learnt) - learnt + model.n_rows_seen
+        learned = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
+        before = np.cumsum(learned) - learned + model.n_rows_seen
         most = STEP
         if predicted is not None:
             size = 8 * (len(model.classes) + 1) * len(model.trees)

@@ -11,7 +11,7 @@ from skconftree.tree.leaves._predictor cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower, require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport RESERVE_BYTES, Arena, let_go_of_much, reserve_bytes
+from skconftree.utils._memory cimport RESERVE_BYTES, Arena, trim_reserve, reserve_bytes
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
 )
@@ -78,7 +78,7 @@ def run_step(model, list tasks, team, n_learned):
     except BaseException as error:
         interrupt = error
     finally:
-        let_go_of_much()
+        trim_reserve()
     if failures:
         raise failures[0]
     if _unfinished(tasks):      # in a process that was forked by a signal handler

@@ -15,7 +15,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._node_table cimport NodeTable, address_of
 from skconftree.tree.nodes._node_table import sum_up
 from skconftree.tree.split._kernels import make_kernels
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._draws cimport mix
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
@@ -318,7 +318,7 @@ cdef class NCMTree(NodeTable):
             and np.all(arrays["sides"] <= 1)
             and np.isfinite(arrays["centroids"]).all()      # they become whole numbers
         ):
-            raise damaged("tree", "its tests")
+            raise corrupt_state("tree", "its tests")
 
 
 cdef enum:

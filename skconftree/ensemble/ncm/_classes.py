@@ -22,7 +22,7 @@ from ...tables._labels import Classes, read_classes
 from ...tables._partial_fit import Call
 from ...tables._row_hashes import Rows
 from ...tree._model import TreePrediction
-from ...utils._fitted import LearntClassifier, learnt
+from ...utils._fitted import ModelClassifier, fitted
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
@@ -48,16 +48,16 @@ GROWTH_CONSTRAINTS = {
 }
 
 
-class NCMEstimator(LearntClassifier):
+class NCMEstimator(ModelClassifier):
     """What NCM trees and forests share: how they learn and read rows.
 
     A subclass has `_start`, which makes a model of the first rows, `_updated`, which
     makes one of a model and further rows, and the class of its models, `_kind`.
     """
 
-    bound_ = learnt("bound", "The resolved bound.")
-    criterion_ = learnt("criterion", "The resolved criterion.")
-    n_updates_ = learnt("n_updates", "Calls of `partial_fit` since the first.")
+    bound_ = fitted("bound", "The resolved bound.")
+    criterion_ = fitted("criterion", "The resolved criterion.")
+    n_updates_ = fitted("n_updates", "Calls of `partial_fit` since the first.")
 
     def _validate_params(self):
         validate_parameters(self)
@@ -286,7 +286,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         self.random_state = random_state
 
     _kind = NCMTreeModel
-    tree_ = learnt("tree", "The nodes as read-only arrays.")
+    tree_ = fitted("tree", "The nodes as read-only arrays.")
 
     def _start(self, plan, call):
         seed, kept, n_classes = self._draw_seed(), None, len(call.classes)

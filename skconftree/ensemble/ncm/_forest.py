@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import Interval, StrOptions
-from ...utils._fitted import learnt
+from ...utils._fitted import fitted
 from ...utils._lock import reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Indices, Seed, TableLike
@@ -220,10 +220,10 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         self.random_state = random_state
 
     _kind = NCMForestModel
-    tree_errors_ = learnt("tree_errors", "Error of each tree before the last update.")
-    threshold_ = learnt("threshold", "What they were compared with.")
-    regrown_ = learnt("regrown", "Which trees the last call grew.")
-    n_bytes_ = learnt("n_bytes", "Bytes that trees and rows take.")
+    tree_errors_ = fitted("tree_errors", "Error of each tree before the last update.")
+    threshold_ = fitted("threshold", "What they were compared with.")
+    regrown_ = fitted("regrown", "Which trees the last call grew.")
+    n_bytes_ = fitted("n_bytes", "Bytes that trees and rows take.")
 
     @property
     def estimators_(self) -> list[Any]:

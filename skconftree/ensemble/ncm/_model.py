@@ -22,7 +22,7 @@ from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
-from ...utils import canonical, completed, default_parameters, refuse_damage
+from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
@@ -139,7 +139,9 @@ class NCMModel:
     @classmethod
     def read(cls, state, owner):
         """Make the common parts from what came out of a file."""
-        state = completed(state, default_parameters(cls), "The state of an NCM model")
+        state = merge_defaults(
+            state, default_parameters(cls), "The state of an NCM model"
+        )
         samples = state["samples"]
         parts = state | {
             "schema": Schema.of_state(state["schema"], owner),
@@ -147,7 +149,7 @@ class NCMModel:
         }
         if samples is not None:
             parts["samples"] = Samples(**samples)
-            refuse_damage(owner, {"samples": _are_valid(parts["samples"], parts)})
+            check_state_parts(owner, {"samples": _are_valid(parts["samples"], parts)})
         return parts
 
 
@@ -238,7 +240,7 @@ def _read_tree(state, parts, owner):
         and tree.n_features == parts["schema"].n_features
         and tree.n_classes == len(parts["classes"])
     )
-    refuse_damage(owner, {"tree_": fits})
+    check_state_parts(owner, {"tree_": fits})
     return tree
 
 

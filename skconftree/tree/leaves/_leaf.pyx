@@ -16,10 +16,10 @@ from skconftree.tree.leaves._rows cimport (
 )
 from skconftree.tree.leaves._state cimport require
 from skconftree.utils._box cimport cut_box
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport (
-    bytes_taken, release_all, release, hand_over, take_array, take_zeros,
+    bytes_taken, release_all, release, move_array, take_array, take_zeros,
 )
 from skconftree.utils._typedefs cimport int64_t, uint64_t
 
@@ -55,11 +55,11 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
 cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
     # Change the owner; both owners have the same kind of policy.
     if leaf != NULL:
-        hand_over(blocks, other, leaf.box)
-        hand_over(blocks, other, leaf.drawn)
-        hand_over(blocks, other, leaf.cut_positions)
+        move_array(blocks, other, leaf.box)
+        move_array(blocks, other, leaf.drawn)
+        move_array(blocks, other, leaf.cut_positions)
         move_leaf(leaf.past, blocks, other)
-        hand_over(blocks, other, leaf)
+        move_array(blocks, other, leaf)
 
 
 cdef void forget(Leaf* leaf) noexcept nogil:
@@ -204,7 +204,7 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
     for i in range(N_MEMORIES):
         if MEMORIES[i].code == code:
             return MEMORIES[i]
-    raise damaged("growing tree")
+    raise corrupt_state("growing tree")
 
 
 # A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and

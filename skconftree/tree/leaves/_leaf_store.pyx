@@ -16,7 +16,7 @@ from skconftree.tree.leaves._rows cimport ROWS, draw_features, policy_of
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport DEAD, Node
 from skconftree.utils._box cimport cut_box, share_below
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._memory cimport release_all, resize_array, take_array
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
@@ -454,7 +454,7 @@ cdef class LeafStore:
     @n_codes.setter
     def n_codes(self, n_codes):
         if not self._are_codes(n_codes):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         if n_codes is not None:
             np.asarray(self._n_codes)[:] = n_codes
 

@@ -1,6 +1,6 @@
 """Predictions of growing leaves."""
 
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.string cimport memset
@@ -175,7 +175,7 @@ cdef class LeafPredictor:
         """Set the losses from a state; ValueError if their number is wrong."""
         losses = tuple(losses)
         if len(losses) != N_POWERS:
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         for i in range(N_POWERS):
             self.losses[i] = losses[i]
         self.choose_power()

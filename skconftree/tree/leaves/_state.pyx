@@ -1,6 +1,6 @@
 """Statistics as bytes."""
 
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.math cimport isfinite
@@ -52,7 +52,7 @@ cdef class StateReader:
 
 cdef require(bint condition):
     if not condition:
-        raise damaged("growing tree")
+        raise corrupt_state("growing tree")
 
 
 cdef require_finite(const float64_t* values, intp_t n):

@@ -43,7 +43,7 @@ from skconftree.tree.nodes._state import (
     checked_shrinkage,
     read_arrays,
 )
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory import read_only
 
@@ -824,7 +824,7 @@ cdef class NodeTable(NodeArrays):
         cdef dict arrays = read_arrays(state, self._names(), self._arrays)
         structure = structure_of(arrays["parent"])
         if structure is None:
-            raise damaged("tree", "its nodes")
+            raise corrupt_state("tree", "its nodes")
         arrays.update(structure)
         self._check(arrays)
         self._take(arrays)

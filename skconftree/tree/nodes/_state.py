@@ -4,7 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ...utils._codec import damaged
+from ...utils._codec import corrupt_state
 from .. import _settings
 from .._settings import MAX_STORED_COMPETITORS as MAX_STORED_COMPETITORS
 
@@ -188,13 +188,13 @@ def read_arrays(state, names, templates):
             f"written by another release. Load it with that release, or fit again."
         )
     if len(state) != 1 + len(names):
-        raise damaged("tree", "its arrays")
+        raise corrupt_state("tree", "its arrays")
     arrays = {}
     for data, name in zip(state[1:], names, strict=True):
         template = templates[name]
         shape = (-1, *template.shape[1:])
         if not isinstance(data, bytes) or len(data) % row_bytes(template):
-            raise damaged("tree", repr(name))
+            raise corrupt_state("tree", repr(name))
         arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
     return arrays
 
@@ -208,7 +208,7 @@ def check_nodes(arrays, n_features):
             continue
         size = n_splits if name in OF_SPLITS else count
         if len(arrays[name]) != size:
-            raise damaged("tree", repr(name))
+            raise corrupt_state("tree", repr(name))
     for name, is_valid in (
         ("counts", _are_counts(arrays["counts"], MAX_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
@@ -218,7 +218,7 @@ def check_nodes(arrays, n_features):
         (STOPS, _are_stops(arrays.get(STOPS), n_features)),
     ):
         if not is_valid:
-            raise damaged("tree", repr(name))
+            raise corrupt_state("tree", repr(name))
 
 
 def _are_counts(counts, limit):
@@ -257,9 +257,9 @@ def check_tests(arrays, n_features):
     """Raise ValueError unless routing with these splits terminates."""
     for name in ("nodes", "branching"):
         if len(arrays[name]) != len(arrays["parent"]):
-            raise damaged("tree", repr(name))
+            raise corrupt_state("tree", repr(name))
     if not (_are_tests(arrays, n_features) and _are_branches(arrays)):
-        raise damaged("tree", "its nodes")
+        raise corrupt_state("tree", "its nodes")
 
 
 def _are_tests(arrays, n_features):

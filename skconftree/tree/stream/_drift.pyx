@@ -13,9 +13,9 @@ from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._grower import with_state
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._draws cimport mix
-from skconftree.utils._memory cimport Blocks, release_all, give_way, resize_array
+from skconftree.utils._memory cimport Blocks, release_all, release_reserve, resize_array
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
@@ -93,7 +93,7 @@ cdef class WatchingGrower(Grower):
 
     def __init__(self, Tree tree, recipe):
         if recipe.settings.drift is None:
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         Grower.__init__(self, tree, recipe)
         self._drifts = []
 
@@ -158,7 +158,7 @@ cdef class WatchingGrower(Grower):
                 self.change(what)
                 return 0
             except MemoryError:
-                give_way()
+                release_reserve()
             except BaseException as error:
                 self.n_failed += 1
                 if self.held is None:
@@ -292,16 +292,16 @@ cdef class Watches:
             and isinstance(state[0], bytes) and isinstance(state[1], bytes)
             and len(state[0]) % sizeof(Watch) == 0
         ):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         cdef bytes watches = state[0]
         cdef bytes seen = state[1]
         cdef intp_t n = len(watches) // sizeof(Watch)
         if n > n_nodes or len(seen) != n * K * sizeof(float64_t):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         # fields of 8 bytes per node; a fitted tree has no watches yet
         counts = np.frombuffer(watches, np.int64).reshape(n, sizeof(Watch) // 8)
         if not bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all()):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         self.reserve(n_nodes)
         if n > 0:
             memcpy(self.at, <const char*> watches, n * sizeof(Watch))
@@ -454,7 +454,7 @@ cdef class ReplacingGrower(WatchingGrower):
 
     def _load(self, state):
         if state.detector is None:
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         WatchingGrower._load(self, state._replace(detector=None, background=None))
         self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
@@ -464,14 +464,14 @@ cdef class ReplacingGrower(WatchingGrower):
     def _load_background(self, background):
         # Validate that it is made from the same recipe, because leaves will be swapped.
         if not (isinstance(background, tuple) and len(background) == 2):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         tree, state = background
         tree = read_nodes(Tree, tree)
         if (
             (tree.n_features, tree.n_classes)
             != (self.tree.n_features, self.tree.n_classes)
         ):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         return with_state(self._successor(tree), state)
 
 
@@ -634,7 +634,7 @@ cdef class LocalGrower(WatchingGrower):
 
     def __init__(self, Tree tree, recipe):
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         WatchingGrower.__init__(self, tree, recipe)
         self.delta = recipe.settings.drift.delta
         self.watches = Watches(tree.n_classes)
@@ -825,7 +825,7 @@ cdef class LocalGrower(WatchingGrower):
 
     def _load(self, state):
         if state.watches is None:
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         WatchingGrower._load(self, state._replace(watches=None, challengers=()))
         self.watches.read(state.watches, self.tree.node_count)
         self.n_shadow, self.n_begun = state.n_shadow, state.n_begun
@@ -833,12 +833,12 @@ cdef class LocalGrower(WatchingGrower):
         for entry in state.challengers:
             self._load_challenger(entry)
         if self.watches.n_slots() != len(state.challengers):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
 
     def _load_challenger(self, state):
         # Validate that it is made from the same recipe, because leaves will be moved.
         if not (isinstance(state, tuple) and len(state) == 6):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         node, slot, serial, numbers, nodes, growth = state
         if not (
             all([type(value) is int for value in (node, slot, serial)])
@@ -847,10 +847,10 @@ cdef class LocalGrower(WatchingGrower):
             and 0 <= serial < self.n_begun
             and self.watches.at[node].slot == slot + 1
         ):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         tree = read_nodes(Tree, nodes)
         if tree._arguments() != self.tree._arguments():
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         grower = with_state(self._grower_at(tree, node, serial), growth)
         challenger = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
         challenger.take_numbers(numbers)

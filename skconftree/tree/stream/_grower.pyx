@@ -31,10 +31,10 @@ from skconftree.tree.stream._state import (
     read_recipe,
     read_state,
 )
-from skconftree.utils._codec import damaged
+from skconftree.utils._codec import corrupt_state
 from skconftree.utils._lock cimport Lockable
 from skconftree.utils._memory cimport (
-    RESERVE_BYTES, release_all, give_way, let_go_of_much, resize_array, reserve_bytes,
+    RESERVE_BYTES, release_all, release_reserve, trim_reserve, resize_array, reserve_bytes,
 )
 from skconftree.utils._typedefs cimport int16_t
 
@@ -57,7 +57,7 @@ cdef int _predict_by_tree(Grower grower, intp_t node, float64_t* out) except -1:
         try:
             return grower.tree.fill_value(node, out)
         except MemoryError:
-            give_way()
+            release_reserve()
 
 
 cdef void _fill_below(Grower grower, intp_t node, float64_t* out) noexcept nogil:
@@ -414,13 +414,13 @@ cdef class Grower:
         # Assign the rows by the bits of a state.
         cdef const float32_t[:, ::1] pool = self.source.pool
         if (pool is None) != (bits is None):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         if pool is None:
             return
         learned = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
         n = pool.shape[0]
         if len(learned) != n + -n % 8 or learned[n:].any():
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         self.open_pool(learned)
 
     def fresh_counts(self):
@@ -613,7 +613,7 @@ cdef class Grower:
             _raise_held(self)
         finally:
             self.leaving = -1
-            let_go_of_much()
+            trim_reserve()
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
@@ -710,7 +710,7 @@ cdef class Grower:
             try:
                 self.tree.add_category(node, code)
             except MemoryError:
-                give_way()
+                release_reserve()
         return 0
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
@@ -795,7 +795,7 @@ cdef class Grower:
                 self.limit.enforce(self.tree, self.leaves)
                 return 0
             except MemoryError:
-                give_way()
+                release_reserve()
 
     cdef intp_t _reserve_bytes(self) noexcept nogil:
         return self.limit.n_reserve_bytes(self.tree, self.leaves, self.max_rows)
@@ -840,7 +840,7 @@ cdef class Grower:
             state.detector is not None or state.background is not None
             or state.watches is not None or state.challengers or state.drifts
         ):
-            raise damaged("growing tree")
+            raise corrupt_state("growing tree")
         self.policy.missing = state.missing
         self.leaves.n_codes = state.n_codes
         if state.n_codes is not None:
@@ -934,7 +934,7 @@ cdef int _reserve(Grower grower, const LeafSplit* leaf_split) except -1 nogil:
                 grower.tree.reserve_ordinals(grower.tree.n_ordinals + leaf_split.n_codes)
                 break
             except MemoryError:
-                give_way()
+                release_reserve()
     grower.leaves.reserve(grower.tree.node_count + r)
     if r > grower.child_capacity:
         grower.share = <float64_t*> resize_array(

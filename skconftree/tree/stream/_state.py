@@ -14,7 +14,7 @@ from ...drift._base import LocalRepair
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._growth_data import CLASS_LIMITS
 from ...tables._sparse import column_limits
-from ...utils import NO_DEFAULT, StateError, canonical, completed, is_array
+from ...utils import NO_DEFAULT, StateError, canonical, is_array, merge_defaults
 from .._settings import GrowthSettings, read_settings
 
 LARGEST = 2**62  # seed
@@ -62,7 +62,7 @@ def box_of_tables(*tables):
 def read_recipe(values):
     """Make a recipe from pickled `Recipe.values`; ValueError if they are corrupt."""
     defaults = {"settings": NO_DEFAULT, **Recipe._field_defaults}
-    values = completed(values, defaults, "The recipe of this growing tree")
+    values = merge_defaults(values, defaults, "The recipe of this growing tree")
     return Recipe(**values | {"settings": read_settings(values["settings"])})
 
 
