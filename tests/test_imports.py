@@ -105,7 +105,7 @@ BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
-    "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{one}"'},
+    "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{part}"'},
 }
 # The spare memory belongs to no model: it lies beneath what models own.
 OWNERS_OF_MEMORY = {"utils/_memory.pyx"}

@@ -51,7 +51,7 @@ class Way:
         self.shared = self.busier = self.mine = 0.0
 
     def method(self):
-        """Make what takes the place of `ThreadTeam.run` and adds up what each thread does."""
+        """Make a replacement of `ThreadTeam.run` that sums the time of each thread."""
 
         def run(team, do, n_parts):
             seconds = {}

@@ -1,4 +1,4 @@
-"""Methods that an estimator has with some of its parameters only."""
+"""Methods that exist only for some parameters of an estimator."""
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
@@ -9,7 +9,7 @@ from ._types import Method
 
 
 def available_if(check: Callable[[Any], None]) -> Callable[[Method], Method]:
-    """As scikit-learn's, but the check's own AttributeError says the reason."""
+    """Like `available_if` of scikit-learn, but show the AttributeError of `check`."""
 
     def decorate(method: Method) -> Method:
         return cast("Method", _Conditional(method, check))
@@ -36,7 +36,7 @@ class _Conditional:
 
 
 def absence_error(estimator, *names):
-    """Return the AttributeError of the first method that is absent, or None."""
+    """Return the AttributeError of the first missing method, or None."""
     for name in names:
         try:
             getattr(estimator, name)

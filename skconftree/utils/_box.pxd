@@ -1,5 +1,5 @@
-# Boxes: a lower and an upper limit of each feature, [n_features, 2]. Their volumes weight
-# the children of a split. Rows and thresholds may lie outside of the box.
+# Boxes: a lower and an upper limit of each feature, [n_features, 2]. Their volumes
+# weight the children of a split. Rows and thresholds may lie outside of the box.
 
 from libc.math cimport isfinite
 
@@ -9,8 +9,8 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef inline float64_t share_below(
     const float64_t* box, intp_t feature, float64_t threshold
 ) noexcept nogil:
-    # The fraction of the volume below a threshold. A split of missing from present values
-    # has no threshold inside the box and counts as one half.
+    # The fraction of the volume below a threshold. A split of missing from present
+    # values has no threshold inside the box and counts as one half.
     cdef const float64_t* limits = box + 2 * feature
     if not limits[0] < limits[1] or not isfinite(threshold):
         return 0.5

@@ -1,7 +1,8 @@
-"""States and plain values in files: one order, JSON and back, checks of what is read.
+"""Serialization of states and values: canonical order, JSON, validation when read.
 
-Nothing that a file names is run or imported, except for the classes of one table and
-the public estimators of scikit-learn, which are made by their constructors.
+Reading a file never imports or runs anything that the file names, except for the
+classes in `CLASSES` and public estimators of scikit-learn, which are created by their
+constructors.
 """
 
 import math
@@ -16,7 +17,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Public classes that can be made again from their parameters, and where they are.
+# Public classes that can be restored from their parameters, and their modules.
 CLASSES = {
     name: module
     for module, names in {
@@ -50,54 +51,65 @@ CLASSES = {
     }.items()
     for name in names.split()
 }
-_DTYPES = {}  # one object of each, for `canonical`
+_DTYPES = {}  # one object per dtype, for `canonical`
 NO_DEFAULT = Parameter.empty
-VERSION = "_skconftree_version"  # in a state, who wrote it
-PLAIN = (bool, int, float, str, list, tuple, dict)  # bool before int, its base class
+VERSION = "_skconftree_version"  # key of the version that wrote a state
+JSON_TYPES = (
+    bool,
+    int,
+    float,
+    str,
+    list,
+    tuple,
+    dict,
+)  # bool before int, its base class
 
 
 class CannotBeRestored(ValueError):
-    """A value of which a file has the name only."""
+    """Error for a value of which a file contains only the name."""
 
 
 def to_json(value, arrays=None, *, names=False):
-    """Write a value as JSON can hold it; the same for equal values.
+    """Convert a value to types that JSON supports. Equal values give equal results.
 
-    None, booleans, integers, finite floats, strings and lists are written as they are,
-    everything else as an object with one tag. Of the classes that can be restored the
-    parameters are written.
+    None, booleans, integers, finite floats, strings and lists do not change. Other
+    values become an object with one tag. Of classes that can be restored, the
+    parameters are stored.
 
     Parameters
     ----------
     value : object
     arrays : list, default=None
-        Takes arrays, NumPy scalars and bytes, which JSON then names by their places.
-        None: arrays become lists, and NumPy scalars what they are in Python.
+        Arrays, NumPy scalars and bytes are appended to this list, and the result
+        contains their indices. If None, arrays become lists and NumPy scalars Python
+        numbers.
     names : bool, default=False
-        Whether to write what cannot be restored by its name, so that it can be
-        compared. Else it is a TypeError.
+        If True, objects that cannot be restored are represented by their names, so that
+        results can be compared. If False, they raise TypeError.
     """
     if arrays is None and isinstance(value, np.generic):
         value = value.item()
     kind = type(value)
     if names:
-        kind = next((one for one in PLAIN if isinstance(value, one)), kind)
-    given = {"arrays": arrays, "names": names}
+        kind = next((base for base in JSON_TYPES if isinstance(value, base)), kind)
+    options = {"arrays": arrays, "names": names}
     if value is None or kind in (bool, int, str):
         return value
     if kind is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if kind is list:
-        return [to_json(one, **given) for one in value]
+        return [to_json(part, **options) for part in value]
     if kind is tuple:
-        return {"tuple": [to_json(one, **given) for one in value]}
+        return {"tuple": [to_json(part, **options) for part in value]}
     if kind is dict:
         pairs = value.items()
-        return {"dict": [[to_json(k, **given), to_json(v, **given)] for k, v in pairs]}
+        return {
+            "dict": [[to_json(k, **options), to_json(v, **options)] for k, v in pairs]
+        }
     if isinstance(value, np.ndarray | np.generic | bytes):
-        written = _array_to_json(value, **given)
+        written = _array_to_json(value, **options)
     elif isinstance(value, BaseEstimator):
-        written = _estimator_to_json(value, **given)
+        written = _estimator_to_json(value, **options)
     elif isinstance(value, type) and issubclass(value, np.generic):
         written = {"dtype": np.dtype(value).str}
     else:
@@ -106,20 +118,20 @@ def to_json(value, arrays=None, *, names=False):
         named = value if hasattr(value, "__qualname__") else kind
         written = {"name": f"{getattr(named, '__module__', '')}.{named.__qualname__}"}
     if written is None:
-        raise TypeError(f"{value!r} cannot be written without a pickle")
+        raise TypeError(f"{value!r} cannot be written without a pickle.")
     return written
 
 
 def _array_to_json(value, arrays, names):
-    # None if there is no way to write it.
-    given = {"arrays": arrays, "names": names}
+    # Returns None if the array cannot be converted.
+    options = {"arrays": arrays, "names": names}
     is_array = isinstance(value, np.ndarray)
     if arrays is None:
         if not is_array or value.dtype.kind not in "biufUO":
             return None
-        return {"array": [to_json(one, **given) for one in value.tolist()]}
+        return {"array": [to_json(part, **options) for part in value.tolist()]}
     if is_array and value.dtype.kind == "O":
-        cells = [to_json(one, **given) for one in value.ravel().tolist()]
+        cells = [to_json(part, **options) for part in value.ravel().tolist()]
         return {"cells": cells, "shape": list(value.shape)}
     if isinstance(value, bytes):
         value, tag = np.frombuffer(value, dtype=np.uint8), "bytes"
@@ -130,29 +142,26 @@ def _array_to_json(value, arrays, names):
 
 
 def _estimator_to_json(value, arrays, names):
-    # None if it cannot be restored; what was learned is not written.
+    # Returns None if it cannot be restored. Fitted attributes are not stored.
     path = _path_of(type(value))
     parameters = {} if path is None else value.get_params(deep=False)
     if path is None or not (names or vars(value).keys() <= parameters.keys()):
         return None
-    given = {"arrays": arrays, "names": names}
-    return {
-        "class": path,
-        "with": {name: to_json(one, **given) for name, one in parameters.items()},
-    }
+    with_ = {n: to_json(value, arrays, names=names) for n, value in parameters.items()}
+    return {"class": path, "with": with_}
 
 
 def from_json(value, arrays=()):
-    """Restore what `to_json` wrote; CannotBeRestored if only a name was written."""
+    """Restore a result of `to_json`; CannotBeRestored if it contains only a name."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
-        return [from_json(one, arrays) for one in value]
+        return [from_json(part, arrays) for part in value]
     if type(value) is dict:
         reader = READERS.get(next(iter(value), None))
         if reader is not None:
             return reader(arrays, *value.values())
-    raise ValueError("a value is of an unknown kind")
+    raise ValueError("a value has an unknown tag")
 
 
 def _float(arrays, text):
@@ -160,30 +169,30 @@ def _float(arrays, text):
 
 
 def _tuple(arrays, parts):
-    return tuple([from_json(one, arrays) for one in parts])
+    return tuple([from_json(part, arrays) for part in parts])
 
 
 def _dict(arrays, pairs):
-    return {from_json(key, arrays): from_json(one, arrays) for key, one in pairs}
+    return {from_json(key, arrays): from_json(part, arrays) for key, part in pairs}
 
 
-def _array(arrays, place):
-    if type(place) is list:
-        return np.array(from_json(place, arrays))
-    if type(place) is not int or not 0 <= place < len(arrays):
+def _array(arrays, index):
+    if type(index) is list:
+        return np.array(from_json(index, arrays))
+    if type(index) is not int or not 0 <= index < len(arrays):
         raise ValueError("an array is missing")
-    return arrays[place]
+    return arrays[index]
 
 
-def _bytes(arrays, place):
-    array = _array(arrays, place)
+def _bytes(arrays, index):
+    array = _array(arrays, index)
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ValueError("an array is not of bytes")
     return array.tobytes()
 
 
-def _scalar(arrays, place):
-    array = _array(arrays, place)
+def _scalar(arrays, index):
+    array = _array(arrays, index)
     if array.ndim:
         raise ValueError("an array is not of one number")
     return array[()]
@@ -191,10 +200,10 @@ def _scalar(arrays, place):
 
 def _cells(arrays, parts, shape):
     cells = np.empty(len(parts), dtype=object)
-    for place, one in enumerate(parts):
-        cells[place] = from_json(one, arrays)
-    if any(type(one) is not int or one < 0 for one in shape):
-        raise ValueError("an array has no such shape")
+    for index, part in enumerate(parts):
+        cells[index] = from_json(part, arrays)
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("an array has an invalid shape")
     return cells.reshape(shape)
 
 
@@ -207,14 +216,14 @@ def _estimator(arrays, path, parameters):
     if kind is None:
         _named(arrays, path)
     merge_defaults(parameters, default_parameters(kind), kind.__name__)
-    return kind(**{name: from_json(one, arrays) for name, one in parameters.items()})
+    return kind(**{name: from_json(part, arrays) for name, part in parameters.items()})
 
 
 def _named(arrays, name):
     raise CannotBeRestored(f"{name} cannot be restored from its name.")
 
 
-READERS = {  # by the first name in an object
+READERS = {  # by the tag, which is the first key of an object
     "float": _float,
     "tuple": _tuple,
     "dict": _dict,
@@ -229,12 +238,12 @@ READERS = {  # by the first name in an object
 
 
 def with_default_parameters(value):
-    """Add the parameters that came later to estimators that `to_json` has written."""
+    """Add parameters of newer versions to estimators in a result of `to_json`."""
     if type(value) is list:
-        return [with_default_parameters(one) for one in value]
+        return [with_default_parameters(part) for part in value]
     if type(value) is not dict:
         return value
-    value = {name: with_default_parameters(one) for name, one in value.items()}
+    value = {name: with_default_parameters(part) for name, part in value.items()}
     kind = _class_of(value.get("class"))
     if kind is not None:
         defaults = default_parameters(kind)
@@ -248,14 +257,14 @@ def with_default_parameters(value):
 
 
 def default_parameters(kind):
-    """Default of each parameter of a constructor, or `NO_DEFAULT`."""
+    """Return the default of each parameter of a constructor, or `NO_DEFAULT`."""
     named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     parameters = list(signature(kind.__init__).parameters.values())[1:]
-    return {one.name: one.default for one in parameters if one.kind in named}
+    return {p.name: p.default for p in parameters if p.kind in named}
 
 
 def _path_of(kind):
-    # Dotted name of a class that can be restored, or None.
+    # Return the dotted name of a class that can be restored, or None.
     package, *modules = kind.__module__.split(".")
     name = kind.__name__
     if package == "skconftree":
@@ -269,8 +278,8 @@ def _path_of(kind):
 
 
 def _class_of(path):
-    # The class of a dotted name, if it is one of the table or a public estimator of
-    # scikit-learn: every module on the way is in `__all__` of the one before.
+    # Return the class of a dotted name if it is in `CLASSES` or a public estimator of
+    # scikit-learn, that is, if each module of the path is in `__all__` of its parent.
     if type(path) is not str:
         return None
     package, *modules = path.split(".")
@@ -280,39 +289,39 @@ def _class_of(path):
     if package != "sklearn" or not modules:
         return None
     module = sys.modules["sklearn"]
-    for one in modules:
-        if one.startswith("_") or one not in getattr(module, "__all__", ()):
+    for part in modules:
+        if part.startswith("_") or part not in getattr(module, "__all__", ()):
             return None
-        module = import_module(f"{module.__name__}.{one}")
+        module = import_module(f"{module.__name__}.{part}")
     public = getattr(module, "__all__", (name,))
     kind = getattr(module, name, None) if name in public else None
     is_estimator = isinstance(kind, type) and issubclass(kind, BaseEstimator)
-    # a module without `__all__` has names that are of other modules
+    # a module without `__all__` also contains imported names
     own = hasattr(module, "__all__") or kind.__module__ == module.__name__
     return kind if is_estimator and own and not name.startswith("_") else None
 
 
 def canonical(value):
-    """Make equal parts of a state identical, and give dictionaries one order.
+    """Make equal parts of a state identical objects, and sort dictionaries.
 
-    A pickle writes what it has met before as a reference, and whether two equal texts
-    are one object depends on where they came from: the same model would have other
-    bytes once it has been loaded, or if its columns were named at run time. Lists,
-    tuples, dictionaries and arrays are looked into; what is in other objects is their
-    own affair. An array that stands in several places is one in all of them.
+    A pickle stores repeated objects as references, and whether two equal strings are
+    the same object depends on their origin. Without this function, the pickle of a
+    model would change after loading, or if column names were created at run time. The
+    function descends into lists, tuples, dictionaries and arrays, not into other
+    objects. An array that occurs several times remains one object.
     """
     return _canonical(value, {})
 
 
 def _canonical(value, arrays):
-    # What has been made of each array is found by the identity of that.
+    # `arrays` maps the id of each array to its canonical array.
     kind = type(value)
     if kind is str:
         return sys.intern(value)
     if kind in (list, tuple):
-        return kind(_canonical(one, arrays) for one in value)
+        return kind(_canonical(part, arrays) for part in value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*(_canonical(one, arrays) for one in value))
+        return kind(*(_canonical(part, arrays) for part in value))
     if kind is dict:
         try:
             keys = sorted(value)
@@ -333,9 +342,9 @@ def _canonical_array(value):
         fields = [(sys.intern(name), *more) for name, *more in value.dtype.descr]
         return value.view(_DTYPES.setdefault(str(fields), np.dtype(fields)))
     if value.dtype.kind in "biufc":
-        dtype = np.dtype(value.dtype.str)  # one object; a pickle brings others
+        dtype = np.dtype(value.dtype.str)  # unpickling creates others
         return value if value.dtype is dtype else value.view(dtype)
-    if value.dtype.kind == "O" and all(type(one) is str for one in value.flat):
+    if value.dtype.kind == "O" and all(type(part) is str for part in value.flat):
         texts = np.empty(value.size, dtype=object)
         texts[:] = list(map(sys.intern, value.flat))
         return texts.reshape(value.shape)
@@ -343,17 +352,17 @@ def _canonical_array(value):
 
 
 class StateError(ValueError):
-    """A state that does not fit the class that reads it."""
+    """Error for a state that is not valid for the class that reads it."""
 
 
 def corrupt_state(owner, part=None):
-    """Error of a state by which compiled code would leave its arrays."""
+    """Return an error for a state that would let compiled code leave its arrays."""
     named = "" if part is None else f": {part}"
     return StateError(f"The state of this {owner} is damaged{named}.")
 
 
 def restore(kind, state, owner):
-    """Make a compiled object from its arguments and what `__setstate__` takes."""
+    """Create a compiled object from its arguments and the state for `__setstate__`."""
     if not (
         isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)
     ):
@@ -368,7 +377,7 @@ def restore(kind, state, owner):
 
 
 def check_state_parts(estimator, valid_parts):
-    """Raise ValueError that names the first attribute of a state that is not sound."""
+    """Raise StateError for the first attribute of a state that is not valid."""
     for name, is_valid in valid_parts.items():
         if not is_valid:
             raise StateError(
@@ -378,14 +387,14 @@ def check_state_parts(estimator, valid_parts):
 
 
 def merge_defaults(values, defaults, what):
-    """Settings of a state and later defaults; StateError if one is unknown."""
+    """Return settings of a state with defaults; StateError if a name is unknown."""
     if not isinstance(values, dict):
         raise StateError(f"{what} is damaged: it must be a dict. Got {values!r}.")
     unknown = sorted(map(str, values.keys() - defaults.keys()))
     if unknown:
         raise StateError(
-            f"{what} has no setting {', '.join(map(repr, unknown))}; another version "
-            "may have written it."
+            f"{what} has no setting {', '.join(map(repr, unknown))}. It may have been "
+            "written by another version."
         )
     values = defaults | values
     for name, value in values.items():
@@ -395,32 +404,32 @@ def merge_defaults(values, defaults, what):
 
 
 def with_version(state):
-    """State of an object as a pickle has it: in one order, with the version."""
+    """Return the canonical state of an object for a pickle, with the version."""
     return canonical({**state, VERSION: own_version()})
 
 
 def without_version(state, defaults, what):
-    """Attributes of a state and later defaults; StateError if one is unknown."""
+    """Return attributes of a state with defaults; StateError if a name is unknown."""
     if not isinstance(state, dict):
         raise StateError(
             f"The state of this {what} is damaged: it must be a dict. Got {state!r}."
         )
     attributes = {name: value for name, value in state.items() if name != VERSION}
-    found = state.get(VERSION)
-    if found != own_version():
+    writer = state.get(VERSION)
+    if writer != own_version():
         parameters = {
             name: value
             for name, value in attributes.items()
             if not (name.startswith("_") or name.endswith("_"))
         }
-        with written_by(found):
+        with written_by(writer):
             merge_defaults(parameters, defaults, what)
     known = {n: value for n, value in defaults.items() if value is not NO_DEFAULT}
     return known | attributes
 
 
 class VersionedState:
-    """Mixin of an estimator whose state is its parameters and the version."""
+    """Mixin for estimators whose state consists of parameters and the version."""
 
     def __getstate__(self):
         return with_version(super().__getstate__())
@@ -433,26 +442,26 @@ class VersionedState:
 
 @cache
 def own_version():
-    """Version of this package, which states name."""
+    """Return the version of this package."""
     return version("skconftree")
 
 
 @contextmanager
-def written_by(found):
-    """Name the version that wrote a state in the error that the state does not fit."""
+def written_by(writer):
+    """Add the version that wrote a state to a StateError."""
     try:
         yield
     except StateError as error:
-        if found is None:
+        if writer is None:
             raise
         raise StateError(
-            f"{error} It was written by skconftree {found}; this is skconftree "
+            f"{error} It was written by skconftree {writer}; this is skconftree "
             f"{own_version()}."
         ) from None
 
 
 def is_missing(value):
-    """Whether a value is None, NaN, pandas' NA or NaT: not equal to itself."""
+    """Whether a value is None, NaN, pandas' NA or NaT, that is, not equal to itself."""
     if value is None:
         return True
     try:
@@ -462,18 +471,18 @@ def is_missing(value):
 
 
 def is_count(value):
-    """Whether a value is a whole number, and not negative."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return is_whole and bool(value >= 0)
+    """Whether a value is a nonnegative integer, and not a bool."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and bool(value >= 0)
 
 
 def is_array(value, dtype, shape):
-    """Whether a value is such an array; None is any dtype, or length."""
+    """Whether a value is an array of this dtype and shape; None matches any."""
     return (
         isinstance(value, np.ndarray)
         and (dtype is None or value.dtype == dtype)
         and value.ndim == len(shape)
         and all(
-            n is None or n == found for n, found in zip(shape, value.shape, strict=True)
+            n is None or n == size for n, size in zip(shape, value.shape, strict=True)
         )
     )

@@ -1,5 +1,5 @@
-# Counter-based random numbers: each number depends only on its key, and therefore neither
-# on the order of the work nor on the number of threads.
+# Counter-based random numbers: each number depends only on its key, and therefore
+# neither on the order of the work nor on the number of threads.
 
 cimport cython
 

@@ -1,4 +1,4 @@
-"""Files that are replaced in one step."""
+"""Atomic replacement of files."""
 
 import contextlib
 import os
@@ -7,20 +7,20 @@ import stat
 
 
 def temporary_name(path):
-    """Name, which nobody can foresee, of a temporary file in the folder of another."""
+    """Return an unpredictable name for a temporary file in the folder of `path`."""
     return f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp"
 
 
 @contextlib.contextmanager
 def atomic_write(path, mode="wb", *, temporary=None, **how):
-    """Open a file to write that replaces another one when the `with` block ends.
+    """Open a file for writing that replaces the file at `path` when the block ends.
 
     Until then, and after an error or an interrupt, the file at `path` is the old one,
-    and there is no other. The new one is on the disk afterwards, with the permissions
-    of the old one. If `path` is a link, the file that it leads to is replaced. What is
-    not a regular file, such as a pipe, cannot be replaced and is written to.
+    and no other file remains. The new file is synchronized to disk and has the
+    permissions of the old one. If `path` is a link, its target is replaced. A file that
+    is not regular, such as a pipe, cannot be replaced and is written to directly.
 
-    `temporary` is the name, without a folder, of the file until then; `how` are
+    `temporary` is the name, without a folder, of the file during the block; `how` are
     arguments of `open`.
     """
     path = os.fspath(path)
@@ -46,7 +46,7 @@ def atomic_write(path, mode="wb", *, temporary=None, **how):
 
 
 def write_text(path, text):
-    """Write a text file in one step."""
+    """Write a text file atomically."""
     with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
@@ -65,18 +65,18 @@ def _new(path, flags):
 
 def _keep_permissions(path, file):
     try:
-        was = os.stat(path)
+        old = os.stat(path)
     except FileNotFoundError:
         return
-    # not everybody may give a file away
+    # changing the owner requires privileges
     with contextlib.suppress(OSError, AttributeError):
-        os.fchown(file.fileno(), was.st_uid, was.st_gid)
+        os.fchown(file.fileno(), old.st_uid, old.st_gid)
     with contextlib.suppress(OSError, AttributeError):
-        os.fchmod(file.fileno(), stat.S_IMODE(was.st_mode))
+        os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
 
 
 def sync_folder(folder):
-    # The new name lasts; some file systems cannot say so.
+    # Makes the new name durable; some file systems do not support this.
     with contextlib.suppress(OSError):
         file = os.open(folder, os.O_RDONLY)
         try:

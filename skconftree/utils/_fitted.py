@@ -1,7 +1,8 @@
-"""What an estimator has of its model: properties, and a part of its state."""
+"""Base of classifiers that hold a model: fitted attributes, prediction and pickling."""
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,27 +24,29 @@ from ._types import Floats, TableLike
 
 
 def fitted(name, doc, *, changes=False):
-    """Property of what `_model` has learned (``"a.b"``), or NotFittedError."""
-    names = name.split(".")
+    """Return a property that reads ``_model.<name>``, where `name` may be dotted.
+
+    It raises NotFittedError before `fit`. `changes`: whether learning changes the
+    value, so that reading it requires the lock.
+    """
+    value_of = attrgetter(name)
 
     def get(self):
         if self._model is None:
             check_is_fitted(self)
-        value = self._model
-        for one in names:
-            value = getattr(value, one)
-        return value
+        return value_of(self._model)
 
     return property(reads(get) if changes else get, doc=doc)
 
 
 class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
-    """What classifiers are: parameters, and a model of the class `_kind`, or None.
+    """Base class of classifiers: parameters, and a model of the class `_kind` or None.
 
-    A subclass reads rows by `_rows(X)`, and says by `_best(rows)` which class is best.
+    A subclass defines `_rows(X)`, which validates rows, and `_best(rows)`, which
+    returns the index of the most probable class of each row.
     """
 
-    _model = None  # what has been learnt
+    _model = None  # None before `fit`
 
     classes_: NDArray[Any] = fitted("classes.names", "Class labels.")
     n_classes_: int = fitted("classes.n", "Number of classes.")
@@ -51,7 +54,7 @@ class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
     feature_names_in_: NDArray[Any] = fitted(
         "schema.feature_names", "Names of the features."
     )
-    n_rows_seen_: int = fitted("n_rows_seen", "Number of rows learnt.")
+    n_rows_seen_: int = fitted("n_rows_seen", "Number of rows learned.")
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
@@ -61,33 +64,35 @@ class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     @reads
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Most probable class of each row.
+        """Predict the most probable class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
+            Predicted classes. If several classes are equally probable, the first of
+            them in `classes_` is predicted.
         """
         rows = self._rows(X)
         return self._model.classes.names.take(self._best(rows))
 
     @names_class
     def predict_log_proba(self, X: TableLike) -> Floats:
-        """Logarithm of `predict_proba`.
+        """Predict the logarithm of the class probabilities of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `predict_proba` takes.
+            Rows in any format that `predict_proba` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            Natural logarithm of `predict_proba`; -inf for a probability of 0.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -101,11 +106,11 @@ class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state):
         kind = type(self)
-        found = state.get(VERSION) if isinstance(state, dict) else None
+        writer = state.get(VERSION) if isinstance(state, dict) else None
         state = without_version(state, default_parameters(kind), kind.__name__)
-        # trees that share an array go on to do so
+        # arrays that trees share remain shared
         model = canonical(state.get("_model"))
         if model is not None:
-            with written_by(found):
+            with written_by(writer):
                 state = state | {"_model": self._kind.of_state(model, self)}
         super().__setstate__(state)

@@ -1,10 +1,10 @@
 # A mutex for a few fields that threads share, held for a few instructions.
 #
-# With a global interpreter lock (GIL), a guard does nothing and has no cost, because the
-# thread that runs Python code holds the GIL. A guard may therefore only be taken with
-# the GIL held, or in a build without GIL. Until it is left, nothing may run that could
-# release the GIL: no Python code, no waiting, no creation or deletion of an object. A
-# guard needs no initialization: zeros are a free guard.
+# With a global interpreter lock (GIL), a guard does nothing and has no cost, because
+# the thread that runs Python code holds the GIL. A guard may therefore only be taken
+# with the GIL held, or in a build without GIL. Until it is left, nothing may run that
+# could release the GIL: no Python code, no waiting, no creation or deletion of an
+# object. A guard needs no initialization: zeros are a free guard.
 
 cdef extern from *:
     """

@@ -6,8 +6,8 @@
 # callback or a finalizer that interrupts a reading call of the same thread may read as
 # well, and gets an error if it would have to wait.
 #
-# If a process was forked while another thread used the model, the child does not have the
-# thread that would release the lock. In the child, the lock refuses all calls, and
+# If a process was forked while another thread used the model, the child does not have
+# the thread that would release the lock. In the child, the lock refuses all calls, and
 # nothing waits.
 #
 # A guard keeps the fields of the lock consistent while they are read and updated.

@@ -110,8 +110,8 @@ cdef class ModelLock:
     cdef int _check_process(self) except -1:
         if self._was_abandoned():
             raise RuntimeError(
-                "This model cannot be used in this process, because the process was "
-                "forked while another thread used the model. Load the model from a "
+                "This model cannot be used in this process: a call of it was running "
+                "when the process was forked from another one. Load the model from a "
                 "file, or fit a clone of it."
             )
         return 0
@@ -315,8 +315,8 @@ def share_lock(Lockable part not None, Lockable owner not None):
 def names_class(method):
     """Decorate an inherited method so that a TypeError names the class of the object.
 
-    Python's error for wrong arguments names the class that defines the method, which may
-    be a base class that users do not know. `reads` and `learns` do the same.
+    Python's error for wrong arguments names the class that defines the method, which
+    may be a base class that users do not know. `reads` and `learns` do the same.
     """
     @wraps(method)
     def call(self, *args, **kwargs):
@@ -340,12 +340,12 @@ cdef object raise_naming_class(error, method, self, args, kwargs):
 def reads(method):
     """Decorate a method of a `Lockable` that reads the model.
 
-    A call waits while another thread learns. Several calls can run at the same time, and
-    they can be nested.
+    A call waits while another thread learns. Several calls can run at the same time,
+    and they can be nested.
     """
-    # The fast path avoids `*args`, which cost more than the lock. Python can run a signal
-    # handler between any two lines of Python code, but not between acquiring the lock and
-    # the `try` here.
+    # The fast path avoids `*args`, which cost more than the lock. Python can run a
+    # signal handler between any two lines of Python code, but not between acquiring the
+    # lock and the `try` here.
     if list(signature(method).parameters) == ["self", "X"]:
         @wraps(method)
         def reading(Lockable self not None, X=ABSENT, *more, **unknown):
@@ -420,7 +420,8 @@ def reads_argument(function):
 
 
 cdef ModelLock lock_of(estimator):
-    # The lock of an estimator or of the last step of a pipeline; None for other objects.
+    # The lock of an estimator or of the last step of a pipeline; None for other
+    # objects.
     while not isinstance(estimator, Lockable):
         steps = getattr(estimator, "steps", None)
         if not (isinstance(steps, list) and steps):

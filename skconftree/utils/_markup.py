@@ -1,10 +1,10 @@
-"""Text inside HTML and SVG."""
+"""Escaping of text for HTML and SVG."""
 
 import html
 import re
 
-# XML 1.0, section 2.2: no reader opens a file that has any other character, even as a
-# character reference. Lone surrogates are among them.
+# Characters that XML 1.0 (section 2.2) forbids, even as character references. A file
+# that contains one cannot be read. Lone surrogates are included.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -27,8 +27,8 @@ cdef struct Blocks:     # empty if `last` is NULL
 cdef void* new_array(
     Blocks* blocks, intp_t n, size_t size, bint zeros
 ) noexcept nogil
-# Resize an array of these blocks; it may move. If `array` is NULL, allocate a new one. If
-# there is not enough memory, the result is NULL and the array is unchanged.
+# Resize an array of these blocks; it may move. If `array` is NULL, allocate a new one.
+# If there is not enough memory, the result is NULL and the array is unchanged.
 cdef void* resized_array(
     Blocks* blocks, void* array, intp_t n, size_t size
 ) noexcept nogil
@@ -59,18 +59,18 @@ cdef class Arena:
     cdef void release(self, void* array) noexcept nogil
 
 
-# Emergency reserve: memory that is allocated but not used, so that a model can finish the
-# current block of rows after the system has run out of memory.
+# Emergency reserve: memory that is allocated but not used, so that a model can finish
+# the current block of rows after the system has run out of memory.
 #
 # If an allocation fails, release_reserve() frees the reserve and the allocation is
 # repeated. Each step of learning a row either succeeds or leaves the model unchanged.
-# Before the first row of a call, and after each block of rows, reserve_bytes() allocates
-# the reserve again. If that fails, the model does not learn any further rows. All models
-# of a process share one reserve.
+# Before the first row of a call, and after each block of rows, reserve_bytes()
+# allocates the reserve again. If that fails, the model does not learn any further rows.
+# All models of a process share one reserve.
 #
-# Code that grows row by row allocates its arrays with the functions below, and therefore
-# never sees the first failure. A second failure, which means that the reserve was too
-# small, raises MemoryError.
+# Code that grows row by row allocates its arrays with the functions below, and
+# therefore never sees the first failure. A second failure, which means that the reserve
+# was too small, raises MemoryError.
 
 cdef enum:
     RESERVE_BYTES = 4194304     # in addition to what the sizes of a model require

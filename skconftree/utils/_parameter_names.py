@@ -1,4 +1,4 @@
-"""Errors of parameter names that an estimator does not have."""
+"""Error messages for unknown parameter names."""
 
 from difflib import get_close_matches
 from functools import wraps
@@ -8,22 +8,23 @@ from ._types import Method
 
 
 def did_you_mean(name, known):
-    """Return a sentence, after a space, that suggests a known name, or an empty str."""
-    by_lower = {one.lower(): one for one in known}
+    """Return " Did you mean '...'?" with the closest known name, or an empty string."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def suggests_parameters(counterparts=None):
-    """Decorate a class so that unknown parameters in errors come with a suggestion.
+    """Decorate a class so that errors about unknown parameters suggest a known one.
 
     Parameters
     ----------
     counterparts : dict or None
-        What to use instead of parameters of scikit-learn's estimators that the class
-        does not have, by their names. Their errors have it as `counterpart`.
+        Maps the name of a parameter of scikit-learn's estimators that the class does
+        not have to a sentence about what to use instead. The error has it as
+        `counterpart`.
     """
-    counterparts = {} if counterparts is None else counterparts
+    counterparts = counterparts or {}
 
     def decorate(cls: Method) -> Method:
         init, set_params = cls.__init__, cls.set_params
@@ -34,7 +35,7 @@ def suggests_parameters(counterparts=None):
             if name in counterparts:
                 refusal = error(
                     f"{own} has no such parameter: {name!r} is a parameter of "
-                    f"scikit-learn's. {counterparts[name]}."
+                    f"scikit-learn's estimators. {counterparts[name]}."
                 )
                 refusal.counterpart = counterparts[name]
                 raise refusal

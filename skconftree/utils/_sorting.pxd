@@ -17,8 +17,8 @@ ctypedef fused Offset:
 
 
 cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
-    # Map floats to unsigned integers in the same order. -0.0 equals 0.0, and NaN is last
-    # if it is canonical.
+    # Map floats to unsigned integers in the same order. -0.0 equals 0.0, and NaN is
+    # last if it is canonical.
     cdef float32_t canonical = value + <float32_t> 0.0
     cdef uint32_t bits
     memcpy(&bits, &canonical, 4)
@@ -71,9 +71,9 @@ cdef inline void counts_to_offsets(Offset* bucket, intp_t n) noexcept nogil:
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 
 
-# Stable sort of the rows by column[row], with canonical NaN last. An entry of `order` is
-# (row << 1) | new, where new means that the value differs from the previous one. `keys`
-# and `other` are scratch memory, [n] each.
+# Stable sort of the rows by column[row], with canonical NaN last. An entry of `order`
+# is (row << 1) | new, where new means that the value differs from the previous one.
+# `keys` and `other` are scratch memory, [n] each.
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
@@ -84,8 +84,8 @@ cdef enum:
     MAX_LEVELS = 256
 
 
-# Encode a column with few distinct values by their ranks. `levels` receives the values in
-# ascending order. Returns their number, or 0 if there are more than MAX_LEVELS.
+# Encode a column with few distinct values by their ranks. `levels` receives the values
+# in ascending order. Returns their number, or 0 if there are more than MAX_LEVELS.
 cdef intp_t encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil

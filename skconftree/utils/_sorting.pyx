@@ -34,8 +34,8 @@ cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
 cdef bint _part_two_values(
     const float32_t* column, intp_t n, uint32_t* order
 ) noexcept nogil:
-    # Sort rows of a column with at most two values, without keys. Returns False if there
-    # are more values.
+    # Sort rows of a column with at most two values, without keys. Returns False if
+    # there are more values.
     cdef uint32_t first = ordered_bits(column[0])
     cdef uint32_t other = first
     cdef intp_t n_first = 0
@@ -65,10 +65,10 @@ cdef bint _part_two_values(
 
 
 cdef bint _sort_small(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
-    # Sort few keys by their upper halves; the lower halves are already in order. A radix
-    # sort by the two leading digits of the differences from the minimum is followed by an
-    # insertion sort. Returns False if that takes too long; the keys are then in another
-    # order and can still be sorted.
+    # Sort few keys by their upper halves; the lower halves are already in order. A
+    # radix sort by the two leading digits of the differences from the minimum is
+    # followed by an insertion sort. Returns False if that takes too long; the keys are
+    # then in another order and can still be sorted.
     cdef uint32_t histogram[2 * SHORT_RADIX]
     cdef uint32_t* bucket
     cdef uint32_t low = <uint32_t> (keys[0] >> 32)

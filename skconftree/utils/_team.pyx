@@ -92,7 +92,8 @@ cdef class Threads:
             self.errors[thread] = error
 
     cdef int wait(self, lock) except -1:
-        # Wait until another thread has finished its parts, even if signal handlers raise.
+        # Wait until another thread has finished its parts, even if signal handlers
+        # raise.
         has_ended = False
         while not has_ended:
             if os.getpid() != self.process:
@@ -155,10 +156,10 @@ cdef class ThreadTeam:
     def run(self, do, intp_t n_parts):
         """Call ``do(thread, part)`` for each part, in ascending order.
 
-        The calling thread has number 0. Each thread takes the next part when it is free.
-        After the first error, no further parts are started. The error, or the first
-        exception of a signal handler, is raised after all threads have finished their
-        current parts, because parts use memory of the caller.
+        The calling thread has number 0. Each thread takes the next part when it is
+        free. After the first error, no further parts are started. The error, or the
+        first exception of a signal handler, is raised after all threads have finished
+        their current parts, because parts use memory of the caller.
         """
         if self.threads is not None:
             return self.threads.run(do, n_parts)

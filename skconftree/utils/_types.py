@@ -1,4 +1,4 @@
-"""Types of what users give and get, by the words of the docstrings."""
+"""Type aliases for the public API, named like the types in docstrings."""
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 
 class HasShape(Protocol):
-    """A frame of any library, or a sparse matrix."""
+    """A data frame of any library, or a sparse matrix."""
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -16,7 +16,7 @@ class HasShape(Protocol):
 
 
 class Stops(Protocol):
-    """What serves as a stopping rule."""
+    """A stopping rule."""
 
     def reached(self, context: Any) -> bool:
         """Whether to stop."""
@@ -27,5 +27,5 @@ LabelsLike: TypeAlias = ArrayLike | list[Any]  # labels may be of several types
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Seed: TypeAlias = int | np.random.RandomState | None
-Estimator: TypeAlias = BaseEstimator  # one that is asked for by its methods
-Method = TypeVar("Method")  # what a decorator takes and gives back
+Estimator: TypeAlias = BaseEstimator  # any estimator with the required methods
+Method = TypeVar("Method")  # argument and result of a decorator
