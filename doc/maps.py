@@ -1,17 +1,17 @@
-"""Pictures for those who change the package: its rooms, and four lives of a row."""
+"""Pictures of the development pages: the layers of packages, and the life of a row."""
 
 from drawing import PALE, SOFT, STRONG, Picture
 
 WIDTH, MARGIN = 700, 20
 
-# From the top: a room imports from floors below its own. What is written under one
-# door, such as `active`, is shared by the rooms inside.
-FLOORS = (
-    ("outside, by public names", ("inspection", "testing", "_cli")),
+# From the top: a package imports from lower layers only. A package such as `active` has
+# the common code of its nested packages.
+LAYERS = (
+    ("use the public API", ("inspection", "testing", "_cli")),
     ("learners", ("active/session",)),
     ("", ("active/pool", "active/stream", "active/lts", "active/ec2")),
     ("", ("active", "evaluation", "linear_model")),
-    ("growth from parts", ("large",)),
+    ("tables in parts", ("large",)),
     ("many trees", ("ensemble/forest", "ensemble/ncm")),
     ("", ("ensemble",)),
     ("the estimator", ("tree",)),
@@ -20,13 +20,13 @@ FLOORS = (
     ("the grown tree", ("tree/nodes",)),
     ("counts, columns, losses", ("bounds", "tables", "drift", "datasets")),
     ("scores of counts", ("criteria",)),
-    ("knows nothing of ours", ("utils", "_compat")),
+    ("basics", ("utils", "_compat")),
 )
 
-# What is done with a row, where, and what it is then.
-ROADS = {
+# What is done with a row, in which files, and what the row is afterwards.
+PATHS = {
     "row-batch": (
-        "One life of a row in fit",
+        "The life of a row in fit",
         (
             (
                 "Take the lock; read the parameters",
@@ -34,72 +34,72 @@ ROADS = {
                 "a row of the user's table",
             ),
             (
-                "Read columns, labels, weights; refuse what is wrong",
+                "Validate columns, labels and weights",
                 "tree/_growth.py, tables/_schema.py, tables/_labels.py",
                 "float32 numbers and codes of categories: Rows, TrainingTable",
             ),
             (
                 "Encode each column once, for all trees and threads",
                 "tables/_growth_data.py, tables/_encoded_table.pyx",
-                "rank codes or a place in a presorted column: EncodedTable",
+                "rank codes or a position in a presorted column: EncodedTable",
             ),
             (
-                "Lay out a working copy, in the order of nodes",
+                "Create a working copy, in the order of nodes",
                 "tree/batch/_grow.py, tree/batch/_node_rows.pyx",
                 "an entry of NodeRows, partitioned in place",
             ),
             (
-                "Node by node: walk the tests, let the bound decide",
+                "For each node: scan the candidate splits; the bound decides",
                 "tree/batch/_builder.pyx, tree/split/_scan.pyx, bounds/_contract.pxd",
-                "on one side of each test, and counted in each node that it passes",
+                "on one side of each split, and counted in each node that it passes",
             ),
             (
-                "Prune; draw leaves towards the nodes above",
+                "Prune; shrink leaf probabilities toward the parents",
                 "tree/_parameters.py, tree/pruning/_registry.py",
                 "one of the counts of the pruned Tree",
             ),
             (
-                "Put the finished model in the place of the last one",
+                "Replace the previous model by the complete one",
                 "tree/_model.py",
                 "",
             ),
         ),
     ),
     "row-stream": (
-        "One life of a row in partial_fit",
+        "The life of a row in partial_fit",
         (
             (
-                "Take the lock; read and check the whole call first",
+                "Take the lock; validate the whole call first",
                 "tree/_classes.py, tables/_partial_fit.py",
                 "a row of the user's chunk",
             ),
             (
-                "Read it by the columns that the first call settled",
+                "Encode it with the columns determined by the first call",
                 "tables/_schema.py, tables/_labels.py",
                 "float32 numbers and codes: Rows, in a Call",
             ),
             (
-                "Start a growing model if there is none; set memory aside",
+                "Create a growing model if there is none; reserve memory",
                 "tree/_growth.py, tree/_model.py, tree/stream/_state.py",
                 "the next row of Grower.learn, without the GIL",
             ),
             (
-                "Send it to its leaf; predict it, if that is asked for",
+                "Route it to its leaf; predict it, if requested",
                 "tree/nodes/_routing.pyx, tree/leaves/_predictor.pyx",
                 "a row at a leaf",
             ),
             (
-                "Count it in the tree, remember it in the leaf",
+                "Count it in the tree, add it to the memory of the leaf",
                 "tree/stream/_grower.pyx, tree/leaves/_leaf_store.pyx",
                 "rows, bins or moments of a leaf",
             ),
             (
-                "After grace_period rows: walk the tests, let the bound decide",
+                "After grace_period rows: scan the candidates; the bound decides",
                 "tree/stream/_leaf_source.pyx, tree/split/_splitter.pyx",
-                "evidence for a test, or against all",
+                "evidence for a split, or for none",
             ),
             (
-                "Split the leaf; hand its memory to the children",
+                "Split the leaf; pass its memory to the children",
                 "tree/stream/_grower.pyx, tree/leaves/_leaf.pyx",
                 "in the memory of a child",
             ),
@@ -111,7 +111,7 @@ ROADS = {
         ),
     ),
     "row-forest": (
-        "One life of a row in a forest",
+        "The life of a row in a forest",
         (
             (
                 "fit: read and encode the table once for all trees",
@@ -121,60 +121,60 @@ ROADS = {
             (
                 "Draw how often it is in each tree's sample",
                 "ensemble/forest/_model.py, ensemble/forest/_voting.pyx",
-                "a whole count beside the row; rows are never copied",
+                "an integer count of the row; rows are never copied",
             ),
             (
-                "Grow trees side by side, as a single tree grows",
+                "Grow the trees in parallel, like single trees",
                 "ensemble/forest/_growth.py, tree/_parameters.py",
                 "counted in a TreeModel for each tree",
             ),
             (
-                "partial_fit: the same protocol as a tree's",
+                "partial_fit: the same protocol as for a tree",
                 "tables/_partial_fit.py, ensemble/forest/_model.py",
                 "a row of a step of at most 1,024 rows",
             ),
             (
-                "Each tree learns it as often as a Poisson number says",
+                "Train each tree on it as often as a Poisson number",
                 "ensemble/forest/_stepping.py, ensemble/forest/_streaming.pyx",
-                "learnt by all trees before the next step begins",
+                "used by all trees before the next step begins",
             ),
             (
-                "predict: add up what the trees say, block by block",
+                "predict: add up the votes of the trees, block by block",
                 "ensemble/forest/_prediction.py, ensemble/forest/_voting.pyx",
                 "",
             ),
         ),
     ),
     "row-query": (
-        "One life of a row in an active learner",
+        "The life of a row in an active learner",
         (
             (
-                "Keep the pool as it was given",
+                "Store the pool unchanged",
                 "active/pool/_learner.py, active/pool/_teach.py",
-                "a place in the pool, without a label",
+                "an unlabeled row of the pool",
             ),
             (
-                "query: show the strategy what may be asked about",
+                "query: pass the candidates to the strategy",
                 "active/pool/_query.py, active/pool/_context.py",
                 "a candidate of a QueryContext",
             ),
             (
-                "Score the candidates; take the largest, ties by chance",
+                "Score the candidates; select the largest, ties at random",
                 "active/_strategy.py, active/_registry.py",
-                "a place that query gives to the user",
+                "a row index returned by query",
             ),
             (
-                "teach: check the answer and note it in the journal",
+                "teach: validate the label and write it to the journal",
                 "active/pool/_learner.py, active/_labels.py",
                 "a row of a Batch with its label",
             ),
             (
-                "Fit anew, or go on with partial_fit; an index follows",
+                "Refit, or continue with partial_fit; update the index",
                 "active/pool/_teach.py, tree/_row_index.py",
                 "a training row of the classifier",
             ),
             (
-                "Before the next question: ask the stopping rules",
+                "Before the next query: check the stopping rules",
                 "active/_stopping.py, active/pool/_stopping.py",
                 "",
             ),
@@ -183,30 +183,30 @@ ROADS = {
 }
 
 
-def draw_rooms():
-    """Floors of rooms, each standing on what it may import."""
+def draw_layers():
+    """Draw the layers of packages, each above those that it may import."""
     height, gap = 34, 10
     picture = Picture(
         WIDTH,
-        2 * MARGIN + len(FLOORS) * (height + gap) - gap,
-        "The rooms of the package: each imports from floors below its own only",
+        2 * MARGIN + len(LAYERS) * (height + gap) - gap,
+        "Layers of the package: each package imports from lower layers only",
     )
     left, y = 190, MARGIN
-    for name, rooms in FLOORS:
+    for name, packages in LAYERS:
         if name:
             picture.say(MARGIN, y + 21, name, fill=SOFT)
-        width = (WIDTH - MARGIN - left - gap * (len(rooms) - 1)) / len(rooms)
-        for i, room in enumerate(rooms):
+        width = (WIDTH - MARGIN - left - gap * (len(packages) - 1)) / len(packages)
+        for i, package in enumerate(packages):
             x = left + i * (width + gap)
             picture.box(x, y, width, height, fill=PALE, radius=4)
-            picture.say(x + width / 2, y + 21, room, anchor="middle")
+            picture.say(x + width / 2, y + 21, package, anchor="middle")
         y += height + gap
     return picture
 
 
-def draw_road(name):
-    """Steps from the top down; beside the arrows, what the row has become."""
-    title, steps = ROADS[name]
+def draw_path(name):
+    """Draw the steps from the top down, with the state of the row at each arrow."""
+    title, steps = PATHS[name]
     height, gap = 46, 32
     rows = len(steps) * (height + gap) - gap
     picture = Picture(WIDTH, 2 * MARGIN + rows, title)
@@ -228,6 +228,6 @@ def draw_road(name):
     return picture
 
 
-MAPS = {"rooms": draw_rooms} | {
-    name: (lambda name=name: draw_road(name)) for name in ROADS
+MAPS = {"layers": draw_layers} | {
+    name: (lambda name=name: draw_path(name)) for name in PATHS
 }

@@ -1,7 +1,6 @@
-"""The map of the package names what there is, and its recipes work.
+"""The development pages name files and objects that exist, and their recipes run.
 
-Whoever comes next believes these pages before the source: a file that was renamed, or a
-function that has gone, sends them astray.
+Developers read these pages before the source, so outdated names would mislead them.
 """
 
 import builtins
@@ -33,17 +32,16 @@ FIRST_SCREEN = 48  # lines
 
 FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)+|\w+\.(?:pyx|pxd|py)")
 LITERAL = re.compile(r"``([^`]+)``")
-PLACED = re.compile(r"``([\w.]+)``\s+in\s+``([\w./]+)``")
+NAME_IN_FILE = re.compile(r"``([\w.]+)``\s+in\s+``([\w./]+)``")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-# What a line looks like that defines a name: a function or class, something assigned, a
-# field of compiled code.
+# Lines that define a name: functions, classes, assignments, fields of compiled code.
 DEFINITIONS = (
     r"^[ \t]*(?:def|cdef|cpdef|class)\b[^\n#=(]*?\b{0}\b[ \t]*[(:]",
     r"^[ \t]*(?:self\.)?(?:\w+, )*{0}(?:, \w+)*(?:: [^=\n]+)?[ \t]*=(?!=)",
     r"^[ \t]+(?!return|raise|from|import|in |and |or |not |yield|else|if |del )"
     r"(?:(?:cdef|readonly|const) )*\w[\w.\[\]:]*[ *]+{0}[ \t]*(?:#.*)?$",
 )
-WORDS = {"cimport", "pytest", "copy.copy", "copy.deepcopy", *dir(builtins)}  # not ours
+EXTERNAL = {"cimport", "pytest", "copy.copy", "copy.deepcopy", *dir(builtins)}
 
 
 def text_of(path):
@@ -79,32 +77,32 @@ def is_name(name, texts=TEXTS):
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
-            room, _, last = name.rpartition(".")
-            return hasattr(importlib.import_module(room), last)
+            parent, _, last = name.rpartition(".")
+            return hasattr(importlib.import_module(parent), last)
         return True
     parts = name.split(".")
     return any(all(defines(text, part) for part in parts) for text in texts.values())
 
 
 def unknown(text):
-    """What a page names that there is not."""
+    """Yield the names on a page that do not exist."""
     for name in LITERAL.findall(text):
         if FILE.fullmatch(name):
             if not is_file(name):
                 yield name
-        elif NAME.fullmatch(name) and name not in WORDS:
+        elif NAME.fullmatch(name) and name not in EXTERNAL:
             if not (is_name(name) or is_file(name)):
                 yield name
-    for name, place in PLACED.findall(text):
-        path = SOURCE / place
+    for name, file in NAME_IN_FILE.findall(text):
+        path = SOURCE / file
         if path.is_file() and not all(
             defines(TEXTS[path], part) for part in name.split(".")
         ):
-            yield f"{name} in {place}"
+            yield f"{name} in {file}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_a_page_names_exists(page):
+def test_names_on_a_page_exist(page):
     text = page.read_text("utf-8")
     assert LITERAL.findall(text)
     assert list(unknown(text)) == []
@@ -118,7 +116,7 @@ def test_files_of_a_picture_exist(picture):
     assert [name for name in files if not is_file(name)] == []
 
 
-def test_names_that_do_not_exist_are_found():
+def test_unknown_names_are_detected():
     for name in (
         "tree/_modell.py",
         "tests/contracts/test_nothing.py",
@@ -132,49 +130,48 @@ def test_names_that_do_not_exist_are_found():
     assert list(unknown("``Schema`` in ``tables/_schema.py``, ``delta=0.3``")) == []
 
 
-def test_the_first_screen_answers():
+def test_the_first_screen_has_the_entry_points():
     lines = (ROOT / "doc/development/index.rst").read_text("utf-8").splitlines()
     screen = "\n".join(lines[:FIRST_SCREEN])
     for question, answer in {
-        "a table read": "tables/_schema.py",
+        "validation of a table": "tables/_schema.py",
         "a call of ``partial_fit``": "tables/_partial_fit.py",
-        "a tree that learns": "tree/_model.py",
-        "a copy made": "TreeModel.of_state",
-        "a value put into a bin": "EncodedTable",
-        "a row kept by a leaf": "count_rows",
-        "a drift found": "WatchingGrower",
-        "progress told": "Telling",
-        "memory shared without the GIL": "utils/_guard.pxd",
+        "a fitted tree": "tree/_model.py",
+        "pickling and copying": "TreeModel.of_state",
+        "binning of values": "EncodedTable",
+        "rows stored in a leaf": "count_rows",
+        "concept drift": "WatchingGrower",
+        "progress callbacks": "tree/_progress.py",
     }.items():
         assert question in screen
         assert answer in screen.split(question)[1].split("   * - ")[0]
 
 
-def test_all_links_lead_here():
+def test_other_pages_link_here():
     assert "development/index" in (ROOT / "doc/index.rst").read_text("utf-8")
     assert "doc/development" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
 @pytest.fixture
-def floors(monkeypatch):
+def layers(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "doc"))
-    yield importlib.import_module("maps").FLOORS
+    yield importlib.import_module("maps").LAYERS
     for name in ("maps", "drawing"):
         del sys.modules[name]
 
 
-def test_the_picture_of_the_rooms_is_the_table_of_imports(floors):
-    """Every room is in it, and imports from floors below; doors know their rooms."""
+def test_the_picture_of_the_layers_is_the_table_of_imports(layers):
+    """Every package is in it, and imports from lower layers only."""
     height = {
-        room.replace("/", "."): -place
-        for place, (_, rooms) in enumerate(floors)
-        for room in rooms
+        package.replace("/", "."): -layer
+        for layer, (_, packages) in enumerate(layers)
+        for package in packages
     }
     assert set(height) == (MAY_IMPORT.keys() | PUBLIC_NAMES_OF_ANYTHING) - {SETTINGS}
-    for room, others in MAY_IMPORT.items():
+    for package, others in MAY_IMPORT.items():
         for other in others - {SETTINGS}:
-            if room != SETTINGS and not other.startswith(f"{room}."):
-                assert height[other] < height[room], (room, other)
+            if package != SETTINGS and not other.startswith(f"{package}."):
+                assert height[other] < height[package], (package, other)
 
 
 # -- recipes -----------------------------------------------------------------------
@@ -184,18 +181,22 @@ RECIPES = (ROOT / "doc/development/recipes.rst").read_text("utf-8")
 
 @pytest.fixture
 def recipe():
-    """Make the names that a printed block defines, in a module of its own."""
+    """Execute a printed block in a new module and return the module."""
     made = []
 
-    def run(word, **given):
-        found = re.findall(
+    def run(text, **namespace):
+        blocks = re.findall(
             r"^\.\. code-block:: python\n\n((?:(?: {3}.*)?\n)+)", RECIPES, re.MULTILINE
         )
-        (block,) = [one for one in found if word in one]
+        (block,) = [block for block in blocks if text in block]
         module = types.ModuleType(f"recipe_{len(made)}")
-        # Its own name stays: the module that lends its names is not to be replaced.
+        # The new module keeps its own `__name__`.
         vars(module).update(
-            {name: one for name, one in given.items() if not name.startswith("__")}
+            {
+                name: value
+                for name, value in namespace.items()
+                if not name.startswith("__")
+            }
         )
         sys.modules[module.__name__] = module  # pickles look there
         made.append(module.__name__)
@@ -215,22 +216,22 @@ def test_every_kind_has_a_recipe():
         assert f"testing.{check}" in RECIPES
 
 
-def test_the_strategy(recipe):
+def test_query_strategy(recipe):
     MySampling = recipe("class MySampling").MySampling
     check_strategy(MySampling())
     check_strategy(MySampling(power=0.0))
 
 
-def test_the_rule(recipe):
+def test_stopping_rule(recipe):
     check_stopping_rule(recipe("class MyRule").MyRule(n_each=7))
 
 
-def test_the_parameter(recipe, monkeypatch):
+def test_parameter(recipe, monkeypatch):
     row = recipe("ROW = {", **vars(_parameters)).ROW
     added = [
         (setting, name, resolve)
-        for name, one in row.items()
-        for setting, resolve in one.settings.items()
+        for name, parameter in row.items()
+        for setting, resolve in parameter.settings.items()
     ]
     monkeypatch.setattr(tree_parameters, "RESOLVERS", [*_parameters.RESOLVERS, *added])
 

@@ -1,9 +1,8 @@
-"""The import rules of the rooms, on the source: a breach is an error, not a taste.
+"""The rules for imports between packages, checked in the source.
 
-Confidence statements that know no tree can be used and tested alone; a room that
-imports upwards drags in everything. Imports inside functions count too. Raw memory is
-a matter of the same kind: an allocation that its owner does not know of cannot be made
-to fail by a test, and is freed only if somebody remembers.
+A package that imports from lower layers only can be used and tested alone. Imports
+inside functions count too. Memory has a similar rule: `utils._memory` alone calls
+malloc, so that a test can make every allocation fail and each one is freed.
 """
 
 import ast
@@ -18,14 +17,14 @@ import pytest
 PACKAGE = "skconftree"
 SOURCE = Path(__file__).parents[1] / PACKAGE
 
-# Rooms inside rooms. What else lies in `tree` is its door, the estimator; what else
-# lies in the others is shared by their rooms, which never see each other.
-INNER = {
+# Nested packages, which do not import each other. The other modules of `tree` are the
+# public estimator; those of `ensemble` and `active` are common code.
+NESTED = {
     "tree": {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"},
     "ensemble": {"forest", "ncm"},
     "active": {"pool", "stream", "lts", "ec2", "session"},
 }
-DOOR, SETTINGS = "tree", "tree._settings"
+TREE, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
     "utils": set(),
     "_compat": set(),
@@ -51,8 +50,8 @@ MAY_IMPORT = {
     },
     "tree.pruning": {"tree.nodes", "criteria", "bounds", "utils", "_compat"},
     "tree.reading": {"tree.nodes", "criteria", "tables", "utils", "_compat"},
-    DOOR: {
-        *(f"tree.{room}" for room in INNER["tree"]),
+    TREE: {
+        *(f"tree.{package}" for package in NESTED["tree"]),
         SETTINGS,
         "criteria",
         "bounds",
@@ -64,19 +63,22 @@ MAY_IMPORT = {
     "linear_model": {"bounds", "tables", "utils", "_compat"},
     "evaluation": {"drift", "datasets", "tables", "utils"},
 }
-for room in INNER["ensemble"]:
-    MAY_IMPORT[f"ensemble.{room}"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble"}
-MAY_IMPORT["large"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble.forest"}
+for package in NESTED["ensemble"]:
+    MAY_IMPORT[f"ensemble.{package}"] = MAY_IMPORT[TREE] | {TREE, "ensemble"}
+MAY_IMPORT["large"] = MAY_IMPORT[TREE] | {TREE, "ensemble.forest"}
 SHARED_BY_LEARNERS = {"bounds", "drift", "tables", "utils", "_compat"}
-for room in INNER["active"]:
-    MAY_IMPORT[f"active.{room}"] = SHARED_BY_LEARNERS | {"active"}
+for package in NESTED["active"]:
+    MAY_IMPORT[f"active.{package}"] = SHARED_BY_LEARNERS | {"active"}
 MAY_IMPORT["active.session"] = MAY_IMPORT["active.session"] | {"active.pool"}
 MAY_IMPORT["active"] = SHARED_BY_LEARNERS | {
-    f"active.{room}" for room in INNER["active"]
+    f"active.{package}" for package in NESTED["active"]
 }
-MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensemble"])}
-# Where what the rooms inside a room make is named: its door, and a list by names.
-NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
+MAY_IMPORT["ensemble"] = {
+    "utils",
+    *(f"ensemble.{package}" for package in NESTED["ensemble"]),
+}
+# Modules of common code that may import the nested packages: exports and registries.
+IMPORTS_NESTED = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "testing", "_cli"}
 TYPES = f"{PACKAGE}.utils._types"  # of arguments: what any public call is told by
 # Of bounds: what every split is stored with, whichever rule made it, included.
@@ -84,7 +86,7 @@ CONTRACT_OF_BOUNDS = {
     f"{PACKAGE}.bounds._contract",
     f"{PACKAGE}.bounds._contingency",
 }
-# Rooms that see the contract of bounds alone.
+# Packages that use only the contract of bounds.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
 COMPILED_OF_ENSEMBLE = {
     "criteria",
@@ -99,15 +101,15 @@ COMPILED_OF_ENSEMBLE = {
     "utils",
     "ensemble",
 }
-# What is imported by a name in a string, which the rules below do not see: modules of
-# other packages, and of the rooms that stand outside.
+# Imports by a name in a string, which the checker does not see: modules of other
+# libraries, and of packages that use the public API.
 BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
     "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{part}"'},
 }
-# The spare memory belongs to no model: it lies beneath what models own.
+# The only module that calls the functions below.
 OWNERS_OF_MEMORY = {"utils/_memory.pyx"}
 RAW_MEMORY = re.compile(
     r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|mmap|munmap"
@@ -186,9 +188,9 @@ def is_private(*names):
     return any(part.startswith("_") and not part.startswith("__") for part in parts)
 
 
-def room_of(parts):
-    """Room of a module, given the parts of its name behind the package's."""
-    inner = INNER.get(parts[0], set()) if parts else set()
+def package_of(parts):
+    """Return the package of a module, given the parts of its name after skconftree."""
+    inner = NESTED.get(parts[0], set()) if parts else set()
     if parts[1:2] and (parts[1] in inner or parts[:2] == SETTINGS.split(".")):
         return ".".join(parts[:2])
     return parts[0] if parts else ""
@@ -197,47 +199,47 @@ def room_of(parts):
 def breach(found):
     """Say what is wrong with an import, or return None."""
     top = found.origin.split(".")[0]
-    room = room_of(found.module.split(".")[1:])
+    package = package_of(found.module.split(".")[1:])
     if top == "sklearn":
         if found.path.endswith((".pyx", ".pxd")):
             return "compiled code does not build on scikit-learn"
-        if room != "_compat" and is_private(found.origin, found.name):
+        if package != "_compat" and is_private(found.origin, found.name):
             return "_compat alone touches private parts of scikit-learn"
         return None
     if top != PACKAGE or found.origin == TYPES:
         return None
     inside = [*found.origin.split(".")[1:], *([found.name] if found.name else [])]
-    target = room_of(inside)
-    if target == room and room:
+    target = package_of(inside)
+    if target == package and package:
         return None
     if target == "_cli":
         # `python -m skconftree` is the command line
         return None if found.path == "__main__.py" else "_cli is imported by nobody"
-    if room == "":
+    if package == "":
         return None
-    if room in PUBLIC_NAMES_OF_ANYTHING:
+    if package in PUBLIC_NAMES_OF_ANYTHING:
         if is_private(found.origin, found.name):
-            return f"{room} uses public names only"
+            return f"{package} uses public names only"
         return None
-    if room not in MAY_IMPORT:
-        return f"{room} has no row in the import rules"
-    if target not in MAY_IMPORT[room]:
-        return f"{room} may import {sorted(MAY_IMPORT[room]) or 'nothing of ours'}"
-    if target.startswith(f"{room}.") and room != DOOR:
-        if found.path not in NAMES_OF_ROOMS:
-            return f"what the rooms of {room} share knows none of them"
+    if package not in MAY_IMPORT:
+        return f"{package} has no row in the import rules"
+    if target not in MAY_IMPORT[package]:
+        return f"{package} may import {sorted(MAY_IMPORT[package]) or 'nothing'}"
+    if target.startswith(f"{package}.") and package != TREE:
+        if found.path not in IMPORTS_NESTED:
+            return f"the common code of {package} imports none of them"
     compiled = found.path.endswith((".pyx", ".pxd"))
-    of_ensemble = room.startswith("ensemble.")
+    of_ensemble = package.startswith("ensemble.")
     if target == "bounds":
-        by_contract = room in BY_CONTRACT or (
-            compiled and (room == DOOR or of_ensemble)
+        by_contract = package in BY_CONTRACT or (
+            compiled and (package == TREE or of_ensemble)
         )
         if by_contract and found.origin not in CONTRACT_OF_BOUNDS:
-            return f"{room} sees the contract of bounds alone"
-        if room == "tree.pruning" and is_private(found.origin, found.name):
-            return f"{room} uses public names of bounds"
+            return f"{package} uses the contract of bounds only"
+        if package == "tree.pruning" and is_private(found.origin, found.name):
+            return f"{package} uses public names of bounds"
     if of_ensemble and compiled and target not in COMPILED_OF_ENSEMBLE:
-        return f"compiled {room} may import {sorted(COMPILED_OF_ENSEMBLE)}"
+        return f"compiled {package} may import {sorted(COMPILED_OF_ENSEMBLE)}"
     return None
 
 
@@ -262,15 +264,14 @@ def breaches(found):
     return wrong
 
 
-def test_rooms_import_only_what_they_may():
+def test_packages_import_from_lower_layers_only():
     assert breaches(imports_of_the_package()) == []
 
 
 def test_imports_are_written_in_one_style():
-    """Compiled files name a module of ours in full, others from where they are.
+    """Compiled files use absolute imports, Python files use relative ones.
 
-    The command line, the pictures and the checks of plug-ins stand outside: they use
-    public names.
+    The command line, the plots and the checks of components use the public API.
     """
     for one in imports_of_the_package():
         if not one.path.endswith(".py"):
@@ -312,7 +313,7 @@ def test_the_checker_sees_the_source():
         (
             "utils/_a.pyx",
             "from skconftree.bounds._contract cimport (\n    Bound,\n)",
-            "nothing of ours",
+            "nothing",
         ),
         ("tree/split/_a.pyx", "from ...bounds._credible cimport X", "contract"),
         ("tree/batch/_a.py", "from ...bounds import CredibleBound", "contract"),
@@ -326,7 +327,7 @@ def test_the_checker_sees_the_source():
         ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
         ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
         ("active/_a.py", "from ..tree import X", "active may import"),
-        ("active/_a.py", "from .pool._b import X", "knows none"),
+        ("active/_a.py", "from .pool._b import X", "imports none"),
         ("active/pool/_a.py", "from ...tree import X", "active.pool may import"),
         ("active/lts/_a.py", "from ..pool._b import X", "active.lts may import"),
         ("active/stream/_a.py", "from ..ec2._b import X", "active.stream may import"),
@@ -335,7 +336,7 @@ def test_the_checker_sees_the_source():
         ("ensemble/ncm/_a.py", "from ..forest._b import X", "ensemble.ncm may import"),
         ("ensemble/forest/_a.pyx", "from ..ncm._b cimport X", "forest may import"),
         ("ensemble/_a.py", "from ..tree import X", "ensemble may import"),
-        ("ensemble/_a.py", "from .ncm._b import X", "knows none"),
+        ("ensemble/_a.py", "from .ncm._b import X", "imports none"),
         ("tree/_a.py", "from sklearn.tree._tree import Tree", "_compat alone"),
         ("tree/_a.py", "from sklearn.base import _fit_context", "_compat alone"),
         ("tree/_a.pyx", "from sklearn.tree._tree cimport Tree", "does not build"),
