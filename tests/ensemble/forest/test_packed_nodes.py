@@ -71,6 +71,21 @@ def test_missing_values_go_both_ways():
     assert forest.predict_proba(Z).tobytes() == by_trees(forest, Z).tobytes()
 
 
+def test_trees_with_and_without_tests_of_categories():
+    """Only the latter have packed nodes, and both may be in one forest."""
+    X, y = noisy(2000, 4)
+    X[:, 3] = X[:, 3] > 0
+    forest = grown(X, y, categorical_features=[3], max_features=1, max_depth=2)
+    nominal = [
+        np.isnan(tree.tree_.threshold[tree.tree_.children_left >= 0]).any()
+        for tree in forest.estimators_
+    ]
+    assert 0 < sum(nominal) < len(nominal)
+    Z, _ = noisy(4000, 4, seed=3)
+    Z[:, 3] = Z[:, 3] > 0
+    assert forest.predict_proba(Z).tobytes() == by_trees(forest, Z).tobytes()
+
+
 def test_values_beyond_those_of_training():
     X, y = noisy(1000, 3)
     forest = grown(X, y)
