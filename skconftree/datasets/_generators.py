@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from ..utils._types import Floats, Indices, Seed, TableLike
 
 SEA_THRESHOLDS = np.array([8.0, 9.0, 7.0, 9.5])
-MAX_POINTS = 2**31  # at which a classifier is asked
+MAX_POINTS = 2**31  # at which a classifier predicts
 LARGEST = 1e100  # whose multiples by the number of a row are floats
 
 
@@ -30,7 +30,7 @@ def make_sea(
     """Make a stream whose class depends on the sum of two of three features.
 
     Features are uniform in [0, 10]; the label is 1 where the sum of the first two
-    exceeds a threshold, the third tells nothing. An oblique border, hard for trees,
+    exceeds a threshold, the third is irrelevant. An oblique border, hard for trees,
     that moves a little when the concept changes.
 
     Parameters
@@ -124,7 +124,7 @@ def make_random_tree_stream(
     p_right : float, default=0.3
         Probability of label 1 in right leaves.
     concept : int or sequence of int, default=0
-        Which random tree: each number stands for another one. A sequence makes the
+        Which random tree: each number is another tree. A sequence makes the
         stream drift from one to the next.
     drift_at : int, float, sequence of them, or None, default=None
         First row of each concept but the first: a row if an integer, a share of the
@@ -172,10 +172,10 @@ def make_random_tree_stream(
     )
     X = np.empty((n_samples, n_features), dtype=np.float32)
     y = np.empty(n_samples, dtype=np.intp)
-    for one in np.unique(concepts):
-        rows = np.flatnonzero(concepts == one)
+    for tree_index in np.unique(concepts):
+        rows = np.flatnonzero(concepts == tree_index)
         low, high, is_left = random_boxes(
-            n_leaves, n_features, np.random.RandomState([seed, one])
+            n_leaves, n_features, np.random.RandomState([seed, tree_index])
         )
         leaf = rng.permutation(np.arange(len(rows)) % n_leaves)
         points = rng.random_sample((len(rows), n_features))
@@ -219,11 +219,11 @@ def random_boxes(n_leaves, n_features, random_state):
 def make_diced(
     n_samples: int = 500, n_features: int = 2, *, random_state: Seed = None
 ) -> tuple[NDArray[np.float32], Indices]:
-    r"""Make a cube cut into dice, with the class told by one of the gaps.
+    r"""Make a cube cut into dice, with the class determined by one of the gaps.
 
     Each coordinate is uniform in [-1/2, -e] and [e, 1/2] with
     :math:`e = \frac{1}{2} (n / 10)^{-1/d}` for n rows and d features; the label is 1
-    where the first one is positive. All gaps look alike without labels, so that an
+    where the first one is positive. All gaps are alike without labels, so that an
     active learner has to find out which of them matters.
 
     Parameters
@@ -377,7 +377,7 @@ def grid_concept_risk(
     depth : int, default=6
         How often the square is halved.
     resolution : int, default=1
-        The classifier is asked at the centres of this many parts of a cell along
+        The classifier predicts at the centers of this many parts of a cell along
         either axis. 1 is exact for predictions that are constant in every cell, as
         those of a tree that cuts between cells only.
 
@@ -401,19 +401,19 @@ def grid_concept_risk(
     sides = [int(side) * int(resolution) for side in grid_sides(depth)]
     if sides[0] * sides[1] > MAX_POINTS:
         raise ValueError(
-            f"depth={depth} and resolution={resolution} ask for "
+            f"depth={depth} and resolution={resolution} need "
             f"{sides[0] * sides[1]} points, more than {MAX_POINTS}."
         )
     axes = [(np.arange(side) + 0.5) / side for side in sides]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    found = np.asarray(predict(points.astype(np.float32)))
-    if found.shape != (len(points),) or not np.isin(found, (0, 1)).all():
+    labels = np.asarray(predict(points.astype(np.float32)))
+    if labels.shape != (len(points),) or not np.isin(labels, (0, 1)).all():
         raise ValueError(
             "predict must return one label, 0 or 1, for every row. "
-            f"Got an array of shape {found.shape} for {len(points)} rows."
+            f"Got an array of shape {labels.shape} for {len(points)} rows."
         )
     p = grid_concept_proba(points, depth=depth)
-    return float(np.where(found == 1, 1 - p, p).mean())
+    return float(np.where(labels == 1, 1 - p, p).mean())
 
 
 def grid_sides(depth):
@@ -455,8 +455,8 @@ def check_size(name, value):
     """Raise unless the value is a number from 0 to `LARGEST`."""
     check_scalar(value, name, Real, min_val=0)
     if not value <= LARGEST:
-        given = f" Got {value} instead." if value == np.inf or value != value else ""
-        raise ValueError(f"{name} must be finite and at most {LARGEST:g}.{given}")
+        suffix = f" Got {value} instead." if value == np.inf or value != value else ""
+        raise ValueError(f"{name} must be finite and at most {LARGEST:g}.{suffix}")
 
 
 def concept_of_rows(
@@ -481,15 +481,17 @@ def concept_of_rows(
 
 def check_concepts(concept, first, last):
     """Return the concepts as an array, or raise."""
-    given = [concept] if isinstance(concept, Integral) else concept
+    values = [concept] if isinstance(concept, Integral) else concept
     valid = f"at least {first}" if last is None else f"from {first} to {last}"
     try:
-        concepts = list(given)
+        concepts = list(values)
     except TypeError:
         concepts = []
     if not concepts or not all(
-        isinstance(one, Integral) and one >= first and (last is None or one <= last)
-        for one in concepts
+        isinstance(value, Integral)
+        and value >= first
+        and (last is None or value <= last)
+        for value in concepts
     ):
         raise ValueError(
             f"concept must be an integer or a sequence of integers {valid}. "
@@ -502,16 +504,16 @@ def check_changes(drift_at, n_concepts, n_samples):
     """Return the first row of every concept but the first, or raise."""
     if drift_at is None:
         return np.arange(1, n_concepts) * n_samples / n_concepts
-    given = [drift_at] if isinstance(drift_at, Real) else drift_at
+    entries = [drift_at] if isinstance(drift_at, Real) else drift_at
     try:
-        given = list(given)
+        entries = list(entries)
         rows = [
-            one if isinstance(one, Integral) else float(one) * n_samples
-            for one in given
+            entry if isinstance(entry, Integral) else float(entry) * n_samples
+            for entry in entries
         ]
     except (TypeError, ValueError):
-        given, rows = None, []
-    if given is None or len(rows) != n_concepts - 1:
+        entries, rows = None, []
+    if entries is None or len(rows) != n_concepts - 1:
         raise ValueError(
             f"drift_at must have one entry for every change of concept, "
             f"{n_concepts - 1} here. Got {drift_at!r} instead."

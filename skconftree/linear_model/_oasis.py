@@ -408,7 +408,8 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         return read_doubles(X, self._model.schema, type(self).__name__).X
 
     def _odds(self, X):
-        return self._model.odds(self._rows(X))
+        rows = self._rows(X)  # which checks first that there is a model
+        return self._model.odds(rows)
 
     def _best(self, rows):
         return _choice(decide(self._model.odds(rows)))

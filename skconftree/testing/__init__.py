@@ -1,6 +1,6 @@
-"""Checks for plug-ins of your own: what every built-in one keeps.
+"""Checks for custom bounds, criteria, detectors, prunings and strategies.
 
-Each takes one plug-in, tries it in trees, streams or learners of this package, and
+Each takes one object, tries it in trees, streams or learners of this package, and
 raises an AssertionError that says in a sentence what is wrong. They need no test
 framework.
 """

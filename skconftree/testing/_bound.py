@@ -39,14 +39,14 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
     """Check that a bound keeps the contract of bounds.
 
     It is cloned and pickled and stays as it is; any value of a parameter is refused by
-    name or does no harm; the same question has the same answer; weights are repeats
+    name or does no harm; the same counts give the same result; weights are repeats
     and sparse tables the same tables; and what a stream learns depends neither on cuts
     into calls nor on pickles.
 
     Parameters
     ----------
     bound : BaseBound
-        Lax enough to split a table of 600 rows of which one column tells three
+        Lax enough to split a table of 600 rows in which one column separates three
         classes apart.
     leaf_memories : tuple of str, default=("auto",)
         The `leaf_memory` of the trees that are tried on a stream.
@@ -68,17 +68,19 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
     """
     _check_parameters(bound)
     before = pickle.dumps(bound)
-    # The same question has the same answer, about few and many rows and outcomes.
+    # The same counts give the same result, for few and many rows and outcomes.
     name = type(bound).__name__
     for criterion in bound.criteria:
         for children in CHILDREN:
             with going_well(f"{name} must answer about children {children}"):
-                answer = bound.evaluate(children, criterion=criterion)
-                again = bound.evaluate(children, criterion=criterion)
+                result = bound.evaluate(children, criterion=criterion)
+                repeated = bound.evaluate(children, criterion=criterion)
             require_equal(
-                answer, again, f"{name} must give the same answer to the same question."
+                result,
+                repeated,
+                f"{name} must return the same result for the same counts.",
             )
-    unchanged(bound, before, "it is asked")
+    unchanged(bound, before, "a decision")
     check_nonsense(bound, lambda strange: strange.check_parameters())
     _check_hostile_parameters(bound)
     _check_batch(bound)
@@ -112,7 +114,7 @@ def _check_hostile_parameters(bound):
     X, y = table(30)
     name = type(bound).__name__
     for key in bound.get_params():
-        words = f"{key!r} parameter of {name}"
+        message = f"{key!r} parameter of {name}"
         for value in HOSTILE:
             strange = clone(bound).set_params(**{key: value})
             tree = ConfidenceTreeClassifier(strange)
@@ -120,9 +122,9 @@ def _check_hostile_parameters(bound):
                 _grow(tree, X, y, f"{name} with {key}={value!r}")
                 continue
             sentence = f"A tree must refuse {name} with {key}={value!r} by its name"
-            with refused(sentence, words):
+            with refused(sentence, message):
                 tree.fit(X, y)
-            with refused(sentence, words):
+            with refused(sentence, message):
                 tree.partial_fit(X, y, classes=[0, 1, 2])
             require(
                 not hasattr(tree, "n_features_in_"),
@@ -137,7 +139,7 @@ def _grow(tree, X, y, what):
             tree.fit(X, y)
         except ValueError as error:
             require("parameter" in str(error), f"A tree with {what} raised: {error}")
-            return  # refused beside another parameter
+            return  # refused because of another parameter
         proba = tree.predict_proba(X)
     require(np.isfinite(proba).all(), f"A tree with {what} must give probabilities.")
 
@@ -161,7 +163,7 @@ def _check_batch(bound):
         if criterion == bound.criteria[0]:
             require(
                 tree.get_n_leaves() > 1 and tree.score(X, y) > 0.6,
-                f"{sentence} split a column that tells the classes apart; give this "
+                f"{sentence} split a column that separates the classes; give this "
                 "check a bound that is lax enough.",
             )
         _same_splits(tree, repeated, f"{sentence} take weights for repeats.")
@@ -173,17 +175,17 @@ def _check_batch(bound):
         require(np.isfinite(proba).all(), f"{sentence} take class weights.")
 
 
-def _same_splits(one, other, sentence):
+def _same_splits(left, right, sentence):
     """Two models have trees with the same splits and counts."""
     same = all(
-        np.array_equal(getattr(one.tree_, key), getattr(other.tree_, key))
+        np.array_equal(getattr(left.tree_, key), getattr(right.tree_, key))
         for key in ("feature", "threshold", "counts", "parent")
     )
     require(same, sentence)
 
 
 def _check_stream(bound, memory):
-    """Cuts into calls, pickles and sparse rows do not matter to what is learnt."""
+    """The tree does not depend on chunks, pickling or a sparse format."""
     X, y = table(600)
     sentence = f"A growing tree with {type(bound).__name__} and leaf_memory={memory!r}"
     model = ConfidenceTreeClassifier(bound, leaf_memory=memory, grace_period=40)
@@ -204,7 +206,7 @@ def _check_stream(bound, memory):
     )
     require(
         whole.get_n_leaves() > 1 and np.isclose(whole.tree_.counts[0].sum(), len(y)),
-        f"{sentence} must split a column that tells the classes apart; give this check "
+        f"{sentence} must split a column that separates the classes; give this check "
         "a bound that is lax enough.",
     )
     require(

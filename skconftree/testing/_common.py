@@ -13,12 +13,12 @@ def require(holds, sentence):
         raise AssertionError(sentence)
 
 
-def require_equal(one, other, sentence):
+def require_equal(actual, expected, sentence):
     """Raise AssertionError unless two answers are the same, NaN for NaN."""
     try:
-        np.testing.assert_equal(one, other)
+        np.testing.assert_equal(actual, expected)
     except AssertionError:
-        raise AssertionError(f"{sentence} Got {one} and {other}.") from None
+        raise AssertionError(f"{sentence} Got {actual} and {expected}.") from None
 
 
 @contextmanager
@@ -35,12 +35,12 @@ def going_well(sentence):
 
 
 @contextmanager
-def refused(sentence, words):
-    """Raise AssertionError unless a ValueError with some words is raised inside."""
+def refused(sentence, message):
+    """Raise AssertionError unless a ValueError with this message is raised inside."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        require(words in str(error), f"{sentence}; the error says: {error}")
+        require(message in str(error), f"{sentence}; the error says: {error}")
         return
     except Exception as error:
         raise AssertionError(
@@ -61,18 +61,20 @@ def check_object(plug_in, base):
     name = type(plug_in).__name__
     with going_well(f"{name} must be cloned and pickled"):
         copy = pickle.loads(pickle.dumps(clone(plug_in)))
-    told, given = (one.get_params(deep=False) for one in (copy, plug_in))
-    for key in given:
+    copied, original = (
+        estimator.get_params(deep=False) for estimator in (copy, plug_in)
+    )
+    for key in original:
         # objects inside need not be comparable, their text is
         require(
-            repr(told[key]) == repr(given[key]),
-            f"A copy of {name} must have its parameters; {key} is {told[key]!r} "
-            f"instead of {given[key]!r}.",
+            repr(copied[key]) == repr(original[key]),
+            f"A copy of {name} must have its parameters; {key} is {copied[key]!r} "
+            f"instead of {original[key]!r}.",
         )
 
 
 def check_nonsense(plug_in, use):
-    """`use` refuses an object that is no legal value, for each parameter by name."""
+    """`use` refuses an object that is not a legal value, and names the parameter."""
     for name in plug_in.get_params(deep=False):
         strange = clone(plug_in).set_params(**{name: NONSENSE})
         sentence = (
@@ -96,13 +98,13 @@ def unchanged(plug_in, before, what):
     """Raise AssertionError unless an object pickles to the bytes that it had."""
     require(
         pickle.dumps(plug_in) == before,
-        f"{type(plug_in).__name__} must stay as it is when {what}; its attributes have "
+        f"{type(plug_in).__name__} must stay as it is after {what}; its attributes have "
         "changed.",
     )
 
 
 def table(n=900, n_classes=3):
-    """One column says the class, one a little; whole numbers and many zeros."""
+    """One column determines the class, one is weakly related; whole numbers, zeros."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) < 3, np.arange(n) % n_classes, rng.integers(0, 3, n))
     y %= n_classes
@@ -113,13 +115,13 @@ def table(n=900, n_classes=3):
 
 
 def with_wrong_labels():
-    """The same, every fifth label being another one: something to prune."""
+    """The same with a wrong label in every fifth row: something to prune."""
     X, y = table(600)
     return X, np.where(np.arange(600) % 5 == 0, (y + 1) % 3, y)
 
 
 def turning(n=4000):
-    """A stream whose labels change places half-way."""
+    """A stream whose labels are swapped in its second half."""
     X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
     y[n // 2 :] = 1 - y[n // 2 :]
@@ -133,7 +135,7 @@ def errors_that_rise():
 
 
 def pool(n=120):
-    """Rows of two numbers in three overlapping clouds, one a class."""
+    """Rows of two numbers in three overlapping clusters, one per class."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % 3
     return np.array([[0, 0], [2, 0], [0, 2]])[y] + 0.7 * rng.normal(size=(n, 2)), y

@@ -54,32 +54,34 @@ def _check_scores(criterion, n_classes):
     left, right = rng.integers(0, 40, (2, N_TESTS, n_classes)).astype(float)
     prepared = criterion(n_classes)
     prepared.reserve(int((left + right).sum(axis=1).max()))
-    for one, other in zip(left, right, strict=True):
-        total = one + other
-        _check_test(name, score, one, other)
-        (plain,) = score.evaluate(one[None], total)
-        (tabulated,) = prepared.evaluate(one[None], total)
+    for counts, rest in zip(left, right, strict=True):
+        total = counts + rest
+        _check_test(name, score, counts, rest)
+        (plain,) = score.evaluate(counts[None], total)
+        (tabulated,) = prepared.evaluate(counts[None], total)
         require(
             _near(plain, tabulated),
             f"{name} must score the same with tables of whole counts (reserve). Got "
-            f"{tabulated} instead of {plain} for left {one} of {total}.",
+            f"{tabulated} instead of {plain} for left {counts} of {total}.",
         )
         if score.additive:
-            (summed,) = score.evaluate(one[None], total, from_sums=True)
+            (summed,) = score.evaluate(counts[None], total, from_sums=True)
             require(
                 _near(plain, summed),
                 f"{name} must score the same from sums of its terms (phi). Got "
-                f"{summed} instead of {plain} for left {one} of {total}.",
+                f"{summed} instead of {plain} for left {counts} of {total}.",
             )
-    # Two balanced classes give 1/2 a row, one class 0.
+    # Two balanced classes give 1/2 per row, one class 0.
     balanced, pure = np.zeros((2, 1, n_classes))
     balanced[0, :2], pure[0, 1] = 7.0, 9.0
-    most, least = map(score.evaluate_outcomes, (balanced, pure))
+    largest, smallest = map(score.evaluate_outcomes, (balanced, pure))
     require(
-        _near(most, 7.0),
-        f"{name} must give two balanced classes 1/2 a row. Got {most / 14}.",
+        _near(largest, 7.0),
+        f"{name} must give two balanced classes 1/2 per row. Got {largest / 14}.",
     )
-    require(_near(least, 0.0), f"{name} must give a node of one class 0. Got {least}.")
+    require(
+        _near(smallest, 0.0), f"{name} must give a node of one class 0. Got {smallest}."
+    )
 
 
 def _check_test(name, score, left, right):
@@ -106,5 +108,5 @@ def _check_test(name, score, left, right):
     )
 
 
-def _near(one, other):
-    return bool(np.isclose(one, other, rtol=1e-9, atol=1e-9))
+def _near(actual, expected):
+    return bool(np.isclose(actual, expected, rtol=1e-9, atol=1e-9))

@@ -26,7 +26,7 @@ from ._common import (
 def check_detector(detector: BaseDetector | Any) -> None:
     """Check that a change detector keeps the contract of detectors.
 
-    It finds errors that rise from one in ten to six in ten within 1,000 rows, and
+    It detects errors that rise from one in ten to six in ten within 1,000 rows, and
     counts what it finds; cuts into calls and pickles do not matter; each parameter has
     a check; and a growing tree takes it.
 
@@ -70,7 +70,7 @@ def check_detector(detector: BaseDetector | Any) -> None:
         twice = pickle.loads(pickle.dumps(twice)).partial_fit(X[1999:], y[1999:])
     require(
         once.n_drifts_ >= 1,
-        f"A tree with {name} must find a drift where labels change places.",
+        f"A tree with {name} must detect a drift when labels are swapped.",
     )
     require(
         pickle.dumps(once) == pickle.dumps(twice),
@@ -79,32 +79,34 @@ def check_detector(detector: BaseDetector | Any) -> None:
 
 
 def _check_updates(detector):
-    """It finds a jump; clones begin anew; copies and pickles go on as it does."""
+    """It detects a jump; clones start again; copies and pickles continue as it does."""
     name, errors = type(detector).__name__, errors_that_rise().astype(int).tolist()
     with going_well(f"{name} must be cloned, and learn errors"):
         whole = detector.clone()
         alarms = _alarms(whole, errors)
         again = _alarms(whole.clone(), errors)
         copies = detector.clone()
-        found = _alarms(copies, errors[:999])
-        found += _alarms(copy.deepcopy(copies), errors[999:])
+        detected = _alarms(copies, errors[:999])
+        detected += _alarms(copy.deepcopy(copies), errors[999:])
         pickled = _alarms(pickle.loads(pickle.dumps(copies)), errors[999:])
     require(
         any(alarms[1000:2000]),
-        f"{name} must find a drift where errors rise from one in ten to six in ten.",
+        f"{name} must detect a drift when errors rise from one in ten to six in ten.",
     )
     require_equal(again, alarms, f"A clone of {name} must have learned no row.")
-    require_equal(found, alarms, f"A copy of {name} must go on as it would.")
-    require_equal(pickled, alarms[999:], f"A pickle of {name} must go on as it would.")
+    require_equal(detected, alarms, f"A copy of {name} must continue as the original.")
+    require_equal(
+        pickled, alarms[999:], f"A pickle of {name} must continue as the original."
+    )
 
 
 def _alarms(detector, errors):
     # Whether there is a drift after each row.
-    found = []
+    detected = []
     for error in errors:
         detector.update(error)
-        found.append(bool(detector.drift_detected))
-    return found
+        detected.append(bool(detector.drift_detected))
+    return detected
 
 
 def _check_rows(detector):
@@ -113,10 +115,10 @@ def _check_rows(detector):
     whole, parts, kernel = clone(detector), clone(detector), clone(detector).kernel()
     with going_well(f"{name} must learn errors"):
         states = whole.update_many(errors)
-        found = []
+        states_of_parts = []
         for part in np.array_split(errors, 7):
             parts = pickle.loads(pickle.dumps(parts))
-            found.append(parts.update_many(part))
+            states_of_parts.append(parts.update_many(part))
         compiled = kernel.update_many(errors.astype(float))
     require(
         set(np.unique(states)) <= set(DriftState),
@@ -124,13 +126,13 @@ def _check_rows(detector):
     )
     require(
         DriftState.DRIFT in states,
-        f"{name} must find a drift where errors rise from one in ten to six in ten.",
+        f"{name} must detect a drift when errors rise from one in ten to six in ten.",
     )
-    told = whole.n_rows_seen_, whole.n_drifts_
+    counts = whole.n_rows_seen_, whole.n_drifts_
     counted = len(errors), np.count_nonzero(states == DriftState.DRIFT)
-    require_equal(told, counted, f"{name} must count its rows and drifts.")
+    require_equal(counts, counted, f"{name} must count its rows and drifts.")
     cut = f"{name} must {{}} however rows are cut into calls, pickled between them."
-    require_equal(np.concatenate(found), states, cut.format("say the same"))
+    require_equal(np.concatenate(states_of_parts), states, cut.format("say the same"))
     require(
         pickle.dumps(parts) == pickle.dumps(whole), cut.format("have the same state")
     )

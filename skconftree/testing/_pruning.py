@@ -21,8 +21,8 @@ def check_pruning(pruning: BasePruning) -> None:
     """Check that a pruning keeps the contract of prunings.
 
     It knows the range of its confidence, and can be cloned. A pruned tree is no larger,
-    is of the same rows, and is the same each time; the tree that was given stays as it
-    is.
+    is of the same rows, and is the same each time; the tree that it was made from stays
+    as it is.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def check_pruning(pruning: BasePruning) -> None:
         values = strengths(pruning)
     for value in values:
         with going_well(f"{name}({value}) must prune a tree"):
-            one = clone(pruning).set_params(**{parameter: value})
-            one.check_parameters()
-            pruned = one.prune(full, rows)
-            again = clone(one).prune(full, rows)
+            candidate = clone(pruning).set_params(**{parameter: value})
+            candidate.check_parameters()
+            pruned = candidate.prune(full, rows)
+            again = clone(candidate).prune(full, rows)
         require(
             pickle.dumps(full) == before,
             f"{name} must leave the tree that it prunes as it is.",

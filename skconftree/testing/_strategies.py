@@ -26,23 +26,23 @@ from ._common import (
 )
 
 
-def learner(estimator, strategy, **parameters):
+def make_learner(estimator, strategy, **parameters):
     """Make an active learner whose draws are fixed."""
     return ActiveLearner(
         estimator, strategy=strategy, **{"random_state": 0, **parameters}
     )
 
 
-def serving(plug_in, estimators, ask):
+def serving(plug_in, estimators, use):
     """First estimator for which `ask` does not raise ValueError."""
     reason = None
-    for one in estimators:
+    for estimator in estimators:
         try:
-            ask(one)
+            use(estimator)
         except ValueError as error:
             reason = error
             continue
-        return one
+        return estimator
     raise AssertionError(
         f"{type(plug_in).__name__} must work with one of the classifiers it is tried "
         f"with; give this check an estimator that it serves: {reason}"
@@ -50,7 +50,7 @@ def serving(plug_in, estimators, ask):
 
 
 def of_a_pool(estimator):
-    """What a plug-in is tried with in a pool: what is given, or ours."""
+    """Estimators that a strategy is tried with in a pool: the given one, or ours."""
     if estimator is not None:
         return (estimator,)
     return (
@@ -70,20 +70,20 @@ def check_stream_strategy(strategy, estimator):
     check_object(strategy, StreamStrategy)
     X, _ = turning(N_ROWS)
 
-    def ask(one, strategy=strategy):
-        _learner(one, strategy).query(X[:5])
+    def use(candidate, strategy=strategy):
+        _learner(candidate, strategy).query(X[:5])
 
     ours = (
         ConfidenceTreeClassifier(grace_period=20),
         OASISClassifier(n_particles=50, buffer_size=20),
     )
-    estimator = serving(strategy, ours if estimator is None else (estimator,), ask)
-    check_nonsense(strategy, lambda strange: ask(estimator, strange))
+    estimator = serving(strategy, ours if estimator is None else (estimator,), use)
+    check_nonsense(strategy, lambda strange: use(estimator, strange))
     before = pickle.dumps(strategy)
     for share in SHARES:
         _check_budget(strategy, estimator, share)
     _check_row_by_row(strategy, estimator)
-    unchanged(strategy, before, "it is asked; what it remembers belongs into state")
+    unchanged(strategy, before, "a query; its memory belongs into state")
 
 
 def _learner(estimator, strategy, budget=0.1):
@@ -97,16 +97,17 @@ def _check_budget(strategy, estimator, share):
     name = type(strategy).__name__
     X, y = turning(N_ROWS)
     with going_well(f"{name} must decide on the rows of a stream"):
-        asked = _learner(estimator, strategy, share).run(X, y).asked
-    bought = np.cumsum(asked)
-    overdrawn = bought > share * np.arange(1, len(y) + 1)
+        is_queried = _learner(estimator, strategy, share).run(X, y).asked
+    n_bought = np.cumsum(is_queried)
+    overdrawn = n_bought > share * np.arange(1, len(y) + 1)
     require(
         not overdrawn.any(),
         f"{name} must keep to the budget at every row; budget {share} was overdrawn at "
         f"row {overdrawn.argmax()}.",
     )
     require(
-        bought[-1] > 0, f"{name} must buy a label of {len(y)} rows with budget {share}."
+        n_bought[-1] > 0,
+        f"{name} must buy a label of {len(y)} rows with budget {share}.",
     )
 
 
@@ -116,15 +117,15 @@ def _check_row_by_row(strategy, estimator):
     X, y = turning(N_ROWS // 2)
     with going_well(f"{name} must decide row by row, and be pickled with its learner"):
         whole = _learner(estimator, strategy).run(X, y).asked
-        steps, asked = _learner(estimator, strategy), []
+        steps, is_queried = _learner(estimator, strategy), []
         for i in range(len(y)):
-            asked.append(bool(steps.query(X[i : i + 1])[0]))
-            if asked[-1]:
+            is_queried.append(bool(steps.query(X[i : i + 1])[0]))
+            if is_queried[-1]:
                 steps.teach(X[i : i + 1], y[i : i + 1])
                 steps = pickle.loads(pickle.dumps(steps))
     require_equal(
         np.flatnonzero(whole),
-        np.flatnonzero(asked),
+        np.flatnonzero(is_queried),
         f"{name} must decide the same however rows are cut into calls, pickled between "
         "them; random numbers are those of context.draws.",
     )
@@ -138,7 +139,7 @@ def check_strategy(
     Of a strategy with a pool: rows that it chooses are different, have no label yet,
     and have finite scores; they are the same until something is taught, and again with
     another learner that was taught the same or is a pickle. Rows that are alike are
-    told apart by chance. The pool can be labelled to its last row, costs are taken or
+    told apart by chance. The pool can be labeled to its last row, costs are taken or
     refused, and the strategy and the pool stay as they are. Of a strategy of a stream:
     the budget is kept at every row, and decisions depend neither on cuts into calls nor
     on pickles.
@@ -173,36 +174,36 @@ def check_strategy(
     check_object(strategy, SamplingStrategy)
     X, _ = pool()
 
-    def ask(one):
-        learner(one, strategy).fit(X)
+    def use(candidate):
+        make_learner(candidate, strategy).fit(X)
 
-    estimator = serving(strategy, of_a_pool(estimator), ask)
-    check_nonsense(strategy, lambda strange: learner(estimator, strange).fit(X))
+    estimator = serving(strategy, of_a_pool(estimator), use)
+    check_nonsense(strategy, lambda strange: make_learner(estimator, strange).fit(X))
     before = pickle.dumps(strategy)
     _check_choices(strategy, estimator)
     _check_answers_matter_alone(strategy, estimator)
     _check_costs(strategy, estimator)
     _check_rows_alike(strategy, estimator)
     _check_to_the_last_row(strategy, estimator)
-    unchanged(strategy, before, "it is asked")
+    unchanged(strategy, before, "a query")
 
 
 def _check_choices(strategy, estimator):
-    """Rows are different and without a label, and the same when asked again."""
+    """Queried rows are distinct, unlabeled, and the same when queried again."""
     name = type(strategy).__name__
     X, y = pool()
-    given = X.copy()
-    one = learner(estimator, strategy).fit(X, some_labels(y))
+    original = X.copy()
+    learner = make_learner(estimator, strategy).fit(X, some_labels(y))
     for k in (1, 7, 40, 500):
         with going_well(f"{name} must choose {k} rows"):
-            rows, scores = one.query(k, return_scores=True)
-            again = one.query(k)
+            rows, scores = learner.query(k, return_scores=True)
+            repeated = learner.query(k)
         require(
             len(np.unique(rows)) == len(rows) == min(k, len(y) - 6),
             f"{name} must choose {k} different rows, or all that are left. Got {rows}.",
         )
         require(
-            all(label is None for label in one.y_[rows]),
+            all(label is None for label in learner.y_[rows]),
             f"{name} must choose unlabelled rows. Got {rows}.",
         )
         require(
@@ -211,34 +212,36 @@ def _check_choices(strategy, estimator):
         )
         require_equal(
             rows,
-            again,
+            repeated,
             f"{name} must choose the same rows until something is taught; random "
             "numbers are those of context.rng.",
         )
-    require(np.array_equal(X, given), f"{name} must not write to the pool.")
+    require(np.array_equal(X, original), f"{name} must not write to the pool.")
 
 
 def _check_answers_matter_alone(strategy, estimator):
-    """What is asked depends on the answers alone, not on who asks."""
+    """Queries depend on the labels alone, not on copies or pickling."""
     name = type(strategy).__name__
     X, y = pool()
-    with going_well(f"{name} must be asked and taught in turns"):
-        one = learner(estimator, strategy).fit(X, some_labels(y))
-        other = learner(estimator, strategy).fit(X, some_labels(y))
+    with going_well(f"{name} must be queried and taught in turns"):
+        first = make_learner(estimator, strategy).fit(X, some_labels(y))
+        other = make_learner(estimator, strategy).fit(X, some_labels(y))
         for _ in range(5):
-            rows = one.query(3)
-            one.teach(rows, y[rows])
+            rows = first.query(3)
+            first.teach(rows, y[rows])
             other.teach(rows, y[rows])
-        loaded = pickle.loads(pickle.dumps(one)).query(4)
-        asked, told = one.query(4), other.query(4)
+        loaded = pickle.loads(pickle.dumps(first)).query(4)
+        queried, of_copy = first.query(4), other.query(4)
     require_equal(
-        asked,
-        told,
+        queried,
+        of_copy,
         f"{name} must choose the same rows with another learner that was taught the "
         "same.",
     )
     require_equal(
-        asked, loaded, f"{name} must choose the same rows when its learner was pickled."
+        queried,
+        loaded,
+        f"{name} must choose the same rows when its learner was pickled.",
     )
 
 
@@ -247,13 +250,13 @@ def _check_costs(strategy, estimator):
     name = type(strategy).__name__
     X, y = pool()
     costs = np.random.default_rng(0).uniform(1.0, 2.0, len(y))
-    one = learner(estimator, strategy).fit(X, some_labels(y))
+    learner = make_learner(estimator, strategy).fit(X, some_labels(y))
     if not strategy.takes_costs:
         with refused(f"{name} does not take costs and must refuse them by name", name):
-            one.query(9, costs=costs)
+            learner.query(9, costs=costs)
         return
     with going_well(f"{name} must take costs, or say takes_costs = False"):
-        rows, scores = one.query(9, costs=costs, return_scores=True)
+        rows, scores = learner.query(9, costs=costs, return_scores=True)
     require(
         len(np.unique(rows)) == 9 and np.isfinite(scores).all(),
         f"{name} must choose different rows with finite scores by their costs. Got "
@@ -262,16 +265,16 @@ def _check_costs(strategy, estimator):
 
 
 def _check_rows_alike(strategy, estimator):
-    """All rows are alike: whoever takes the first or the last ones gives them away."""
+    """All rows are alike: a strategy must not prefer the first or the last ones."""
     alike = np.zeros((400, 2))
     alike[0], alike[1] = -1.0, 1.0
     y = some_labels(np.r_[0, 1, np.zeros(398, dtype=int)], (0, 1))
-    one = learner(estimator, strategy, random_state=3).fit(alike, y)
-    rows = np.sort(one.query(20))
+    learner = make_learner(estimator, strategy, random_state=3).fit(alike, y)
+    rows = np.sort(learner.query(20))
     require(
         100 < rows.mean() < 300 and (np.diff(rows) > 1).any(),
-        f"{type(strategy).__name__} must tell rows that are alike apart by chance, not "
-        f"by their place in the pool. Got {rows}.",
+        f"{type(strategy).__name__} must choose among equal rows at random, not "
+        f"by their position in the pool. Got {rows}.",
     )
 
 
@@ -279,21 +282,21 @@ def _check_to_the_last_row(strategy, estimator):
     """A pool without labels can be labelled from the first row to the last."""
     name = type(strategy).__name__
     X, y = pool(24)
-    one = learner(estimator, strategy, batch_size=3).fit(X)
-    with going_well(f"{name} must be asked until the pool has no row left"):
-        one.run(ArrayOracle(y))
+    learner = make_learner(estimator, strategy, batch_size=3).fit(X)
+    with going_well(f"{name} must be queried until the pool is empty"):
+        learner.run(ArrayOracle(y))
     require(
-        one.n_labeled_ == len(y) and len(one.query()) == 0,
-        f"{name} must choose every row of the pool in the end. Got {one.n_labeled_} of "
-        f"{len(y)} rows.",
+        learner.n_labeled_ == len(y) and len(learner.query()) == 0,
+        f"{name} must choose every row of the pool in the end. Got "
+        f"{learner.n_labeled_} of {len(y)} rows.",
     )
 
 
 def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None:
     """Check that a stopping rule keeps the contract of rules.
 
-    It says yes or no at every look, before the first label and after the last one too;
-    looks change neither the rule nor the learner, so that one rule serves many
+    It returns a bool at every check, before the first label and after the last one too;
+    checks change neither the rule nor the learner, so that one rule serves many
     learners and stops each where it would stop it alone. It can be pickled. One that is
     derived from :class:`~skconftree.active.pool.StoppingRule` is cloned, and its
     parameters are checked.
@@ -333,12 +336,12 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
     X, y = pool()
     labels = some_labels(y)
 
-    def ask(one):
-        learner(one, "random").fit(X, labels).reached(rule)
+    def use(candidate):
+        make_learner(candidate, "random").fit(X, labels).reached(rule)
 
     with going_well(f"{name} must say whether to stop"):
-        estimator = serving(rule, of_a_pool(estimator), ask)
-    fitted = learner(estimator, "random").fit(X, labels)
+        estimator = serving(rule, of_a_pool(estimator), use)
+    fitted = make_learner(estimator, "random").fit(X, labels)
     if isinstance(rule, StoppingRule):
         check_nonsense(rule, fitted.reached)
     share = getattr(rule, "random_share", 0.0)
@@ -349,27 +352,25 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
     for known, when in ((None, "first"), (labels, "next"), (y, "last")):
         _check_look(rule, estimator, known, when)
     _check_runs(rule, estimator)
-    unchanged(
-        rule, before, "it is asked; what it remembers belongs into context.memory"
-    )
+    unchanged(rule, before, "a check; its memory belongs into context.memory")
 
 
 def _check_look(rule, estimator, labels, when):
-    """A look is answered by a bool and changes nothing."""
+    """A check returns a bool and changes nothing."""
     name = type(rule).__name__
     X, _ = pool()
-    one = learner(estimator, "random").fit(X, labels)
-    before = pickle.dumps(one)
+    learner = make_learner(estimator, "random").fit(X, labels)
+    before = pickle.dumps(learner)
     noted = _Noted(rule)
-    with going_well(f"{name} must say whether to stop before the {when} question"):
-        one.reached(noted)
+    with going_well(f"{name} must decide whether to stop before the {when} query"):
+        learner.reached(noted)
     require(
         isinstance(noted.answer, bool | np.bool_),
         f"{name}.reached must give a bool. Got {noted.answer!r}.",
     )
     require(
-        pickle.dumps(one) == before,
-        f"{name} must leave the learner as it is when it is asked.",
+        pickle.dumps(learner) == before,
+        f"{name} must not change the learner when it is checked.",
     )
 
 
@@ -388,13 +389,13 @@ class _Noted:
 def _check_runs(rule, estimator):
     """Two learners with one rule stop where one with a copy of it stops."""
     X, y = pool()
-    bought = []
-    for one in (rule, rule, pickle.loads(pickle.dumps(rule))):
-        asked = learner(estimator, "random").fit(X)
+    n_labels = []
+    for own_rule in (rule, rule, pickle.loads(pickle.dumps(rule))):
+        learner = make_learner(estimator, "random").fit(X)
         with going_well(f"A run with {type(rule).__name__} must end"):
-            bought.append(asked.run(ArrayOracle(y), stop=one).n_labeled_)
+            n_labels.append(learner.run(ArrayOracle(y), stop=own_rule).n_labeled_)
     require(
-        len(set(bought)) == 1,
+        len(set(n_labels)) == 1,
         f"{type(rule).__name__} must stop equal learners after as many labels. Got "
-        f"{bought}.",
+        f"{n_labels}.",
     )

@@ -91,14 +91,14 @@ class Silent(GTestBound):
     ("bound", "words"),
     [
         ("gtest", "must be an object of a class derived from BaseBound"),
-        (Noting(), "Noting must stay as it is when it is asked; its attributes"),
-        (Fickle(), "Fickle must give the same answer to the same question"),
+        (Noting(), "Noting must stay as it is after a decision; its attributes"),
+        (Fickle(), "Fickle must return the same result for the same counts"),
         (Unchecked(), "must refuse an impossible value of its parameter 'delta'"),
         (Forgetful(), "must refuse an impossible value of its parameter 'extra'"),
         (Nameless(), "delta_parameter must be one of its parameters. Got 'level'"),
         (Boastful(), "must accept -7.0, which is one of its levels, but raised"),
         (Silent(), "must answer about children [[30, 2], [1, 40]], but raised Runtime"),
-        (GTestBound(1e-300), "split a column that tells the classes apart"),
+        (GTestBound(1e-300), "split a column that separates the classes"),
     ],
 )
 def test_bound(bound, words):
@@ -256,7 +256,7 @@ class Double(DDM):
     ("detector", "words"),
     [
         (DDM, "must be an object of a class derived from BaseDetector"),
-        (Deaf(), "Deaf must find a drift where errors rise"),
+        (Deaf(), "Deaf must detect a drift when errors rise"),
         (Trusting(), "must refuse an impossible value of its parameter 'drift_delta'"),
         (Absent(), "Absent must say the same however rows are cut into calls"),
         (Double(), "Double must count its rows and drifts. Got (6000,"),
@@ -355,13 +355,13 @@ class Holding(StreamStrategy):
     ("strategy", "words"),
     [
         ("margin", "must be an object of a class derived from SamplingStrategy"),
-        (First(), "must tell rows that are alike apart by chance"),
+        (First(), "must choose among equal rows at random"),
         (Repeating(), "must choose 7 rows, but raised ValueError"),
         (Nowhere(), "must give a finite score with each row"),
         (Moody(), "must choose the same rows until something is taught"),
         (
             Counting(),
-            "must stay as it is when it is asked; its attributes have changed",
+            "must stay as it is after a query; its attributes have changed",
         ),
         (Writing(), "Writing must not write to the pool"),
         (Priceless(), "must take costs, or say takes_costs = False, but raised"),
@@ -369,7 +369,7 @@ class Holding(StreamStrategy):
         (Spending(), "must keep to the budget at every row; budget 0.03 was overdrawn"),
         (Idle(), "must buy a label of 600 rows with budget 0.03"),
         (Chunky(), "must decide the same however rows are cut into calls"),
-        (Holding(), "Holding must stay as it is when it is asked"),
+        (Holding(), "Holding must stay as it is after a query"),
         (Choosy(), "give this check an estimator that it serves: Choosy needs soul"),
     ],
 )
@@ -450,14 +450,14 @@ class Remembering(Plain):
         (None, "None must be an object with reached(context)"),
         (Mute, "must be an object with reached(context)"),
         (Mute(), "Mute.reached must give a bool. Got None"),
-        (Eager(), "before the first question, but raised AttributeError"),
+        (Eager(), "before the first query, but raised AttributeError"),
         (Ticking(), "must stop equal learners after as many labels"),
-        (Keeping(), "what it remembers belongs into context.memory"),
+        (Keeping(), "its memory belongs into context.memory"),
         (Meddling(), "assignment destination is read-only"),
         (Greedy(), "Greedy.random_share must be between 0 and 1. Got 1.5"),
         (Unread(), "must refuse an impossible value of its parameter 'most'"),
         (Plain(most="20"), "Plain must say whether to stop"),
-        (Remembering(), "what it remembers belongs into context.memory"),
+        (Remembering(), "its memory belongs into context.memory"),
     ],
 )
 def test_stopping_rule(rule, words):

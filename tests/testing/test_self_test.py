@@ -55,13 +55,13 @@ def test_all_plugins_and_estimators_are_checked(monkeypatch):
     assert len(names) == len(checked)
 
 
-def test_another_tree_is_found_and_told(monkeypatch, capsys):
+def test_a_changed_tree_is_reported(monkeypatch, capsys):
     monkeypatch.setitem(_self_test.KNOWN, "iris", "0" * 16)
     monkeypatch.setattr(_self_test, "PARTS", (_self_test.known_trees,))
     assert run() == 1
     told = capsys.readouterr().out
     tree = ConfidenceTreeClassifier(random_state=0).fit(*load_iris(return_X_y=True))
-    assert "The tree of iris is another one" in told
+    assert "The tree of iris has changed" in told
     assert described(tree) in told
     assert told.endswith("0 passed, 1 failed\n")
 
