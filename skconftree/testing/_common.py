@@ -98,8 +98,8 @@ def unchanged(plug_in, before, what):
     """Raise AssertionError unless an object pickles to the bytes that it had."""
     require(
         pickle.dumps(plug_in) == before,
-        f"{type(plug_in).__name__} must stay as it is after {what}; its attributes have "
-        "changed.",
+        f"{type(plug_in).__name__} must stay as it is after {what}; its attributes "
+        "have changed.",
     )
 
 
