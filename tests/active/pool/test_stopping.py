@@ -1,6 +1,7 @@
 """When to stop, and what simulations say."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -226,6 +227,16 @@ def test_stable():
         .run(ArrayOracle(Y[:50]), stop=StableModel(1.0, n_looks=1000))
     )
     assert with_tree.n_labeled_ == 50
+
+
+def test_looks_count_from_the_last_change():
+    """The first look, and any that finds other predictions, agrees with none before."""
+    rule, memory, reached = StableModel(1.0, n_looks=2), {}, []
+    for label in (0, 0, 1, 1, 0, 0, 0, 0):
+        model = SimpleNamespace(predict=lambda X, label=label: np.full(len(X), label))
+        context = SimpleNamespace(estimator=model, X=X, codes=Y, memory=memory)
+        reached.append(rule.reached(context))
+    assert reached == [False] * 6 + [True] * 2
 
 
 # -- simulations --------------------------------------------------------------------

@@ -86,6 +86,13 @@ def test_trees_with_and_without_tests_of_categories():
     assert forest.predict_proba(Z).tobytes() == by_trees(forest, Z).tobytes()
 
 
+def test_few_trees_of_many_columns():
+    """Packing the rows would take longer than it saves."""
+    forest = grown(*noisy(200, 60), n_trees=2)
+    X, _ = noisy(3000, 60, seed=1)
+    assert forest.predict_proba(X).tobytes() == by_trees(forest, X).tobytes()
+
+
 def test_values_beyond_those_of_training():
     X, y = noisy(1000, 3)
     forest = grown(X, y)
