@@ -63,7 +63,7 @@ toc_object_entries_show_parents = "hide"  # the side list is narrow
 GALLERY = """
 default_tree messy_csv tree_evidence rows_for_a_split noise pruning_or_stopping
 categories missing_values probabilities forest_or_tree drift forest_in_drift new_class
-labelling
+labeling
 forest_as_tree learning_to_sample oasis_diced ec2_decision
 published_trees bounds_grid rare_class shap hoeffding_or_evalue
 larger_than_memory

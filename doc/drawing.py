@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"
 INK, SOFT, LINE, PAPER = "#1b2733", "#5c6b7a", "#c5ced6", "#ffffff"
-COLOURS = ("#e08214", "#2171b5")  # also told apart without colours: by lightness
+COLORS = ("#e08214", "#2171b5")  # also told apart without colors: by lightness
 STRONG, PALE = "#2171b5", "#a9c6de"
 
 
@@ -38,7 +38,7 @@ def plain(cell):
     return cell.replace("`", "").replace('""', '"')
 
 
-LINES = (  # told apart without colours, too
+LINES = (  # told apart without colors, too
     ("#6b7a89", "2 3"),
     ("#e08214", "7 3"),
     ("#2171b5", ""),
@@ -188,9 +188,9 @@ def round_numbers(low, high):
 
 def stroke(picture, points, style):
     """Draw a line through points."""
-    colour, dashes = style
+    color, dashes = style
     told = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     more = {"stroke_dasharray": dashes} if dashes else {}
     picture.add(
-        "polyline", points=told, fill="none", stroke=colour, stroke_width=2.0, **more
+        "polyline", points=told, fill="none", stroke=color, stroke_width=2.0, **more
     )

@@ -231,7 +231,7 @@ def draw_fit():
 
 
 def draw_streams():
-    """How many times faster streams are learnt than by MOA."""
+    """How many times faster streams are learned than by MOA."""
     rows = [
         (row["stream"].split(",")[0], number(row["times faster"]))
         for row in table("stream-moa")

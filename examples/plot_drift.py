@@ -24,7 +24,7 @@ X, y = make_random_tree_stream(
 )
 
 # %%
-# Each row is predicted before it is learnt. The curve is the share that was right in
+# Each row is predicted before it is learned. The curve is the share that was right in
 # each 250 rows; triangles are drifts that were detected.
 
 models = {

@@ -47,7 +47,7 @@ print(f"forest                            {learner.score(X_new, y_new):.3f}")
 print(f"tree and forest agree on          {tree.fidelity_:.3f} of the rows")
 
 # %%
-# Which of its splits are real, rows must say whose labels the forest has not learnt.
+# Which of its splits are real, rows must say whose labels the forest has not learned.
 
 print(audit_splits(tree, X_new, y_new))
 

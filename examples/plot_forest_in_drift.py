@@ -5,7 +5,7 @@ A forest in drift
 A stream changes its concept three times. A single tree and three forests learn it row
 by row: one that looks for no drift, one that repairs the parts of its trees that broke,
 which is the default, and one whose trees are replaced one by one where their errors
-rise. Each row is predicted before it is learnt.
+rise. Each row is predicted before it is learned.
 """
 
 import matplotlib.pyplot as plt

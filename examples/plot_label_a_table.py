@@ -43,7 +43,7 @@ def answer(session, n):
         question = session.question()
         session.answer(str(truth[question.row]))
         predicted, _ = session.predictions()
-        if predicted is not None:  # rows of two classes are labelled
+        if predicted is not None:  # rows of two classes are labeled
             right[session.progress().n_answers] = (predicted == truth).mean()
 
 

@@ -3,7 +3,7 @@ Which gap tells the classes apart?
 ==================================
 
 The DICED table is a square cut into four dice. Without labels its two gaps look alike;
-one of them parts the classes. OASIS keeps a cloud of lines, lets unlabelled rows
+one of them parts the classes. OASIS keeps a cloud of lines, lets unlabeled rows
 push lines out of the dice, and asks for a label where the cloud is undecided.
 """
 
@@ -38,7 +38,7 @@ print(f"error of the model at the end: {1 - model.score(X, y):.1%}")
 # %%
 # The direction in which each line looks, as an angle. The right answer is 0: the first
 # feature, rising. Its opposite, and the two directions of the other gap, are as good
-# for unlabelled rows.
+# for unlabeled rows.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 5.5), layout="constrained")
 for (n, (lines, weights, bought)), (left, right) in zip(

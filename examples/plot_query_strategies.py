@@ -45,7 +45,7 @@ for name, strategy in strategies.items():
 # %%
 # Unsure rows lie along the borders of the classes, many of them side by side. Crowded
 # ones are near copies of each other, in the middle of the densest class. Rows far from
-# labels cover the pool, outliers first: each row of a batch counts as labelled once it
+# labels cover the pool, outliers first: each row of a batch counts as labeled once it
 # is chosen.
 
 figure, axes = plt.subplots(2, 2, figsize=(8, 7), layout="constrained")

@@ -15,7 +15,7 @@ from skconftree.inspection import ConfidenceTreeDisplay
 data = load_breast_cancer(as_frame=True)
 
 # %%
-# A box says in words how strong its split is. The coloured strip shows the
+# A box says in words how strong its split is. The colored strip shows the
 # probabilities of the classes. With ``verbose=True`` a bar below it goes as far as the
 # impurity of the two children may reach, and the tick stands at what the impurity of
 # the node is at least. A split needs the bar to end before the tick.

@@ -1,4 +1,4 @@
-"""Kill labelling processes at random moments, and look at what they leave behind.
+"""Kill labeling processes at random moments, and look at what they leave behind.
 
 Arguments: a folder, how many kills, and a seed. The last line of the output says what
 happened.
