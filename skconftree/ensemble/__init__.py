@@ -1,4 +1,4 @@
-"""Forests of confidence trees, and trees and forests of nearest class means."""
+"""Random forests of confidence trees; nearest class mean (NCM) trees and forests."""
 
 from .forest._classes import ConfidenceForestClassifier
 from .forest._row_index import ForestRowIndex

@@ -1,4 +1,4 @@
-"""What both kinds of forests share: predictions by votes, tasks for threads."""
+"""Shared code of both kinds of forests: averaged predictions and decision paths."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ class VotingForest:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows of any type that `fit` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The same bits for every `n_jobs`.
+            Class probabilities, in the order of `classes_`. They do not depend on
+            `n_jobs`.
         """
         return self._mean_proba(self._rows(X))
 
@@ -36,12 +37,12 @@ class VotingForest:
 
     @reads
     def decision_path(self, X: TableLike) -> tuple[Any, NDArray[Any]]:
-        """Nodes that each row passes, in all trees.
+        """Decision path of each row in all trees.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows of any type that `fit` accepts.
 
         Returns
         -------
@@ -57,4 +58,4 @@ class VotingForest:
         return sparse.hstack(paths, format="csr"), ends
 
 
-TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
+TASKS_PER_JOB = 4  # batches of trees per worker, to balance the load

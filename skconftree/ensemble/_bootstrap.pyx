@@ -1,4 +1,4 @@
-"""Draws of a forest's rows, keyed by seed, tree and number of the draw."""
+"""Bootstrap samples of a forest, keyed by seed, tree and number of the draw."""
 
 import numpy as np
 
@@ -15,26 +15,26 @@ def tree_seed(uint64_t seed, uint64_t tree):
     return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
 
 
-@cython.overflowcheck(False)     # keys wrap
+@cython.overflowcheck(False)     # keys wrap around
 def draw_counts(
     const float64_t[::1] ends not None, intp_t n_draws, uint64_t seed, uint64_t tree
 ):
-    """How often each group of rows is in the sample of a tree.
+    """Number of times each group of equal rows is drawn into the sample of a tree.
 
     Draw j of tree t is a number below the total weight, keyed by (seed, t, j). `ends`
-    are sums of the weights up to and with each group; `n_draws` is below 2**31.
+    are the cumulative weights of the groups; `n_draws` is below 2**31.
     """
     cdef intp_t n = ends.shape[0]
     counts = np.zeros(n, dtype=np.uint32)
     cdef uint32_t[::1] out = counts
     cdef float64_t total = ends[n - 1]
-    # Where the search begins: a draw in part k of n equal ones is in group guide[k] or
-    # behind it.
+    # Guide table of the search: a draw in interval k of n equal intervals falls into
+    # group guide[k] or a later one.
     guide_array = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] guide = guide_array
     cdef float64_t step = total / n
     cdef uint64_t key = mix(mix(seed) + mix(~tree))
-    cdef float64_t share, place
+    cdef float64_t share, position
     cdef intp_t j, g
     with nogil:
         g = 0
@@ -46,11 +46,11 @@ def draw_counts(
             guide[j] = <uint32_t> g
         for j in range(n_draws):
             share = unit(mix(key + <uint64_t> j * GOLDEN))
-            place = share * total
+            position = share * total
             g = guide[<intp_t> (share * n)]
-            while g > 0 and ends[g - 1] > place:
+            while g > 0 and ends[g - 1] > position:
                 g -= 1
-            while g < n - 1 and ends[g] <= place:
+            while g < n - 1 and ends[g] <= position:
                 g += 1
             out[g] += 1
     return counts

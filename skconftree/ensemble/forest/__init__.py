@@ -1,1 +1,1 @@
-"""Forests of confidence trees."""
+"""Random forests of confidence trees."""

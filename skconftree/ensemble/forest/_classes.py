@@ -36,110 +36,133 @@ if TYPE_CHECKING:
     from ...drift._river import RiverDetector
     from ...tree.pruning._base import BasePruning
 
-READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
+VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
 @suggests_parameters(COUNTERPARTS)
 class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
-    """A forest of confidence trees.
+    """Random forest classifier of confidence trees.
 
-    Each tree is a :class:`~skconftree.ConfidenceTreeClassifier` grown on a sample of
-    the rows, drawn with replacement, and looks for the best test of a node among a few
-    features drawn anew at every node. The forest predicts the mean of the class
-    probabilities of its trees.
+    Each tree is a :class:`~skconftree.ConfidenceTreeClassifier` grown on a bootstrap
+    sample of the rows. At each node it searches for the best split among a random
+    subset of the features. The forest predicts the mean of the class probabilities of
+    its trees.
+
+    Parameters apply to both `fit` and `partial_fit` unless stated otherwise. Those
+    shared with :class:`~skconftree.ConfidenceTreeClassifier` are described there in
+    more detail.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees. More trees make probabilities more stable and take
+        proportionally longer.
     bound : str, bound object, None or list of these, default="gtest"
-        What decides whether a node splits, as in
-        :class:`~skconftree.ConfidenceTreeClassifier`. Trees take turns with those of
-        a list.
+        Split rule that decides whether a node is split, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`. The bounds of a list are assigned
+        to the trees in turn.
     criterion, delta, splitter : object
-        How tests are found and judged, as in
+        How candidate splits are generated and scored, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     max_depth, min_samples_split, min_samples_leaf : object
-        Limits of the size of each tree and its nodes, as there. Fractions are of the
-        weight of a tree's sample.
+        Limits of the size of each tree and its nodes, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`. Fractions refer to the weight of
+        the tree's sample.
     min_weight_fraction_leaf : float, default=0.0
-        As there.
+        Minimum weight of a leaf, as a fraction of the weight of the tree's sample.
+        Larger values give smaller trees.
     max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
-        Number of features examined at a node, drawn among those that vary in it.
-        A float is a fraction; None means all. ``"auto"`` is ``"sqrt"`` in `fit` and all
-        in `partial_fit`. On a stream a leaf draws as many for its life, whether they
-        vary or not, and remembers these alone.
+        Number of features examined at a node, drawn from those that vary in it. A float
+        is a fraction; None means all. Smaller values make the trees more different from
+        each other. ``"auto"`` is ``"sqrt"`` in `fit` and all in `partial_fit`. In
+        `partial_fit`, a leaf draws its features once, whether they vary or not, and
+        stores statistics of these only.
     max_leaf_nodes, min_impurity_decrease : object
-        Further limits of each tree, as in
+        Further limits of the size of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     max_bins : int or None, default=None
-        As there; the bins are those of the whole table, for all trees.
+        Maximum number of bins per numeric feature; None uses all values. All trees
+        share the bins, which are computed from the whole table. Smaller values are
+        faster and less accurate.
     pruning : str, pruning object or None, default=None
-        As there; each tree is pruned by its own sample. With a pruning the forest has
-        no `partial_fit`.
+        Pruning of each tree, by its own sample, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`. Forests with a pruning have no
+        `partial_fit`.
     shrinkage : float or "auto", default=0.0
-        As there, in each tree. A forest is smooth by the mean of its trees.
+        Shrinkage of leaf probabilities toward those of the parent nodes in each tree,
+        as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values shrink more.
+        Averaging over trees already smooths probabilities, so the default is 0.
     categorical_features, nominal_splits : object
-        What columns are, as there.
+        Which columns are categorical and how nodes split them, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
     grace_period : int, float or "auto", default="auto"
-        As there, but that ``"auto"`` is from 25 on, and at least 60 times the share
-        that a leaf has of all rows: trees make up for each other's early splits, but
-        not for those at the root. It is in rows: with an `online_rate` above 1, which
-        lets a row weigh more, its limits are as many times larger.
+        Number of rows that a leaf learns in `partial_fit` between two split attempts,
+        as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values take less
+        time and split later. ``"auto"`` starts at 25 rows and is at least 60 times the
+        leaf's share of all rows: other trees compensate for an early split, but less so
+        for one at the root. With an `online_rate` above 1, by which rows weigh more,
+        its limits are multiplied by that rate.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
-        What the leaves of each tree remember, as there.
+        Which statistics the leaves of each tree store in `partial_fit`, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
     max_bytes : int or None, default=None
-        Memory that `partial_fit` may use, by `n_bytes_`, in equal parts for the trees:
-        at least 65536 for each.
+        Limit of the memory that `partial_fit` uses, measured by `n_bytes_`, divided
+        equally between the trees; at least 65536 per tree. None means no limit.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair, None or "auto", \
             default="auto"
-        What watches the errors of each tree in `partial_fit`; each has its own clone
-        of a detector object, which may be one of river. A drift replaces a
-        single tree, or with ``"local"`` a part of one. ``"auto"`` is ``"local"``, but
-        None with `max_bytes`, as trees that grow beside others need memory, and with a
-        bound that weighs the branches of a test by other rows than those of the node.
+        Detector of concept drift that monitors the errors of each tree in
+        `partial_fit`. Each tree has its own clone of a detector object, which may be a
+        detector of river. When drift is detected, the tree is replaced, or with
+        ``"local"`` a subtree of it. ``"auto"`` is ``"local"``. It is None with
+        `max_bytes`, because alternate subtrees need memory, and with a bound that
+        weights the branches of a split by other rows than those of the node.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes. ``"balanced_subsample"`` balances the sample of each
-        tree by itself. With either of the two the forest has no `partial_fit`.
+        Weights of the classes. ``"balanced_subsample"`` computes balanced weights for
+        each tree from its sample. Forests with ``"balanced"`` or
+        ``"balanced_subsample"`` have no `partial_fit`.
     sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
         How `fit` interprets `sample_weight`, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     bootstrap : bool, default=True
-        Whether each tree sees a sample of its own, or all rows.
+        Whether each tree is grown on a bootstrap sample. If False, each is grown on all
+        rows.
     max_samples : int, float or None, default=None
-        Number of rows drawn by `fit` for each tree; a float is a share of the total
-        weight. None means as many as the weights sum up to. Needs `bootstrap`.
+        Number of rows that `fit` draws for each tree; a float is a fraction of the
+        total weight. None draws as many as the sum of the weights. Smaller values make
+        trees smaller and more different from each other. Requires `bootstrap`.
     count_repeats : bool, default=True
-        Whether, in `fit`, a bound counts a row drawn twice as two. A repeat is no new
-        evidence: if False, the bound is told the weight of the distinct rows of a node,
-        in the proportions of the sample. Without `bootstrap` no row is drawn twice.
+        Whether a bound counts a row that `fit` has drawn twice as two rows. Repeated
+        rows are not additional evidence: if False, the bound uses the weight of the
+        distinct rows of a node, with the class proportions of the sample. Without
+        `bootstrap` there are no repeated rows.
     online_rate : float, default=1.5
-        How often a tree learns a row in `partial_fit`, on average, at most 100. Larger
-        numbers make trees learn faster and differ less. Needs `bootstrap`.
+        Average number of times that a tree learns each row in `partial_fit`, at most
+        100. Larger values make trees learn faster and differ less. Requires
+        `bootstrap`.
     vote : {"mean", "accuracy"}, default="mean"
-        Whether the trees' votes count alike, or after `partial_fit` by the accuracy
-        of each tree on late rows, before it learnt them.
+        Whether all trees have the same weight, or after `partial_fit` a weight that is
+        the accuracy of the tree on recent rows before it learned them.
     oob_score : bool or callable, default=False
-        Whether `fit` predicts each row by the trees that have not seen it, and scores
-        these predictions: by their accuracy, or by a function of labels and predicted
-        labels. Needs `bootstrap`.
+        Whether `fit` computes out-of-bag predictions and their score, which is the
+        accuracy or the result of a function of labels and predicted labels. Requires
+        `bootstrap`.
     warm_start : bool, default=False
-        Whether `fit` keeps the trees there are and grows those that are missing.
+        Whether `fit` keeps the existing trees and adds new ones up to `n_estimators`.
     n_jobs : int or None, default=None
-        Threads of `fit` and of predictions, as of joblib: None is one unless a
-        ``joblib.parallel_config`` says otherwise, -1 all processors.
+        Number of threads of `fit` and of predictions, as in joblib: None means 1
+        unless in a ``joblib.parallel_config`` context, -1 means all processors.
     verbose : int, default=0
-        Progress, as of joblib; above 1 each tree as well.
+        Verbosity of joblib; values above 1 also print each tree.
     random_state : int, RandomState instance or None, default=None
-        Seed of samples and of drawn features and cuts.
+        Seed of the samples, features and thresholds that are drawn.
 
     Attributes
     ----------
     estimators_ : list of ConfidenceTreeClassifier
-        The trees. Each is what `fit` gives with its parameters on the rows of its
-        sample, if repeats count and there are no bins.
+        The trees. Without bins, and if repeats count, each tree equals the result of
+        `fit` with its parameters on the rows of its sample.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_classes_ : int
@@ -149,49 +172,51 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     is_categorical_ : ndarray of shape (`n_features_in_`,), bool, or None
-        Which columns are nominal; None if none is.
+        Which columns are categorical; None if no column is.
     categories_ : list or None
-        Categories of each nominal column, as of the tree.
+        Categories of each categorical column, as in the tree.
     max_features_ : int
         The resolved value of `max_features`.
     bound_ : bound object, None or list
-        The resolved bound, or the list of them.
+        The resolved bound, or the list of resolved bounds.
     criterion_ : str or list of str
-        The resolved criterion, or that of each bound.
+        The resolved criterion, or the criterion of each bound.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities by the trees that have not seen a row; NaN for a row that
-        all have seen, or that has no weight. Only with `oob_score`.
+        Out-of-bag class probabilities: the mean over the trees whose sample does not
+        contain the row. NaN for rows of weight 0 and rows that all samples contain.
+        Only with `oob_score`.
     oob_score_ : float
-        Score of these predictions. Only with `oob_score`.
+        Score of the out-of-bag predictions. Only with `oob_score`.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
-        Mean over the trees of the share of each feature in the decrease of impurity.
+        Impurity-based feature importances: the mean over the trees of each feature's
+        share of the decrease of impurity.
     n_rows_seen_ : int
-        Number of rows learnt.
+        Number of rows learned.
     n_drifts_ : int
-        Drifts found in all trees.
+        Number of drifts detected in all trees.
     drifts_ : list of NamedTuple
-        Each of them, by rows: ``row``, ``node`` and ``detector`` as of a tree, and
-        ``tree``, its place in `estimators_`.
+        Detected drifts in the order of rows: ``row``, ``node`` and ``detector`` as in
+        the tree, and ``tree``, the index in `estimators_`.
     n_bytes_ : int
-        Bytes that the trees take.
+        Number of bytes that the trees occupy.
     n_inactive_leaves_ : int
-        Leaves of all trees that `max_bytes` has switched off.
+        Number of leaves that were deactivated because of `max_bytes`.
 
     See Also
     --------
     ConfidenceTreeClassifier : A single tree.
-    sklearn.ensemble.RandomForestClassifier : What `to_sklearn` gives.
+    sklearn.ensemble.RandomForestClassifier : The result of `to_sklearn`.
 
     Notes
     -----
-    **What a sample depends on.** Equal rows with equal labels are drawn as one. All of
-    them are put in the order of a hash of what they hold, their weights add up along
-    it, and draw j of tree t, a random number keyed by (seed, t, j), falls into that
-    sum. So a forest does not depend on the order of the rows, weight k is k copies
-    of a row, and weight 0 its absence. The first ten trees of a forest of 100 are the
-    forest of ten.
+    **Bootstrap samples.** Groups of equal rows with equal labels are sorted by a hash
+    of their content, and their weights are accumulated in this order. Draw j of tree t
+    is a random number keyed by (seed, t, j) that selects a group by these cumulative
+    weights. So the forest does not depend on the order of the rows, weight k is the
+    same as k copies of a row, and weight 0 the same as leaving the row out. The first
+    ten trees of a forest of 100 trees are the forest of ten trees.
 
-    Rows of `X_pool` are in every sample, once.
+    Rows of `X_pool` are in every sample once.
 
     References
     ----------
@@ -314,14 +339,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     estimators_ = fitted("estimators", "The trees.")
     max_features_ = fitted("max_features", "The resolved `max_features`.")
-    bound_ = fitted("bound", "The resolved bound, or the list of them.")
-    criterion_ = fitted("criterion", "The resolved criterion, or that of each bound.")
-    oob_decision_function_ = fitted(
-        "known_out_of_bag.proba", "Probabilities out of bag."
-    )
-    oob_score_ = fitted(
-        "known_out_of_bag.score", "Score of the predictions out of bag."
-    )
+    bound_ = fitted("bound", "The resolved bound, or the list of resolved bounds.")
+    criterion_ = fitted("criterion", "The resolved criterion, or one for each bound.")
+    oob_decision_function_ = fitted("known_oob.proba", "Out-of-bag probabilities.")
+    oob_score_ = fitted("known_oob.score", "Score of the out-of-bag predictions.")
 
     def _growth(self):
         return ForestGrowth.of(self)
@@ -336,42 +357,42 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         *,
         X_pool: TableLike | None = None,
     ) -> Self:
-        """Go on growing the trees with further rows.
+        """Update the forest with further rows (online bagging).
 
-        Each tree learns a row as often as a Poisson number says, whose mean is
-        `online_rate` (not at all if that is 0; without `bootstrap` once). That number
-        is keyed by the tree and by how many rows the forest has learnt before, so a
-        stream gives the same forest, bit for bit, however it is cut into calls. After
-        `fit` the fitted leaves grow on. Parameters of the growth are those of the
-        first call.
+        Each tree learns a row with a Poisson weight of mean `online_rate`; weight 0
+        skips the row, and without `bootstrap` all weights are 1. The weights are keyed
+        by the tree and the number of rows learned before. So the forest does not depend
+        on how a stream is divided into calls; it is the same bit for bit. After `fit`,
+        the leaves of the fitted trees continue to grow. The growth parameters of the
+        first call are used in all calls.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
             Rows in the order of their arrival; numeric columns are converted to
-            float32. Which columns are nominal is settled by the first call; new
-            categories may come later.
+            float32. The first call determines which columns are categorical; later
+            calls may contain new categories.
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur, now or later. Needed on the first call, unless
-            the forest is fitted already: then they are those of `fit`.
+            All classes that may occur, now or later. Required on the first call, unless
+            the forest is already fitted, which determines them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. The weight of a row enters at once, times the
-            Poisson number; a row of weight 0 is not learnt.
+            Weights of the rows, which are multiplied by the Poisson weights. A row of
+            weight 0 is ignored.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabelled rows, on the first call only, for bounds that weigh a child
-            by all rows that fall into it.
+            Unlabeled rows, on the first call only, for bounds that weight a child by
+            all rows that reach it.
 
         Returns
         -------
         ConfidenceForestClassifier
-            The estimator itself.
+            The updated estimator.
 
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
+            If the input or a parameter is invalid. The estimator is then unchanged.
 
         Examples
         --------
@@ -398,7 +419,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         *,
         X_pool: TableLike | None = None,
     ) -> NDArray[Any]:
-        """Predict each row, then learn it: `partial_fit` with foresight.
+        """Predict each row before learning it (prequential `partial_fit`).
 
         Parameters
         ----------
@@ -409,15 +430,15 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         classes : array-like of shape (n_classes,), default=None
             All classes that may occur, as in `partial_fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+            Weights of the rows. A row of weight 0 is predicted, but not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabelled rows, on the first call only.
+            Unlabeled rows, on the first call only.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class predicted for each row by the forest as it was before any of its
-            trees learnt the row: what prequential evaluation compares with `y`.
+            The class predicted for each row by the forest before any of its trees
+            learned the row, which prequential evaluation compares with `y`.
 
         Examples
         --------
@@ -430,16 +451,16 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         >>> bool((predicted == y).mean() > 0.8)
         True
         """
-        found = self._learn(X, y, classes, sample_weight, X_pool, True)
-        return self.classes_.take(found)
+        codes = self._learn(X, y, classes, sample_weight, X_pool, True)
+        return self.classes_.take(codes)
 
     @learns
-    def _learn(self, X, y, classes, sample_weight, X_pool, tells):
+    def _learn(self, X, y, classes, sample_weight, X_pool, predicts):
         call = read_call(self, X, y, classes, sample_weight, X_pool)
         return learn(
             self,
             call,
-            tells=tells,
+            predicts=predicts,
             rate=self.online_rate if self.bootstrap else None,
             weighs_votes=self.vote == "accuracy",
             n_jobs=self.n_jobs,
@@ -452,7 +473,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             if starting:
                 self._validate_params()
             else:
-                validate_parameters(self, READ_BY_EVERY_CALL)
+                validate_parameters(self, VALIDATED_BY_EVERY_CALL)
         check_stream(self, classes, X_pool)
         if starting and self.max_bytes is not None:
             n_trees = self.n_estimators if model is None else len(model.trees)

@@ -1,4 +1,4 @@
-"""From the arguments of `fit` and `partial_fit` to a forest."""
+"""Growth of a forest from the arguments of `fit` and `partial_fit`."""
 
 import threading
 from functools import partial
@@ -15,9 +15,9 @@ from ...tree import ConfidenceTreeClassifier
 from ...tree._growth import (
     TableRequest,
     grow_on,
-    leave_out,
+    remove_pool_rows,
     number_of_bins,
-    remember,
+    add_fitted_rows,
     remembers,
 )
 from ...tree._model import TreeModel
@@ -45,7 +45,7 @@ from ._voting import add_votes
 
 
 class SharedTable:
-    """Rows that trees are grown from, encoded once per process."""
+    """Rows from which trees are grown, encoded once per process."""
 
     def __init__(self, rows, settings, n_bins):
         self.rows, self.settings, self.n_bins = rows, settings, n_bins
@@ -57,7 +57,7 @@ class SharedTable:
 
     @property
     def data(self):
-        """The encoded table, for all threads."""
+        """The encoded table, shared by all threads."""
         with self._lock:
             if self._data is None:
                 self._data = self.rows.encode(self.settings, self.n_bins)
@@ -65,21 +65,21 @@ class SharedTable:
 
     @property
     def n_pool(self):
-        """Number of unlabelled rows."""
+        """Number of unlabeled rows."""
         return len(self.data.y) - len(self.rows.y)
 
 
 def rows_of_sample(table, sampler, tree):
-    """The rows of a tree's sample, each once."""
+    """The distinct rows of a tree's sample, with their labels and weights."""
     if sampler is None:
         return table.rows
     counts = sampler.counts(tree).astype(np.float64)
-    kept = counts > 0.0
-    return take_rows(table.X, kept), table.y[kept], counts[kept]
+    drawn = counts > 0.0
+    return take_rows(table.X, drawn), table.y[drawn], counts[drawn]
 
 
 class NewTree(NamedTuple):
-    """Which tree of a forest is grown, from what, and how, by its `random_state`."""
+    """A tree to grow: its index in the forest, `random_state`, table and plan."""
 
     index: int
     seed: int
@@ -88,16 +88,16 @@ class NewTree(NamedTuple):
 
 
 def grow_trees(
-    sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, told, model_of
+    sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, progress, model_of
 ):
-    """Grow trees, fewer if a callback stops; `model_of` makes a model of trees."""
+    """Grow trees, fewer if a callback stops; `model_of` makes a model of the trees."""
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
-    n_steps = min(STEPS if told.in_steps else 1, max(len(new_trees), 1))
-    told.start(n_steps, "batch of trees")
+    n_steps = min(STEPS if progress.in_steps else 1, max(len(new_trees), 1))
+    progress.start(n_steps, "batch of trees")
     grown = []
-    # The work is done without the GIL, and threads share the encoded table. That is no
-    # more than a preference: what the trees are does not depend on it.
+    # Threads are preferred because growth releases the GIL and they share the encoded
+    # table. The result does not depend on the backend.
     with Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads") as parallel:
         for step in np.array_split(np.arange(len(new_trees)), n_steps):
             done = parallel(
@@ -111,14 +111,14 @@ def grow_trees(
                 for part in np.array_split(step, min(n_tasks, max(len(step), 1)))
             )
             grown += [tree for batch in done for tree in batch]
-            if told.step(partial(model_of, grown)):
+            if progress.step(partial(model_of, grown)):
                 break
     return grown
 
 
 def _grow_batch(sampler, new_trees, count_repeats, by_sample, verbose):
     trees = []
-    random = np.random.RandomState(0)  # seeding one is faster than making many
+    random = np.random.RandomState(0)  # seeding it again is faster than creating others
     for new in new_trees:
         if verbose > 1:
             print(f"growing tree {new.index + 1}")
@@ -139,7 +139,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
         class_weight = _balanced(sample.class_counts)
     grown = new.plan.grow(
         SampledData(data, sample, class_weight),
-        # as ConfidenceTreeClassifier does with its random_state
+        # as ConfidenceTreeClassifier derives it from its random_state
         random.randint(2**31 - 1),
         lambda: rows_of_sample(table.rows, sampler, new.index),
     )
@@ -147,7 +147,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
 
 
 def _balanced(class_counts):
-    # A class that is not in the sample has any weight.
+    # The weight of a class that is not in the sample is arbitrary.
     present = class_counts > 0.0
     weights = np.ones(len(class_counts))
     total = class_counts.sum()
@@ -155,25 +155,25 @@ def _balanced(class_counts):
     return weights
 
 
-TREES = 32  # whose absent rows are noted at a time
+TREES = 32  # whose out-of-bag rows are in memory at a time
 
 
 def out_of_bag_proba(forest, model, X, finite):
-    """Mean class proportions over the trees that have not seen a row."""
+    """Mean class proportions over the trees whose sample does not contain the row."""
     n_rows = X.shape[0]
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     votes = np.zeros((n_rows, len(model.classes)))
     n_votes = np.zeros(n_rows)
-    sampler, trees = model.sampler, [one.tree for one in model.trees]
+    sampler, trees = model.sampler, [member.tree for member in model.trees]
     values = [tree.value for tree in trees]
     for first in range(0, len(trees), TREES):
         some = slice(first, first + TREES)
         absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]
-        for one in absent:
-            n_votes += one
+        for mask in absent:
+            n_votes += mask
 
         def add(rows, some=some, absent=absent):
-            masks = [one[rows] for one in absent]
+            masks = [mask[rows] for mask in absent]
             for part, block in blocks(X[rows]):
                 add_votes(
                     trees[some],
@@ -181,7 +181,7 @@ def out_of_bag_proba(forest, model, X, finite):
                     block,
                     finite,
                     votes[rows][part],
-                    [one[part] for one in masks],
+                    [mask[part] for mask in masks],
                 )
 
         forest._in_parallel(add, n_rows, len(trees))
@@ -189,33 +189,20 @@ def out_of_bag_proba(forest, model, X, finite):
         return votes / n_votes[:, np.newaxis]
 
 
-def score_out_of_bag(proba, y, weight, classes, score):
-    """Score of the rows that have an out-of-bag prediction."""
-    known = ~np.isnan(proba[:, 0])
-    if not known.any():
-        return float("nan")
-    true = classes.take(y[known])
-    predicted = classes.take(proba[known].argmax(axis=1))
-    if callable(score):
-        return score(true, predicted)
-    weight = None if weight is None else weight[known]
-    return float(accuracy_score(true, predicted, sample_weight=weight))
-
-
 class ForestGrowth(NamedTuple):
-    """Parameters that are resolved before the table is read; `kept` trees stay."""
+    """Parameters resolved before the table is read; `retained` trees are not grown."""
 
     forest: object
     request: TableRequest
-    kept: list
+    retained: list
     parameters: list
     statements: list
     prunings: list
 
     @classmethod
     def of(cls, forest):
-        """Resolve them, or raise."""
-        kept = trees_to_keep(forest)
+        """Resolve the parameters of a forest, or raise an error."""
+        retained = trees_to_keep(forest)
         parameters = tree_parameters(forest)
         statements = _statements(forest, parameters)
         prunings = [
@@ -228,16 +215,16 @@ class ForestGrowth(NamedTuple):
             forest.categorical_features,
             parameters[0]["class_weight"],
             forest.sample_weight_kind,
-            (before.schema, before.classes) if kept else None,
+            (before.schema, before.classes) if retained else None,
         )
-        return cls(forest, request, kept, parameters, statements, prunings)
+        return cls(forest, request, retained, parameters, statements, prunings)
 
-    def grow(self, table, told):
-        """Grow the model of a forest from a table; callbacks are `told`."""
-        forest, _, kept, parameters, statements, prunings = self
+    def grow(self, table, progress):
+        """Grow the model of a forest from a table; report `progress` to callbacks."""
+        forest, _, retained, parameters, statements, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
-        seed = forest._model.seed if kept else forest._draw_seed()
-        left_out = leave_out(table)
+        seed = forest._model.seed if retained else forest._draw_seed()
+        left_out = remove_pool_rows(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
@@ -264,7 +251,7 @@ class ForestGrowth(NamedTuple):
         n_bounds = len(plans)
         new_trees = [
             NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])
-            for index in range(len(kept), forest.n_estimators)
+            for index in range(len(retained), forest.n_estimators)
         ]
 
         rate = _rate(forest)
@@ -282,7 +269,7 @@ class ForestGrowth(NamedTuple):
                 seed,
                 parameters,
                 [plan.resolved for _, plan in plans],
-                kept + trees,
+                retained + trees,
                 len(table.y),
                 listed=isinstance(forest.bound, list | tuple),
                 sampler=sampler,
@@ -295,7 +282,7 @@ class ForestGrowth(NamedTuple):
             by_sample=forest.class_weight == "balanced_subsample",
             n_jobs=forest.n_jobs,
             verbose=forest.verbose,
-            told=told,
+            progress=progress,
             model_of=model_of,
         )
         model = model_of(grown)
@@ -309,9 +296,8 @@ def _rate(forest):
 
 
 def _make_sampler(forest, table, seed):
-    # The sampler; the order of the rows by what they hold; the rows that it draws from,
-    # in an order that does not depend on theirs, with the weights that trees see; the
-    # weight of a sample.
+    # Returns the sampler; the order of the rows by their content; the rows to draw
+    # from, in that order, with the weights that trees use; the weight of a sample.
     weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
         order = table.content_order()
@@ -327,13 +313,13 @@ def _make_sampler(forest, table, seed):
 
 
 def _model_of_tree(parameters, table, sampler, new, tree, rate):
-    # Without its rows it knows how many there were by what the root counts.
+    # The model has no rows; the root stores their number.
     template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
     grower = None
     if remembers(template):
         X, y, weight = rows_of_sample(table, sampler, new.index)
         sample = table._replace(X=X, y=y, weight=weight)
-        grower = remember(
+        grower = add_fitted_rows(
             template, new.plan.settings, tree, sample, in_forest=True, rate=rate
         )
     return TreeModel(
@@ -350,21 +336,29 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
 def _out_of_bag(forest, model, table, order, X):
     proba = out_of_bag_proba(forest, model, X, table.finite)
     proba = proba[order.group_of_rows()]
-    n_unknown = np.count_nonzero(np.isnan(proba[:, 0]))
+    known = ~np.isnan(proba[:, 0])
+    n_unknown = len(known) - np.count_nonzero(known)
     if n_unknown:
         warn(
-            f"{n_unknown} of {len(table.y)} rows are in the samples of "
-            "all trees and have no out-of-bag prediction. Grow more trees."
+            f"{n_unknown} of {len(table.y)} rows are in the samples of all trees and "
+            "have no out-of-bag prediction. Increase n_estimators."
         )
-    classes = table.classes.names
-    of_given = np.full((table.n_given, len(classes)), np.nan)
-    of_given[table.places] = proba
-    score = score_out_of_bag(proba, table.y, table.weight, classes, forest.oob_score)
-    return OutOfBag(score, of_given)
+    classes, score = table.classes.names, float("nan")
+    if known.any():
+        true = classes.take(table.y[known])
+        predicted = classes.take(proba[known].argmax(axis=1))
+        if callable(forest.oob_score):
+            score = forest.oob_score(true, predicted)
+        else:
+            weight = None if table.weight is None else table.weight[known]
+            score = float(accuracy_score(true, predicted, sample_weight=weight))
+    of_all_rows = np.full((table.n_given, len(classes)), np.nan)
+    of_all_rows[table.places] = proba
+    return OutOfBag(score, of_all_rows)
 
 
 def grow_forest_on(forest, call):
-    """Make the model of a forest that learns row by row."""
+    """Make a forest model that learns row by row, from scratch or from a fitted one."""
     before = forest._model
     if before is None:
         seed, parameters = forest._draw_seed(), tree_parameters(forest)
@@ -375,20 +369,21 @@ def grow_forest_on(forest, call):
         statements, n_rows = [None], before.n_rows_seen
     if forest.max_bytes is not None:
         share = {"max_bytes": forest.max_bytes // len(trees)}
-        parameters = [one | share for one in parameters]
+        parameters = [tree_parameters | share for tree_parameters in parameters]
     rate = _rate(forest)
     grown = []
     for index, tree in enumerate(trees):
         if tree is not None and tree.grows:
             if call.X_pool is not None:
                 raise ValueError(
-                    "X_pool can be given to the first call of partial_fit only."
+                    "X_pool can only be passed to the first call of partial_fit. "
+                    "Omit it in later calls."
                 )
             grown.append(tree)
             continue
-        one = parameters[index % len(parameters)]
         template = ConfidenceTreeClassifier(
-            **one | {"random_state": tree_seed(seed, index)}
+            **parameters[index % len(parameters)]
+            | {"random_state": tree_seed(seed, index)}
         )
         statement = statements[index % len(statements)]
         grown.append(
@@ -402,7 +397,8 @@ def grow_forest_on(forest, call):
         ]
     else:
         resolved = [
-            one._replace(max_features=first.max_features) for one in before.resolved
+            resolved._replace(max_features=first.max_features)
+            for resolved in before.resolved
         ]
     return ForestModel(
         call.rows.schema,
@@ -418,9 +414,9 @@ def grow_forest_on(forest, call):
 
 
 def _statements(forest, parameters):
-    # For each bound in turn what decides a split, and what measures it.
-    statements = []
-    for one in parameters:
-        given = one["bound"], forest.criterion, forest.delta, type(forest).__name__
-        statements.append(resolve_statement(*given))
-    return statements
+    # The resolved bound and criterion for each bound in turn.
+    caller = type(forest).__name__
+    return [
+        resolve_statement(of_bound["bound"], forest.criterion, forest.delta, caller)
+        for of_bound in parameters
+    ]

@@ -1,4 +1,4 @@
-"""The model behind a forest: its trees, their samples and votes, and its state."""
+"""Model of a forest: its trees, their samples and votes, and serialization."""
 
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -13,15 +13,15 @@ from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
-from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
+from ...utils import canonical, merge_defaults, default_parameters, check_state_parts
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
 from ._stepping import Steps
 from ._streaming import trusts
 from ._voting import add_votes
 
-GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
-MAX_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
+RESOLUTION = 2.0**-20  # of distinct weights, so that sums are exact
+MAX_DRAWS = 2**31 - 1  # counts are 32-bit integers
 
 
 def number_of_draws(max_samples, total):
@@ -34,19 +34,19 @@ def number_of_draws(max_samples, total):
         n_draws = int(max_samples)
         if n_draws > total:
             raise ValueError(
-                f"max_samples must be at most the total weight of the rows, "
-                f"{total:g}, got {max_samples!r}."
+                f"max_samples must be at most the total weight of the rows, {total:g}. "
+                f"Got {max_samples!r}."
             )
     if n_draws > MAX_DRAWS:
         raise ValueError(
-            f"The sample weights sum to {total:g}, which is too many rows to draw for "
-            f"each tree: at most {MAX_DRAWS} are. Set max_samples, or bootstrap=False."
+            f"The sample weights sum to {total:g}, but at most {MAX_DRAWS} rows can be "
+            "drawn for each tree. Set max_samples, or bootstrap=False."
         )
     return max(n_draws, 1)
 
 
 class Sampler(NamedTuple):
-    """Samples of `n_draws` rows per tree; `ends` are those of a `ContentOrder`."""
+    """Bootstrap samples of `n_draws` rows per tree; `ends` as in `ContentOrder`."""
 
     ends: np.ndarray
     n_draws: int
@@ -58,18 +58,18 @@ class Sampler(NamedTuple):
         return np.diff(self.ends, prepend=0.0)
 
     def counts(self, tree, n_pool=0):
-        """How often each group of equal rows is in the sample of a tree."""
+        """Number of times each group of equal rows is in the sample of a tree."""
         counts = draw_counts(self.ends, self.n_draws, self.seed, tree)
         if n_pool:
             counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
         return counts
 
     def distinct_weights(self, counts):
-        """What the rows of a sample weigh if a repeat is no new evidence.
+        """Weights of the rows of a sample if repeated rows are not counted.
 
-        Of k equal rows that have been drawn c times in all, k (1 - (1 - 1 / k)^c) have
-        been drawn, on average. A weight below 1 is that of one row, 0 of one without
-        label.
+        If c draws hit a group of k equal rows, k (1 - (1 - 1 / k)^c) distinct rows are
+        drawn on average. A group whose weight is below 1 counts as one row. Rows
+        without a label have weight 0.
         """
         equal = np.maximum(self.weights, 1.0)
         drawn = counts[: len(equal)].astype(np.float64)
@@ -77,12 +77,12 @@ class Sampler(NamedTuple):
         some = (equal > 1.0) & (drawn > 1.0)
         equal, drawn = equal[some], drawn[some]
         mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
-        distinct[some] = np.rint(mean / GRAIN) * GRAIN
+        distinct[some] = np.rint(mean / RESOLUTION) * RESOLUTION
         return np.append(distinct, np.zeros(len(counts) - len(distinct)))
 
 
-# What its trees do not do. They do not look ahead, as many of them make up for greed;
-# threads grow other trees instead of sharing one.
+# Parameters that are fixed for the trees of a forest. They have no look-ahead, because
+# averaging compensates for greedy splits, and threads grow different trees.
 OFF = {"lookahead": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
     name for name in signature(ConfidenceTreeClassifier).parameters if name not in OFF
@@ -90,53 +90,53 @@ TREE_PARAMETERS = tuple(
 
 
 def trees_to_keep(forest):
-    """Check that parameters of `fit` go together, and find the trees that stay."""
+    """Check that parameters of `fit` are consistent; return the trees to retain."""
     if not forest.bootstrap and forest.max_samples is not None:
         raise InvalidParameterError(
             f"The 'max_samples' parameter of {type(forest).__name__} must be None "
-            f"with bootstrap=False, as every tree sees all rows. Got "
+            "with bootstrap=False, because each tree is grown on all rows. Got "
             f"{forest.max_samples!r} instead."
         )
     if not forest.bootstrap and forest.oob_score:
         raise InvalidParameterError(
             f"The 'oob_score' parameter of {type(forest).__name__} must be False "
-            f"with bootstrap=False: no row is out of a sample. Got "
+            "with bootstrap=False, because there are no out-of-bag rows. Got "
             f"{forest.oob_score!r} instead."
         )
     if not (forest.warm_start and forest._model is not None):
         return []
     if forest._model.grows:
         raise ValueError(
-            "fit with warm_start=True adds trees to those of an earlier fit, and "
-            "these have learnt rows by partial_fit. Set warm_start=False."
+            "fit with warm_start=True adds trees to those of an earlier fit, but this "
+            "forest was updated by partial_fit. Set warm_start=False."
         )
-    kept = forest._model.trees
-    if forest.n_estimators < len(kept):
+    retained = forest._model.trees
+    if forest.n_estimators < len(retained):
         raise ValueError(
-            f"n_estimators must be at least {len(kept)}, the number of trees "
-            f"there are, with warm_start=True. Got {forest.n_estimators}."
+            f"n_estimators must be at least {len(retained)}, the number of existing "
+            f"trees, with warm_start=True. Got {forest.n_estimators}."
         )
-    if forest.n_estimators == len(kept):
+    if forest.n_estimators == len(retained):
         warn(
-            "fit with warm_start=True grew no tree, as n_estimators is the number "
-            "of trees there are."
+            f"fit with warm_start=True grew no tree: n_estimators={len(retained)} is "
+            "the number of existing trees. Increase n_estimators."
         )
-    return kept
+    return retained
 
 
 def tree_parameters(forest):
-    """Parameters of a tree for each bound, in turn."""
+    """Parameters of the trees for each bound in turn."""
     listed = isinstance(forest.bound, list | tuple)
     bounds = list(forest.bound) if listed else [forest.bound]
-    for one in bounds:
-        if not isinstance(one, str | BaseBound | None):
+    for bound in bounds:
+        if not isinstance(bound, str | BaseBound | None):
             raise InvalidParameterError(
                 f"The 'bound' parameter of {type(forest).__name__} must be a name, a "
-                f"bound object, None, or a list of these. Got {one!r} in the list."
+                f"bound object, None, or a list of these. Got {bound!r} in the list."
             )
     if not bounds:
         raise InvalidParameterError(
-            f"The 'bound' parameter of {type(forest).__name__} must hold at least "
+            f"The 'bound' parameter of {type(forest).__name__} must contain at least "
             f"one bound. Got {forest.bound!r} instead."
         )
     parameters = {name: getattr(forest, name) for name in TREE_PARAMETERS} | OFF
@@ -146,7 +146,7 @@ def tree_parameters(forest):
 
 
 def tree_alone(parameters, tree, *, grows):
-    """Parameters with which a single tree grows as the given tree of a forest."""
+    """Parameters with which a single tree grows like a tree of a forest."""
     auto = {"max_features": None if grows else "sqrt", "drift": tree.watched_by}
     return parameters | {
         name: value for name, value in auto.items() if parameters[name] == "auto"
@@ -154,12 +154,12 @@ def tree_alone(parameters, tree, *, grows):
 
 
 class Voters:
-    """Trees of a forest while it is read; growers predict if all are `growing`."""
+    """Trees of a forest for predictions; if `growing`, their growers predict."""
 
     def __init__(self, models, weights=None, growing=False):
         self.models = models
         self.weights = weights
-        # Neighbours that vote by their leaves do so in one go.
+        # Consecutive trees that vote by leaf proportions form a group.
         self.groups = []
         for model in models:
             by_bayes = growing or (model.grows and model.predicts_by_bayes)
@@ -170,13 +170,18 @@ class Voters:
             else:
                 self.groups.append((False, [model]))
         self.groups = [
-            (by_bayes, some, [one.tree for one in some], _values(by_bayes, some))
+            (
+                by_bayes,
+                some,
+                [member.tree for member in some],
+                None if by_bayes else [member.tree.value for member in some],
+            )
             for by_bayes, some in self.groups
         ]
 
     @property
     def total(self):
-        """Weight of all votes."""
+        """Total weight of the votes."""
         return len(self.models) if self.weights is None else sum(self.weights.tolist())
 
     def add(self, X, finite, out):
@@ -195,19 +200,15 @@ class Voters:
             out += votes
 
 
-def _values(by_bayes, some):
-    return None if by_bayes else [one.tree.value for one in some]
-
-
 class OutOfBag(NamedTuple):
-    """What the trees say of rows that were not in their samples."""
+    """Out-of-bag probabilities and their score."""
 
     score: float
     proba: np.ndarray
 
 
 class ForestDrift(NamedTuple):
-    """A `Drift` of the tree at index `tree` of a forest, by the forest's `row`."""
+    """A `Drift` of the tree at index `tree`; `row` counts the rows of the forest."""
 
     row: int
     node: int
@@ -217,16 +218,16 @@ class ForestDrift(NamedTuple):
 
 @dataclass(eq=False)
 class ForestModel:
-    """Trees, and what they know in common.
+    """Trees of a forest and what they share.
 
-    As a `TreeModel`, it is taken over in one assignment, and learning rows changes it
-    in place: the growers of its trees, how many rows have been learnt, and how the
-    trees have fared.
+    Like a `TreeModel`, it replaces the previous model in one assignment, and learning
+    rows modifies it in place: the growers of the trees, the number of rows and the
+    `records`.
 
-    `seed` is that of samples and trees, which take turns with `parameters` and what
-    these were `resolved` to; `listed`: a list of bounds was given. `sampler` has drawn
-    the samples of `fit`. `records`, of shape (n_trees, 2), say how each tree has fared
-    lately; None unless the forest learns row by row.
+    `seed` determines samples and trees. `parameters` and their `resolved` values are
+    assigned to the trees in turn; `listed` is true if a list of bounds was passed.
+    `sampler` drew the samples of `fit`. `records`, of shape (n_trees, 2), hold the
+    recent accuracy of each tree; None unless the forest learns row by row.
     """
 
     schema: Schema
@@ -242,11 +243,11 @@ class ForestModel:
     out_of_bag: OutOfBag | None = None
 
     _shown = _voters = None
-    _begun = False  # whether the trees know the columns of what they learn
+    _begun = False  # whether the trees were prepared for the columns of the rows
 
     @property
     def estimators(self):
-        """The trees as estimators, for whoever looks at them."""
+        """The trees as estimators."""
         if self._shown is None:
             n = len(self.parameters)
             self._shown = [
@@ -261,57 +262,58 @@ class ForestModel:
 
     @property
     def grows(self):
-        """Whether it learns row by row."""
+        """Whether the forest learns row by row."""
         return self.records is not None
 
     @property
     def max_features(self):
-        """How many features are examined at a node."""
+        """Number of features examined at a node."""
         return self.resolved[0].max_features
 
     @property
     def bound(self):
-        """The resolved bound, or the list of them."""
-        return self._in_turn([one.bound for one in self.resolved])
+        """The resolved bound, or the list of resolved bounds."""
+        bounds = [resolved.bound for resolved in self.resolved]
+        return bounds if self.listed else bounds[0]
 
     @property
     def criterion(self):
-        """The resolved criterion, or that of each bound."""
-        return self._in_turn([one.criterion for one in self.resolved])
-
-    def _in_turn(self, values):
-        return values if self.listed else values[0]
+        """The resolved criterion, or one for each bound."""
+        criteria = [resolved.criterion for resolved in self.resolved]
+        return criteria if self.listed else criteria[0]
 
     @property
-    def known_out_of_bag(self):
-        """What trees say of rows out of their bags; an error if they were not asked."""
+    def known_oob(self):
+        """Out-of-bag results; raises an error if there are none."""
         if self.out_of_bag is None:
-            raise AttributeError("Only fit with oob_score looks at rows out of bag.")
+            raise AttributeError(
+                "There are no out-of-bag predictions. Call fit with oob_score=True."
+            )
         return self.out_of_bag
 
     @property
     def n_drifts(self):
-        """Number of drifts found in all trees."""
+        """Number of drifts detected in all trees."""
         return sum(tree.n_drifts for tree in self.trees)
 
     @property
     def drifts(self):
-        """Drifts found in all trees, in the order of the rows."""
-        found = [
-            ForestDrift(*drift, place)
-            for place, tree in enumerate(self.trees)
+        """Drifts detected in all trees, in the order of the rows."""
+        drifts = [
+            ForestDrift(*drift, i)
+            for i, tree in enumerate(self.trees)
             for drift in tree.drifts
         ]
-        return sorted(found, key=lambda one: (one.row, one.tree))
+        return sorted(drifts, key=lambda drift: (drift.row, drift.tree))
 
     @property
     def n_inactive_leaves(self):
-        """Leaves of all trees that learn no more than counts."""
+        """Number of leaves of all trees that only store class counts."""
         return sum(tree.n_inactive_leaves for tree in self.trees)
 
     @property
     def n_bytes(self):
-        """Bytes that the trees and the memories of their leaves take."""
+        """Number of bytes that the trees and their leaf statistics occupy."""
         return sum(tree.n_bytes for tree in self.trees)
 
     @property
@@ -321,25 +323,25 @@ class ForestModel:
 
     @property
     def weight_seen(self):
-        """Weight of the rows that a tree has learnt, at most."""
+        """Largest weight of rows that a tree has learned."""
         return max(tree.weight_seen for tree in self.trees)
 
     def voters(self, vote):
-        """The trees as voters, as `vote` of the forest says."""
+        """The trees as voters, weighted according to `vote` of the forest."""
         if self.grows:
             return Voters(self.trees, self.vote_weights(vote), growing=True)
-        if self._voters is None:  # trees that do not learn stay what they are
+        if self._voters is None:  # cached, as trees do not change unless they learn
             self._voters = Voters(self.trees)
         return self._voters
 
     def vote_weights(self, vote):
-        """What the votes of trees weigh, as `vote` of the forest says; None: alike."""
+        """Weights of the trees according to `vote` of the forest; None: equal."""
         if vote == "mean" or self.records is None:
             return None
         return trusts(self.records)
 
     def feature_importances(self):
-        """Mean over the trees of the share of each feature in the fall of impurity."""
+        """Impurity-based feature importances, averaged over the trees."""
         total = np.zeros(self.schema.n_features)
         split = [tree.tree for tree in self.trees if tree.tree.node_count > 1]
         for tree in split:
@@ -349,13 +351,13 @@ class ForestModel:
         return total / total.sum() if total.any() else total
 
     def make_ready(self, call, **options):
-        """Make room for the categories of rows that are to be learnt."""
+        """Reserve memory for the categories of the rows to learn."""
         if call.rows.schema.features is not None:
             for tree in self.trees:
                 tree.grower.reserve_codes(call.rows.schema.max_categories)
 
-    def learn(self, call, *, tells=False, **options):
-        """Let all trees learn rows, step by step; `tells` what they thought of each."""
+    def learn(self, call, *, predicts=False, **options):
+        """Train all trees on rows; return prior predictions if `predicts`."""
         if not self._begun or call.rows.schema is not self.schema:
             self.schema, self._begun = call.rows.schema, True
             for tree in self.trees:
@@ -364,17 +366,17 @@ class ForestModel:
                 tree.begin(self.schema)
         for tree in self.trees:
             tree.honest_counts = None
-        told = np.empty(len(call.labels), dtype=np.intp) if tells else None
-        Steps(self, **options).learn(call.rows, call.labels, call.weight, told)
-        return told
+        predicted = np.empty(len(call.labels), dtype=np.intp) if predicts else None
+        Steps(self, **options).learn(call.rows, call.labels, call.weight, predicted)
+        return predicted
 
     def state(self):
-        """What there is, as arrays and plain values, of one moment."""
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        """Serialize a snapshot to a dict of arrays and plain values."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["schema"], state["classes"] = self.schema.state(), self.classes.names
-        state["resolved"] = [one._asdict() for one in self.resolved]
+        state["resolved"] = [resolved._asdict() for resolved in self.resolved]
         state["trees"] = [tree.state() for tree in self.trees]
-        for tree in state["trees"]:  # what they have in common is written once
+        for tree in state["trees"]:  # shared parts are stored once
             del tree["schema"], tree["classes"]
         for name in ("sampler", "out_of_bag"):
             if state[name] is not None:
@@ -388,7 +390,7 @@ class ForestModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from a state; compiled code adds up what trees say."""
+        """Restore a model from its serialized state, which is validated."""
         owner = cls.__new__(cls) if owner is None else owner
         state = merge_defaults(state, default_parameters(cls), "The state of a forest")
         shared = read_columns(state, owner)
@@ -397,8 +399,8 @@ class ForestModel:
             if state[name] is not None:
                 state[name] = kind(**state[name])
         sampler, records = state["sampler"], state["records"]
-        sound = {
-            # a loop over the draws, which nothing interrupts, has to end
+        valid = {
+            # the loop over the draws cannot be interrupted, so it has to end
             "sampler": sampler is None
             or (sampler.n_draws <= MAX_DRAWS and len(sampler.ends) > 0),
             "records": records is None
@@ -407,17 +409,17 @@ class ForestModel:
                 and all(tree.grows for tree in trees)
             ),
         }
-        check_state_parts(owner, sound)
+        check_state_parts(owner, valid)
         of_tree = default_parameters(ConfidenceTreeClassifier)
         return cls(
             **state
             | shared
             | {
                 "trees": trees,
-                "resolved": [read_resolved(one) for one in state["resolved"]],
+                "resolved": list(map(read_resolved, state["resolved"])),
                 "parameters": [
-                    merge_defaults(one, of_tree, "The trees")
-                    for one in state["parameters"]
+                    merge_defaults(parameters, of_tree, "The trees")
+                    for parameters in state["parameters"]
                 ],
             }
         )

@@ -1,14 +1,14 @@
-"""Predictions of a forest, and limits of its probabilities."""
+"""Predictions of a forest, and confidence intervals of its probabilities."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,66 +30,66 @@ from ._summary import explain_votes, summarize
 if TYPE_CHECKING:
     from ...tree._classes import ConfidenceTreeClassifier
 
-TREES = 32  # whose samples are held at a time
+TREES = 32  # whose samples are in memory at a time
 ROWS = 4096  # that are predicted at a time
 METHODS = ("jackknife",)
 
 
 def limits_of_votes(model, rows, confidence_level):
-    """Limits of the mean of the trees' votes, by the infinitesimal jackknife."""
+    """Confidence limits of the trees' mean vote, by the infinitesimal jackknife."""
     X, finite, _ = rows
     if model.grows:
         raise ValueError(
-            "Limits by the jackknife need the samples that fit has drawn, and "
-            "this forest has learnt rows by partial_fit."
+            "method='jackknife' needs the bootstrap samples of fit, but this forest "
+            "was updated by partial_fit. Fit it to all rows instead."
         )
     if model.sampler is None:
         raise ValueError(
-            "Limits by the jackknife need trees with samples of their own: fit "
-            "with bootstrap=True."
+            "method='jackknife' needs bootstrap samples, but this forest has "
+            "bootstrap=False. Fit it with bootstrap=True."
         )
     n_trees = len(model.trees)
     if n_trees == 1:
         raise ValueError(
-            "Limits by the jackknife need at least two trees, and n_estimators is 1."
+            "method='jackknife' needs at least 2 trees, got n_estimators=1. Increase "
+            "n_estimators."
         )
     products = products_of_samples(model.sampler, n_trees)
     share = spread_of_counts(model.sampler)
     out = np.empty((X.shape[0], len(model.classes), 2))
-    n_differing = n_spent = 0
+    n_varying = n_without_width = 0
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     for start in range(0, X.shape[0], ROWS):
         part = slice(start, start + ROWS)
         votes = np.stack(
             [
-                one.tree.value[find_leaves(one.tree, X[part], finite)]
-                for one in model.trees
+                member.tree.value[find_leaves(member.tree, X[part], finite)]
+                for member in model.trees
             ],
             axis=-1,
         )
         mean, variance, between = jackknife(votes, products, share)
-        differing = between > 0.0
-        n_differing += np.count_nonzero(differing)
-        n_spent += np.count_nonzero(differing & (variance <= 0.0))
+        varies = between > 0.0
+        n_varying += np.count_nonzero(varies)
+        n_without_width += np.count_nonzero(varies & (variance <= 0.0))
         radius = ndtri(0.5 + confidence_level / 2.0) * np.sqrt(
             np.maximum(variance, 0.0)
         )
         out[part] = np.stack([mean - radius, mean + radius], axis=-1)
-    if 10 * n_spent > n_differing:
+    if 10 * n_without_width > n_varying:
         warn(
-            f"{n_spent} of {n_differing} probabilities about which the trees "
-            f"differ have limits without width, as {n_trees} trees are too few to "
-            "tell their variance from that of drawing samples. Set n_estimators "
-            "higher."
+            f"{n_without_width} of {n_varying} probabilities on which the trees differ "
+            f"have intervals of width 0: {n_trees} trees are too few to separate their "
+            "variance from that of drawing samples. Increase n_estimators."
         )
     return np.clip(out, 0.0, 1.0, out=out)
 
 
 def products_of_samples(sampler, n_trees):
-    """Inner products of the trees' samples.
+    """Inner products over rows of the centered sample counts of each pair of trees.
 
-    They run over rows, of how much more often than expected each tree has drawn the
-    row. A row of weight w is w rows that share what is drawn of them.
+    The count of a row is centered by its expected value. A row of weight w stands for w
+    rows that share its draws.
     """
     weight = sampler.weights
     expected = sampler.n_draws * (weight / weight.sum())
@@ -104,24 +104,24 @@ def products_of_samples(sampler, n_trees):
         some = samples(i)
         for j in range(0, i + 1, TREES):
             others = some if j == i else samples(j)
-            found = some @ others.T
-            products[i : i + TREES, j : j + TREES] = found
-            products[j : j + TREES, i : i + TREES] = found.T
+            product = some @ others.T
+            products[i : i + TREES, j : j + TREES] = product
+            products[j : j + TREES, i : i + TREES] = product.T
     return products
 
 
 def spread_of_counts(sampler):
-    """Sum over rows of the variance of how often one is drawn."""
+    """Sum over rows of the variance of the number of times the row is drawn."""
     share = sampler.weights / sampler.weights.sum()
     return sampler.n_draws / sampler.weights.sum() * float((1.0 - share).sum())
 
 
 def jackknife(votes, products, spread):
-    """Mean of trees' votes, its variance over training sets, and that among trees.
+    """Mean vote, its variance over training sets, and the variance between trees.
 
-    The variance, corrected for the number of trees, is negative where nothing is left
-    of it. The last axis of the votes is that of the trees; `products` is of
-    `products_of_samples`, `spread` of `spread_of_counts`.
+    The variance over training sets is corrected for the number of trees, which may
+    make it negative. The last axis of the votes is that of the trees; `products` is the
+    result of `products_of_samples`, `spread` that of `spread_of_counts`.
     """
     n_trees = votes.shape[-1]
     mean = votes.mean(axis=-1)
@@ -131,22 +131,21 @@ def jackknife(votes, products, spread):
     return mean, variance - spread * between / n_trees, between
 
 
-LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
+MIN_WORK = 1 << 16  # rows times trees per thread, at least
 
 
 class ForestPrediction(VotingForest):
-    """Mixin of a forest that says of rows what its trees do; it has no state."""
+    """Mixin of a forest: predictions, votes, explanations and conversion."""
 
     def _in_parallel(self, function, n_rows, n_trees):
-        # Apply a function to slices of rows. The result for a row is always the same,
-        # so that neither their number nor the threads matter.
+        # Apply a function to slices of rows. Results of rows do not depend on the
+        # slices.
         work = n_rows * n_trees
-        n_parts = min(effective_n_jobs(self.n_jobs), work // LEAST_WORK + 1)
+        n_parts = min(effective_n_jobs(self.n_jobs), work // MIN_WORK + 1)
         if n_parts <= 1:
             return [function(slice(0, n_rows))]
-        ends = np.linspace(0, n_rows, n_parts + 1).astype(int).tolist()
         return Parallel(n_jobs=n_parts, verbose=self.verbose, require="sharedmem")(
-            delayed(function)(slice(start, end)) for start, end in pairwise(ends)
+            delayed(function)(part) for part in gen_even_slices(n_rows, n_parts)
         )
 
     def _mean_proba(self, rows):
@@ -167,67 +166,71 @@ class ForestPrediction(VotingForest):
     def apply(self, X: TableLike) -> Indices:
         """Index of the leaf that each row reaches in each tree.
 
-        A row with a category that did not occur at a node in training stays there.
+        A row whose category did not occur at a node in training stops at that node.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows of any type that `fit` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples, n_trees), intp
+            Leaf indices.
         """
         rows = self._rows(X)
         return np.column_stack([tree.leaves(rows) for tree in self._model.trees])
 
     @reads
     def hypotheses(self, X: TableLike) -> tuple[NDArray[np.int16], NDArray[Any], None]:
-        """Say what each tree takes rows for, as a committee that may be tested.
+        """Predict rows by each tree, as a committee of hypotheses.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows of any type that `fit` accepts.
 
         Returns
         -------
         outcomes : ndarray of shape (n_trees, n_samples), int16
-            Place in `classes_` of the class that each tree finds most probable.
+            Index in `classes_` of the most probable class of each tree.
         weights : ndarray of shape (n_trees,)
             Weights of the trees' votes, which sum to 1.
         groups : None
-            Each tree stands for itself.
+            Each tree is a group of its own.
 
         See Also
         --------
-        skconftree.active.EC2Sampling : Buys the labels that tell trees apart.
+        skconftree.active.EC2Sampling : Query strategy that separates the trees.
         """
         X, finite, _ = self._rows(X)
         X = X if isinstance(X, np.ndarray) else X.tocsr()
         model = self._model
         weights = model.vote_weights(self.vote)
         outcomes = np.empty((len(model.trees), X.shape[0]), dtype=np.int16)
-        for one, tree in zip(outcomes, model.trees, strict=True):
+        for of_tree, tree in zip(outcomes, model.trees, strict=True):
             voter = Voters([tree], None, model.grows)
             for part, block in blocks(X):
                 proba = np.zeros((block.shape[0], len(model.classes)))
                 voter.add(block, finite, proba)
-                one[part] = proba.argmax(axis=1)
+                of_tree[part] = proba.argmax(axis=1)
         if weights is None:
             weights = np.ones(len(outcomes))
         return outcomes, weights / weights.sum(), None
 
     @reads
     def index_rows(self, X: TableLike) -> ForestRowIndex:
-        """Keep track of the leaves of a table's rows while the forest grows.
+        """Create an index of the leaves of a table's rows while the forest grows.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            A pool of rows. It is referred to, and must not be changed.
+            A pool of rows. It is referenced, and must not be modified.
 
         Returns
         -------
         ForestRowIndex
+            The index, which only routes rows again whose leaf was split.
         """
         if self._model is None:
             check_is_fitted(self)
@@ -235,17 +238,17 @@ class ForestPrediction(VotingForest):
 
     @reads
     def to_sklearn(self) -> Estimator:
-        """Copy the forest into a genuine scikit-learn classifier.
+        """Convert the forest to a scikit-learn classifier.
 
-        Whatever accepts scikit-learn's forests (exporting, explaining) accepts the
-        result.
+        The result can be used with any tool for scikit-learn's forests, for example to
+        export or explain them.
 
         Returns
         -------
         sklearn.ensemble.RandomForestClassifier or sklearn.pipeline.Pipeline
-            Fitted; its `predict_proba`, with one job, equals this forest's bit for bit
-            after `fit`. A pipeline of encoders and a ``RandomForestClassifier`` if
-            there are nominal columns.
+            Fitted classifier. After `fit`, its `predict_proba` with one job equals that
+            of this forest bit for bit. If there are categorical columns, it is a
+            pipeline of encoders and a ``RandomForestClassifier``.
 
         Examples
         --------
@@ -261,12 +264,12 @@ class ForestPrediction(VotingForest):
         if any(tree.predicts_by_bayes for tree in model.trees):
             raise ValueError(
                 "A forest whose leaves predict by naive Bayes has no counterpart in "
-                "scikit-learn. Use leaf_prediction='majority'."
+                "scikit-learn. Set leaf_prediction='majority'."
             )
         if model.vote_weights(self.vote) is not None:
             raise ValueError(
                 "A forest whose trees vote by their accuracy has no counterpart in "
-                "scikit-learn. Use vote='mean'."
+                "scikit-learn. Set vote='mean'."
             )
         warn_of_missing(model.estimators)
         criteria = {tree.resolved.criterion for tree in model.trees}
@@ -281,21 +284,22 @@ class ForestPrediction(VotingForest):
 
     @reads
     def summary(self) -> str:
-        """Tell in a few lines what the forest is like.
+        """Summarize the forest as text.
 
-        The sizes of its trees, the columns by their share of the gain, and by how many
-        trees each is asked first, about where (the median of their cuts), and asked at
-        all.
+        The summary lists the sizes of the trees, the columns by their share of the
+        impurity decrease, the columns by the number of trees that split on them at the
+        root, with the median threshold, and by the number of trees that split on them
+        anywhere.
 
         Returns
         -------
         str
-            Lines of at most 100 columns.
+            Lines of at most 100 characters.
 
         See Also
         --------
         explain_text : How the trees vote on rows.
-        to_tree : A single tree that answers as the forest does.
+        to_tree : A single tree that approximates the forest.
 
         Examples
         --------
@@ -306,29 +310,29 @@ class ForestPrediction(VotingForest):
         ConfidenceForestClassifier: 20 trees, 4 columns, 3 classes; bound: ...
         leaves of a tree: ...
         columns by share of the gain: petal ...
-        asked first, by how many of the 20 trees: petal ...
-        asked at all, by how many of the 20 trees: petal ...
+        split at the root (number of trees of 20): petal ...
+        split anywhere (number of trees of 20): petal ...
         """
         check_is_fitted(self)
         return summarize(self)
 
     @reads
     def explain_text(self, X: TableLike) -> str:
-        """Tell in words how the trees vote on rows.
+        """Explain the predictions of rows by the votes of the trees.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Some rows; also a single one, an array of shape (n_features,) or a row of a
-            pandas frame.
+            Rows to explain, or a single row: an array of shape (n_features,) or a row
+            of a pandas frame.
 
         Returns
         -------
         str
-            Lines of at most 100 columns: for each row its class, its probability and
-            how many trees find that class most probable; which trees disagree, as
-            places in `estimators_`, whose own `explain_text` says why; and the columns
-            asked on the way to the leaves, by how many trees.
+            Lines of at most 100 characters. For each row: the predicted class, its
+            probability and the number of trees that predict it; the trees that
+            disagree, as indices in `estimators_`, whose own `explain_text` gives
+            reasons; and the columns on the paths to the leaves, by number of trees.
 
         See Also
         --------
@@ -342,8 +346,8 @@ class ForestPrediction(VotingForest):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> forest = ConfidenceForestClassifier(20, random_state=0).fit(X, y)
         >>> print(forest.explain_text(X.iloc[0]))
-        class 0: probability ..., said by 20 of 20 trees
-        asked on the way, by how many of the 20 trees: petal ...
+        class 0: probability ..., predicted by 20 of 20 trees
+        split on the path (number of trees of 20): petal ...
         """
         X = as_table(X)
         return explain_votes(self, X, as_dense(self._rows(X).X))
@@ -359,32 +363,33 @@ class ForestPrediction(VotingForest):
         n_rows: int | None = 20_000,
         random_state: Seed = None,
     ) -> ConfidenceTreeClassifier:
-        """Grow a single tree that answers as the forest does.
+        """Distill the forest into a single tree.
 
-        It can be read, and tells what the forest has learnt from few labels better than
-        a tree that is grown from these alone. See :func:`skconftree.tree.distill`,
-        which does the same for any classifier.
+        The tree is fitted to the predicted probabilities of the forest. It is
+        interpretable, and usually more accurate than a tree grown from a few labels
+        alone. :func:`skconftree.tree.distill` does the same for any classifier.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Real rows, which need no labels: a pool, or the training rows.
+            Real rows, with or without labels: a pool, or the training rows.
         y : array-like of shape (n_samples,), default=None
-            Labels of the rows, None where one is not known.
+            Labels of the rows, None for rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, which are frequencies.
+            Weights of the rows, interpreted as frequencies.
         max_leaf_nodes : int, default=None
-            Most leaves. None: as many as the default tree has, at least 16.
+            Maximum number of leaves. More leaves follow the forest more closely and are
+            harder to read. None: as many as the default tree has, at least 16.
         n_rows : int or None, default=20_000
-            How many rows to ask the forest of; a smaller X is filled up with rows that
-            are made up between its own. None: the rows of X as they are.
+            Number of rows that the forest predicts for the tree. If X has fewer rows,
+            synthetic rows are interpolated between them. None: the rows of X only.
         random_state : int, RandomState instance or None, default=None
-            Draws the rows.
+            Seed of the synthetic rows.
 
         Returns
         -------
         ConfidenceTreeClassifier
-            Fitted, with `fidelity_`; its splits have no evidence.
+            Fitted tree with the attribute `fidelity_`; its splits have no evidence.
 
         Examples
         --------
@@ -410,7 +415,7 @@ class ForestPrediction(VotingForest):
     @property
     @reads
     def feature_importances_(self) -> Floats:
-        """Mean over the trees of the share of each feature in the fall of impurity."""
+        """Impurity-based feature importances, averaged over the trees."""
         check_is_fitted(self)
         return self._model.feature_importances()
 
@@ -422,25 +427,27 @@ class ForestPrediction(VotingForest):
         confidence_level: float = 0.95,
         method: Literal["jackknife"] = "jackknife",
     ) -> Floats:
-        """Limits of the class probabilities that such forests have on average.
+        """Confidence intervals of the expected class probabilities of the forest.
 
-        By the infinitesimal jackknife: probabilities vary with the training rows as
-        far as trees that have drawn a row more often differ from the others. The
-        variance is corrected for the number of trees, and the limits are those of a
-        normal distribution, cut at 0 and 1.
+        The infinitesimal jackknife estimates how much probabilities vary with the
+        training rows, from the differences between trees that have drawn a row more
+        often and the other trees. The variance is corrected for the number of trees.
+        The limits are those of a normal distribution, clipped to [0, 1].
 
-        **What they are not.** They say how the forest's own answer would vary with
-        other training rows, for infinitely many trees. They are no limits of the true
-        probability, from which forests may be away on all training sets alike, and
-        none of labels.
+        The intervals describe how the predictions of a forest with infinitely many
+        trees vary with the training set. They are not intervals of the true
+        probability, from which forests may deviate on all training sets, and not
+        prediction intervals of labels.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows of any type that `fit` accepts.
         confidence_level : float, default=0.95
-            Share of training sets, in (0, 1), for which the limits hold the mean
-            answer.
+            Share of training sets, in (0, 1), for which the interval contains the
+            expected probability. Larger values give wider intervals.
         method : {"jackknife"}, default="jackknife"
+            How intervals are computed: by the infinitesimal jackknife.
 
         Returns
         -------
@@ -450,14 +457,14 @@ class ForestPrediction(VotingForest):
         Raises
         ------
         ValueError
-            If the trees have no samples of their own (``bootstrap=False``), if
-            they have learnt by `partial_fit`, or if there is one tree.
+            If the forest has ``bootstrap=False``, was updated by `partial_fit`, or has
+            a single tree.
 
         Warns
         -----
         UserWarning
-            If trees are too few: no variance is left after the correction in at least
-            one of ten probabilities about which trees differ. Their limits are then
+            If there are too few trees: of the probabilities on which trees differ, at
+            least 10% have no variance left after the correction. Their limits are then
             equal.
 
         References

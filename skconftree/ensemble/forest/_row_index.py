@@ -1,4 +1,4 @@
-"""Which leaf each row of a table reaches in each tree of a growing forest."""
+"""Leaves of the rows of a table in each tree of a forest that grows."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from ...utils._lock import Lockable
 from ...utils._types import Estimator, Floats, Indices, TableLike
 from ._voting import add_changes
 
-ONE = 1 << 40  # a probability of 1 in the sums: 8 million trees fit in
+UNIT = 1 << 40  # fixed-point probability of 1; the sums hold 8 million trees
 
 
 class ForestRowIndex(Lockable):
-    """The leaf of each row of a table in each tree of a forest, while they grow.
+    """Leaves of the rows of a table in each tree of a forest, updated while it grows.
 
-    Made by :meth:`ConfidenceForestClassifier.index_rows`. What it says is true of the
-    forest as it is at that moment; only rows whose leaf has split are sent on.
+    Created by :meth:`ConfidenceForestClassifier.index_rows`. Results are those of the
+    forest at the time of the call; only rows whose leaf was split are routed again.
 
-    An index refers to the estimator and the table, which must not be changed, and
-    takes 4 bytes a row and tree besides, and 8 bytes a row and class once it has been
-    asked for probabilities. It is not pickled. Threads may share it, one call after the
-    other.
+    An index references the estimator and the table, which must not be modified. It
+    needs 4 bytes per row and tree, and 8 bytes per row and class after the first call
+    of `predict_proba`. It cannot be pickled. Threads may share it; their calls are
+    executed one after the other.
 
     Parameters
     ----------
     estimator : ConfidenceForestClassifier
-        Fitted.
+        A fitted forest.
     X : array-like, sparse or frame of shape (n_rows, n_features)
+        Rows to index.
 
     Attributes
     ----------
     n_rows : int
-        Rows of the table.
+        Number of rows of the table.
     n_bytes : int
-        Bytes that the index takes, without the table.
+        Number of bytes that the index occupies, without the table.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class ForestRowIndex(Lockable):
     >>> index = forest.index_rows(X)
     >>> index.apply().shape
     (150, 5)
-    >>> len(index.update())         # all of them are new
+    >>> len(index.update())         # all rows are new
     150
     >>> forest = forest.partial_fit(X[:1], y[:1])
     >>> len(index.update())
@@ -59,17 +60,17 @@ class ForestRowIndex(Lockable):
         self._table = IndexedTable(estimator, X)
         n = self._table.rows.shape[0]
         if n > 2**31 - 1:
-            raise ValueError("The table has more rows than the index type holds.")
-        self._nodes = []  # (n_rows,) of each tree
-        self._trees = []  # and the tree, with what has grown of it
+            raise ValueError(f"An index holds at most {2**31 - 1} rows, got {n}.")
+        self._nodes = []  # leaf of each row, per tree
+        self._trees = []  # the trees, with their growth when rows were last routed
         self._moved = np.ones(n, dtype=np.uint8)
         self._sums = None  # of the trees' votes for each row and class
-        self._shares = []  # of the nodes of each tree, as they are in the sums
+        self._shares = []  # of the nodes of each tree, as included in the sums
         self._follow()
         self._moved[:] = 1
 
     def _follow(self):
-        # For whoever holds both locks.
+        # The caller holds both locks.
         table = self._table.current()
         recoded = table is not self._table
         members = table.estimator._model.trees
@@ -79,73 +80,75 @@ class ForestRowIndex(Lockable):
         del self._trees[len(members) :], self._nodes[len(members) :]
         for i, member in enumerate(members):
             tree = member.tree
-            known = self._trees[i] if i < len(self._trees) else (None, None)
+            before = self._trees[i] if i < len(self._trees) else (None, None)
             now = tree, growth_of(tree)
-            if known[0] is tree and known[1] == now[1] and not recoded:
+            if before[0] is tree and before[1] == now[1] and not recoded:
                 continue
             if i == len(self._trees):
                 self._nodes.append(np.zeros(self.n_rows, dtype=np.int32))
-                self._trees.append(known)
-            if known[0] is not tree or recoded or known[1][1] != now[1][1]:
-                self._sums = None  # where rows have come from is not known
-            if known[0] is not tree:
+                self._trees.append(before)
+            if before[0] is not tree or recoded or before[1][1] != now[1][1]:
+                self._sums = None  # the previous leaves of rows are unknown
+            if before[0] is not tree:
                 self._moved[:] = 1
                 self._trees[i] = None, None
                 self._nodes[i][:] = 0
             send_on(tree, table.rows, self._nodes[i], self._moved)
             self._trees[i] = now
-        self._table = table  # when all rows have been sent on, which may be interrupted
+        self._table = table  # last, as the routing above may be interrupted
         return self._nodes
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows of the table."""
         return len(self._moved)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that the index takes, without the table."""
+        """Number of bytes that the index occupies, without the table."""
         sums = 0 if self._sums is None else self._sums.nbytes
         return sum(nodes.nbytes for nodes in self._nodes) + self._moved.nbytes + sums
 
     @follows
     def update(self) -> Indices:
-        """Tell which rows have got another leaf in a tree since the last call.
+        """Return the rows whose leaf changed in some tree since the last call.
 
         Returns
         -------
         ndarray of shape (n_changed,), intp
-            Ascending. All rows at first, and after another tree has taken the place of
-            one.
+            Row indices in ascending order. All rows on the first call, and after a tree
+            was replaced.
         """
         self._follow()
-        found = np.flatnonzero(self._moved)
+        changed = np.flatnonzero(self._moved)
         self._moved[:] = 0
-        return found
+        return changed
 
     @follows
     def apply(self) -> NDArray[np.int32]:
-        """Leaf of each row in each tree, as `apply` of the estimator says.
+        """Leaf of each row in each tree, as `apply` of the estimator returns it.
 
         Returns
         -------
         ndarray of shape (n_rows, n_trees), int32
+            Leaf indices.
         """
         return np.column_stack(self._follow())
 
     @follows
     def predict_proba(self) -> Floats:
-        """Class probabilities of each row, as `predict_proba` of the estimator says.
+        """Class probabilities of each row, as `predict_proba` of the estimator.
 
-        Sums over the trees are kept as whole numbers, to which only rows of leaves that
-        have changed add something: the result has the same bits as that of an index
-        made now. It differs from the estimator's own by what rounding does, at most
-        1e-12. Forests whose leaves predict by naive Bayes, or whose trees vote by
-        their accuracy, are asked about all rows.
+        Sums over the trees are stored in fixed point, and only rows of changed leaves
+        are updated. The result is the same, bit for bit, as that of a new index. It
+        differs from the result of the estimator by rounding, at most 1e-12. If leaves
+        predict by naive Bayes, or trees vote by their accuracy, the estimator predicts
+        all rows again.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
+            Class probabilities, in the order of `classes_`.
         """
         estimator, nodes = self._table.estimator, self._follow()
         model = estimator._model
@@ -155,27 +158,27 @@ class ForestRowIndex(Lockable):
             self._sums, self._shares = None, []
             return estimator._mean_proba(self._table.as_rows())
         self._add_up(nodes, len(model.classes))
-        return self._sums / (ONE * len(nodes))
+        return self._sums / (UNIT * len(nodes))
 
     def _add_up(self, nodes, n_classes):
-        sums, self._sums = self._sums, None  # made again if this is interrupted
+        sums, self._sums = self._sums, None  # recomputed if this is interrupted
         if sums is None:
             sums = np.zeros((self.n_rows, n_classes), dtype=np.int64)
             self._shares = []
         changed, shares = [], []
-        for i, places in enumerate(nodes):
+        for i, leaves in enumerate(nodes):
             tree = self._trees[i][0]
-            now = np.rint(tree.value * ONE).astype(np.int64)
+            now = np.rint(tree.value * UNIT).astype(np.int64)
             change = now.copy()
             if i < len(self._shares):
-                # a row has come from the nearest node above that was there
+                # a row was counted at its nearest ancestor that already existed
                 before = self._shares[i]
                 above, parent = np.arange(len(now)), tree.parent
                 for node in range(len(before), len(now)):
                     above[node] = above[parent[node]]
                 change -= before[above]
             if change.any():
-                changed.append((places, change))
+                changed.append((leaves, change))
             shares.append(now)
         if changed:
             add_changes(*map(list, zip(*changed, strict=True)), sums)
@@ -189,16 +192,17 @@ class ForestRowIndex(Lockable):
         Parameters
         ----------
         tree : int
-            Place in ``estimators_``.
+            Index in ``estimators_``.
 
         Returns
         -------
         ndarray of shape (n_rows,), int32
+            Leaf indices.
         """
         return self._follow()[tree].copy()
 
     def __reduce__(self):
         raise TypeError(
-            "A ForestRowIndex is not pickled or copied: make another one with "
+            "A ForestRowIndex cannot be pickled or copied. Create another one with "
             "index_rows(X)."
         )

@@ -1,31 +1,33 @@
-"""Growth of a forest row by row, in steps that all trees take."""
-
-from itertools import pairwise
+"""Incremental training of a forest, in steps that all trees make together."""
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils import gen_even_slices
 
 from ...tables._sparse import blocks
 from ...utils._team import ThreadTeam
 from ._streaming import run_step
 
-STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
-PARTS = 16  # of a thread's work in a step: trees do not take equally long
-VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
+STEP = 1024  # rows; a step ends at a multiple of this or at the end of a call
+PARTS = 16  # tasks per thread and step, because trees take different times
+VOTE_BYTES = 1 << 24  # memory for the votes of a step
 
 
 class Steps:
-    """Lets trees learn, in threads; `rate` is a Poisson mean, None: each row once."""
+    """Trains the trees of a forest in threads.
+
+    `rate` is the mean of the Poisson weights of rows; None: each row counts once.
+    """
 
     def __init__(self, model, *, rate, weighs_votes, n_jobs):
         self.model, self.weighs_votes = model, weighs_votes
         self.rate = None if rate is None else float(rate)
         n_threads = max(1, min(effective_n_jobs(n_jobs), len(model.trees)))
-        self._team = ThreadTeam(n_threads)
+        self._threads = ThreadTeam(n_threads)
 
     def learn(self, rows, labels, weight, predicted):
-        """Let all trees learn rows."""
-        with self._team:
+        """Train all trees on rows; fill `predicted` with prior predictions."""
+        with self._threads:
             for part, block in blocks(rows.X):
                 self._learn_block(
                     block,
@@ -37,19 +39,19 @@ class Steps:
 
     def _learn_block(self, X, labels, weight, finite, predicted):
         model = self.model
-        learned = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
-        before = np.cumsum(learned) - learned + model.n_rows_seen
-        most = STEP
+        is_learned = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
+        before = np.cumsum(is_learned) - is_learned + model.n_rows_seen
+        max_rows = STEP
         if predicted is not None:
             size = 8 * (len(model.classes) + 1) * len(model.trees)
-            most = max(min(STEP, VOTE_BYTES // size), 1)
+            max_rows = max(min(STEP, VOTE_BYTES // size), 1)
         interrupt = None
         start = 0
         while start < len(X):
-            # the row with which the number of rows learnt reaches a multiple
-            limit = (model.n_rows_seen // most + 1) * most
+            # end where the number of learned rows reaches a multiple of `max_rows`
+            limit = (model.n_rows_seen // max_rows + 1) * max_rows
             end = start + int(np.searchsorted(before[start:], limit, side="left"))
-            step = slice(start, min(end, start + most))
+            step = slice(start, min(end, start + max_rows))
             raised = self._learn_step(
                 X[step],
                 labels[step],
@@ -67,36 +69,33 @@ class Steps:
                 raise interrupt
 
     def _learn_step(self, X, labels, weight, before, finite, predicted):
-        # All trees learn all rows, unless one runs out of memory; what a signal
-        # handler has raised meanwhile is returned.
+        # All trees learn all rows, unless one runs out of memory. Returns the exception
+        # of a signal handler, or None.
         model = self.model
         trees = model.trees
         n_learned = len(X) if weight is None else int(np.count_nonzero(weight))
         shape = (len(X), len(model.classes) + 1)
-        votes = None
-        if predicted is not None:
-            votes = [np.empty(shape) for _ in trees]
-        tasks = []
-        for first, end in self._parts(len(trees)):
-            tasks.append(
-                {
-                    "models": trees[first:end],
-                    "first": first,
-                    "seed": model.seed,
-                    "rate": self.rate,
-                    "before": before,
-                    "weight": weight,
-                    "X": X,
-                    "y": labels,
-                    "finite": finite,
-                    "votes": None if votes is None else votes[first:end],
-                    "records": (
-                        model.records[first:end] if self.weighs_votes else None
-                    ),
-                    "outcome": [],
-                }
-            )
-        interrupt = run_step(model, tasks, self._team, n_learned)
+        votes = None if predicted is None else [np.empty(shape) for _ in trees]
+        n_threads = self._threads.n_threads
+        n_parts = min(len(trees), PARTS * n_threads) if n_threads > 1 else 1
+        tasks = [
+            {
+                "models": trees[part],
+                "first": part.start,
+                "seed": model.seed,
+                "rate": self.rate,
+                "before": before,
+                "weight": weight,
+                "X": X,
+                "y": labels,
+                "finite": finite,
+                "votes": None if votes is None else votes[part],
+                "records": model.records[part] if self.weighs_votes else None,
+                "outcome": [],
+            }
+            for part in gen_even_slices(len(trees), n_parts)
+        ]
+        interrupt = run_step(model, tasks, self._threads, n_learned)
         if votes is not None:
             total = np.zeros(shape)
             for vote in votes:
@@ -117,10 +116,3 @@ class Steps:
             )
             raise error
         return interrupt
-
-    def _parts(self, n):
-        # Neighbours for the threads: first and end of each part.
-        n_threads = self._team.n_threads
-        n_parts = min(n, PARTS * n_threads) if n_threads > 1 else 1
-        ends = np.linspace(0, n, n_parts + 1).astype(int).tolist()
-        return list(pairwise(ends))

@@ -1,4 +1,4 @@
-"""Growth of a forest's trees row by row, for one step of a stream."""
+"""Incremental training of a forest's trees, for one step of a stream."""
 
 from functools import partial
 
@@ -17,17 +17,17 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
-cdef float64_t FADING = 0.999       # what a row's outcome is worth a row later
+cdef float64_t FADING = 0.999       # decay per row of the recorded accuracy
 cdef enum:
-    MAX_RESERVE_BYTES = 268435456          # bytes kept back
+    MAX_RESERVE_BYTES = 268435456
     MAX_DRAWS = 1000
     FIRST_DRAWS = 4
 
 
 cdef struct Poisson:
-    # How often one tree learns each row of a stream, keyed by tree and row.
+    # Poisson weights of the rows of a stream for one tree, keyed by tree and row.
     uint64_t key
-    float64_t below[MAX_DRAWS]     # probability of at most k, the same for all trees
+    float64_t below[MAX_DRAWS]      # probability of at most k, the same for all trees
 
 
 cdef void make_poisson(Poisson* counts, float64_t rate) noexcept nogil:
@@ -49,7 +49,7 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     cdef float64_t share = unit(mix(counts.key + <uint64_t> row * GOLDEN))
     cdef int k = 0
     cdef int j
-    for j in range(FIRST_DRAWS):    # most end here, without a branch to mispredict
+    for j in range(FIRST_DRAWS):    # branchless for the most frequent values
         k += share >= counts.below[j]
     if k == FIRST_DRAWS:
         while k < MAX_DRAWS - 1 and share >= counts.below[k]:
@@ -58,22 +58,22 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
 
 
 def run_step(model, list tasks, team, n_learned):
-    """Let all trees of a forest learn a step; return what signal handlers raised.
+    """Train all trees of a forest on a step; return what a signal handler raised.
 
-    The tasks are arguments of `learn_step`, for trees that no other task has; a `team`
-    shares them. `n_learned` rows are counted when all trees have learned them. What is
-    returned is the first of the exceptions, or None.
+    Each task has the arguments of `learn_step` for some of the trees; the threads of
+    `team` share the tasks. `n_learned` rows are counted when all trees have learned
+    them. Returns the first exception of a signal handler, or None.
     """
     cdef Grower grower
-    cdef intp_t spare = RESERVE_BYTES
+    cdef intp_t n_reserved = RESERVE_BYTES
     for tree in model.trees:
         grower = tree.grower
-        spare += grower._reserve_bytes() - RESERVE_BYTES
-    reserve_bytes(min(spare, <intp_t> MAX_RESERVE_BYTES))
+        n_reserved += grower._reserve_bytes() - RESERVE_BYTES
+    reserve_bytes(min(n_reserved, <intp_t> MAX_RESERVE_BYTES))
     interrupt = None
     failures = []
     try:
-        # tasks never fail, so that the team does all of them, whatever it raises
+        # tasks catch their exceptions, so that all of them are executed
         team.run(partial(do_task, tasks, failures), len(tasks))
     except BaseException as error:
         interrupt = error
@@ -81,32 +81,25 @@ def run_step(model, list tasks, team, n_learned):
         trim_reserve()
     if failures:
         raise failures[0]
-    if _unfinished(tasks):      # in a process that was forked by a signal handler
-        raise interrupt
+    if any([len(task["outcome"]) < 2 for task in tasks]):
+        raise interrupt         # in a process that a signal handler forked
     model.n_rows_seen += n_learned
     for task in tasks:
         interrupt = _first(interrupt, task["outcome"][1])
     return interrupt
 
 
-cdef object _first(one, other):
-    # The first of two exceptions, or None. Their truth value could be anything.
-    return other if one is None else one
+cdef object _first(first, second):
+    # The first of two exceptions, or None. An exception may be false as a condition.
+    return second if first is None else first
 
 
 def do_task(list tasks, list failures, intp_t thread, intp_t part):
-    """Do a task, and note the exception if it cannot begin."""
+    """Execute a task, and record the exception if it cannot start."""
     try:
         learn_step(**tasks[part])
     except BaseException as error:
         failures.append(error)
-
-
-cdef bint _unfinished(list tasks) except -1:
-    for task in tasks:
-        if len(task["outcome"]) < 2:
-            return True
-    return False
 
 
 def learn_step(
@@ -115,23 +108,23 @@ def learn_step(
     const label_t[::1] y not None, bint finite, list votes, float64_t[:, ::1] records,
     list outcome,
 ):
-    """Let some trees learn a step of rows.
+    """Train some trees on a step of rows.
 
-    No signal handler runs from one row to the next.
+    Signal handlers do not run between two rows.
 
     The first of the `models` has index `first` in the forest. `rate` is the mean of the
-    Poisson numbers that say how often a tree learns a row, at most 100, or None: every
-    row once. They are keyed by `before`, how many rows had been learnt before each; no
-    tree learns a row of weight 0.
+    Poisson weights of rows, at most 100, or None: each row has weight 1. The weights
+    are keyed by `before`, the number of rows learned before each row; rows of weight 0
+    are skipped by all trees.
 
-    `votes`, unless None, are filled with the vote of each tree, [row, class], before
-    the row is learnt, and its weight behind it. `records`, unless None, have of each
-    tree the weight of late rows that it predicted right, and that of all; kept up to
-    date, they weigh its votes.
+    `votes`, unless None, are filled with the vote of each tree before it learns the
+    row, [row, class], followed by the weight of the vote. `records`, unless None, hold
+    for each tree the decayed number of recent rows that it predicted correctly, and the
+    decayed number of all of them; they are updated and weight the votes.
 
-    `outcome` is empty before these trees have begun. It gets a list of what failed,
-    with (tree by its place in `models`, how many rows it has gone through, exception),
-    and, when all have learnt, what a signal handler raised meanwhile, or None.
+    `outcome` is empty before these trees start. First a list of failures is appended,
+    (index of the tree in `models`, number of rows processed, exception). When all trees
+    have finished, the exception of a signal handler or None is appended.
     """
     cdef Lockable model
     cdef Grower grower
@@ -145,7 +138,7 @@ def learn_step(
         and (votes is None or len(votes) == len(models))
     )
     failures = []
-    held = None     # what a signal handler raised in the middle of a row
+    interrupted = None      # exception that a signal handler raised within a row
     outcome.append(failures)
     if drawn is not NULL:
         make_poisson(drawn, rate)
@@ -155,7 +148,7 @@ def learn_step(
         lock = model._lock
         done = [0]
         try:
-            held = _first(held, _hold(lock))
+            interrupted = _first(interrupted, _acquire(lock))
         except BaseException as error:
             failures.append((t, 0, error))
             continue
@@ -169,23 +162,23 @@ def learn_step(
         except BaseException as error:
             failures.append((t, done[0], error))
         finally:
-            held, grower.held = _first(held, grower.held), None
+            interrupted, grower.held = _first(interrupted, grower.held), None
             lock.leave()
-    outcome.append(held)
+    outcome.append(interrupted)
 
 
-cdef object _hold(ModelLock lock):
-    # Wait for who uses the tree, all trees having to learn the same rows; what a signal
-    # handler raises meanwhile is returned.
-    held = None
+cdef object _acquire(ModelLock lock):
+    # Wait until no one else uses the tree: all trees have to learn the same rows.
+    # Returns the exception that a signal handler raised meanwhile, or None.
+    interrupted = None
     while True:
         try:
             lock.learn()
-            return held
+            return interrupted
         except BaseException as error:
             if lock.is_refused():
                 raise
-            held = _first(held, error)
+            interrupted = _first(interrupted, error)
 
 
 cdef int _learn_tree(
@@ -195,12 +188,12 @@ cdef int _learn_tree(
 ) except -1:
     cdef intp_t n = X.shape[0]
     cdef intp_t K = grower.policy.n_classes
-    cdef bint asked = votes is not None or record is not None
+    cdef bint predicts = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
-    cdef float64_t* guess = &proba[0] if asked else NULL
+    cdef float64_t* predicted = &proba[0] if predicts else NULL
     cdef float64_t trust = 1.0
-    cdef float64_t right = 0.0      # of `record`: threads would wait for each other's
-    cdef float64_t seen = 0.0       # line of memory with every row
+    cdef float64_t right = 0.0      # copies of `record`, which shares its cache line
+    cdef float64_t seen = 0.0       # with the records of other threads
     cdef float64_t w, drawn
     cdef Arena arena = Arena()
     cdef Scratch scratch
@@ -225,24 +218,24 @@ cdef int _learn_tree(
                     drawn = w * poisson(counts, before[i])
                 if drawn > 0.0:
                     grower.n_before = before[i]
-                    grower.learn_row(&X[i, 0], y[i], drawn, NULL, guess)
-                elif asked:
+                    grower.learn_row(&X[i, 0], y[i], drawn, NULL, predicted)
+                elif predicts:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
                     grower._fill_proba(
-                        grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, guess
+                        grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, predicted
                     )
                 if record is not None:
                     trust = trust_of(right, seen)
                     best = 0
                     for c in range(1, K):
-                        if guess[c] > guess[best]:
+                        if predicted[c] > predicted[best]:
                             best = c
-                    if w > 0.0:     # or no tree learns the row
+                    if w > 0.0:     # rows of weight 0 are not learned
                         right = FADING * right + (best == y[i])
                         seen = FADING * seen + 1.0
                 if votes is not None:
                     for c in range(K):
-                        votes[i, c] = trust * guess[c]
+                        votes[i, c] = trust * predicted[c]
                     votes[i, K] = trust
                 if drawn > 0.0 and grower.n_rows_seen % 1024 == 0:
                     with gil:
@@ -257,12 +250,12 @@ cdef int _learn_tree(
 
 
 cdef inline float64_t trust_of(float64_t right, float64_t seen) noexcept nogil:
-    # The accuracy of late rows, one right and one wrong one added.
+    # Accuracy on recent rows, with add-one smoothing.
     return (right + 1.0) / (seen + 2.0)
 
 
 def trusts(const float64_t[:, ::1] records not None):
-    """What the vote of each tree weighs, by the records of `learn_step`."""
+    """Weight of the vote of each tree, by the records of `learn_step`."""
     out = np.empty(records.shape[0])
     for t in range(records.shape[0]):
         out[t] = trust_of(records[t, 0], records[t, 1])

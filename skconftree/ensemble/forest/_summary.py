@@ -1,4 +1,4 @@
-"""A forest in a few lines, and why its trees vote as they do."""
+"""Text summary of a forest, and explanation of its votes on rows."""
 
 from collections import Counter
 
@@ -7,17 +7,17 @@ import numpy as np
 from ...tree.reading._records import write_value
 from ...tree.reading._text import bound_name, listed, shortened
 
-MAX_TREES = 8  # that are named
+MAX_TREES = 8  # maximum number of trees that are listed
 
 
 def summarize(forest):
-    """Tell what a forest is like, see `ConfidenceForestClassifier.summary`."""
-    trees = [one.tree_ for one in forest.estimators_]
+    """Summarize a forest, see `ConfidenceForestClassifier.summary`."""
+    trees = [estimator.tree_ for estimator in forest.estimators_]
     n = len(trees)
     leaves = [tree.n_leaves for tree in trees]
     depth = [tree.max_depth for tree in trees]
     names = _names(forest)
-    roots = Counter(int(one.feature[0]) for one in trees if one.feature[0] >= 0)
+    roots = Counter(int(tree.feature[0]) for tree in trees if tree.feature[0] >= 0)
     users = Counter()
     for tree in trees:
         users.update(np.unique(tree.feature[tree.feature >= 0]).tolist())
@@ -28,46 +28,47 @@ def summarize(forest):
         f"{bound_name(forest)}",
         f"leaves of a tree: {_range(leaves)}; depth {_range(depth)}",
     ]
-    alone = sum(one == 1 for one in leaves)
-    if alone:
-        lines.append(f"{_count(alone, 'tree')} without a split")
+    n_stumps = leaves.count(1)
+    if n_stumps:
+        lines.append(f"{_count(n_stumps, 'tree')} without a split")
     if not users:
         return "\n".join(lines)
     weight = forest.feature_importances_
     order = sorted(users, key=lambda j: -weight[j])
-    said = [f"{names[j]} ({weight[j]:.2f})" for j in order]
-    lines += listed("columns by share of the gain: ", said)
-    said = [
+    entries = [f"{names[j]} ({weight[j]:.2f})" for j in order]
+    lines += listed("columns by share of the gain: ", entries)
+    entries = [
         f"{names[j]}{_at(forest, trees, j)} ({times})"
         for j, times in roots.most_common()
     ]
-    lines += listed(f"asked first, by how many of the {n} trees: ", said)
-    said = [f"{names[j]} ({times})" for j, times in users.most_common()]
-    lines += listed(f"asked at all, by how many of the {n} trees: ", said)
+    lines += listed(f"split at the root (number of trees of {n}): ", entries)
+    entries = [f"{names[j]} ({times})" for j, times in users.most_common()]
+    lines += listed(f"split anywhere (number of trees of {n}): ", entries)
     return "\n".join(lines)
 
 
 def _at(forest, trees, feature):
-    """Where the trees that ask for a number first cut it, in the middle of them."""
-    cuts = [
-        float(one.threshold[0])
-        for one in trees
-        if one.feature[0] == feature and not one.is_nominal[0]
+    """Median threshold of the root splits on a numeric feature, as text."""
+    thresholds = [
+        float(tree.threshold[0])
+        for tree in trees
+        if tree.feature[0] == feature and not tree.is_nominal[0]
     ]
-    cut = np.median(cuts).item() if cuts else np.inf
-    if not np.isfinite(cut):  # of categories, or whether there is a value
+    threshold = np.median(thresholds).item() if thresholds else np.inf
+    if not np.isfinite(threshold):  # splits on categories or on missing values
         return ""
     dates = forest.estimators_[0]._model.schema.dates
-    return f" at about {write_value(cut, dates, feature, 3)}"
+    return f" at about {write_value(threshold, dates, feature, 3)}"
 
 
 def explain_votes(forest, X, rows):
-    """Say how the trees vote on rows, see `ConfidenceForestClassifier.explain_text`."""
+    """Explain the votes on rows, see `ConfidenceForestClassifier.explain_text`."""
     proba = forest.predict_proba(X)
-    votes, weights, _ = forest.hypotheses(X)
-    paths = [one.tree_.path(one.tree_.apply(rows)) for one in forest.estimators_]
+    votes, _, _ = forest.hypotheses(X)
+    trees = [estimator.tree_ for estimator in forest.estimators_]
+    paths = [tree.path(tree.apply(rows)) for tree in trees]
     shown = [
-        _row(forest, proba[row], votes[:, row], weights, paths, row)
+        _row(forest, proba[row], votes[:, row], trees, paths, row)
         for row in range(len(proba))
     ]
     if len(shown) > 1:
@@ -75,41 +76,39 @@ def explain_votes(forest, X, rows):
     return "\n\n".join("\n".join(lines) for lines in shown)
 
 
-def _row(forest, proba, votes, weights, paths, row):
+def _row(forest, proba, votes, trees, paths, row):
     n, best = len(votes), int(proba.argmax())
-    labels = [shortened(str(one), 40) for one in forest.classes_.tolist()]
+    labels = [shortened(str(label), 40) for label in forest.classes_.tolist()]
     agree = np.count_nonzero(votes == best)
     lines = [
-        f"class {labels[best]}: probability {proba[best]:.2f}, said by {agree} of "
-        f"{_count(n, 'tree')}"
+        f"class {labels[best]}: probability {proba[best]:.2f}, predicted by {agree} "
+        f"of {_count(n, 'tree')}"
     ]
     for code, times in Counter(votes.tolist()).most_common():
         if code != best:
-            places = np.flatnonzero(votes == code).tolist()
+            disagreeing = np.flatnonzero(votes == code).tolist()
             more = ", ..." if times > MAX_TREES else ""
-            shown = ", ".join(map(str, places[:MAX_TREES])) + more
-            said = "tree says" if times == 1 else "trees say"
-            lines.append(f"  {times} {said} {labels[code]}: {shown}")
-    names, asked, splits = _names(forest), Counter(), Counter()
-    for tree, path in zip(forest.estimators_, paths, strict=True):
+            shown = ", ".join(map(str, disagreeing[:MAX_TREES])) + more
+            voters = "tree predicts" if times == 1 else "trees predict"
+            lines.append(f"  {times} {voters} {labels[code]}: {shown}")
+    names, n_trees_using, splits = _names(forest), Counter(), Counter()
+    for tree, path in zip(trees, paths, strict=True):
         nodes = path.indices[path.indptr[row] : path.indptr[row + 1]]
-        feature = tree.tree_.feature[nodes]
-        asked.update(set(feature[feature >= 0].tolist()))
+        feature = tree.feature[nodes]
+        n_trees_using.update(set(feature[feature >= 0].tolist()))
         splits.update(feature[feature >= 0].tolist())
-    if not asked:
-        lines.append("no tree asks for anything")
-        return lines
-    order = sorted(asked, key=lambda j: (-asked[j], -splits[j], j))
-    said = [f"{names[j]} ({asked[j]})" for j in order]
-    lines += listed(f"asked on the way, by how many of the {n} trees: ", said)
-    return lines
+    if not n_trees_using:
+        return [*lines, "no tree has a split"]
+    order = sorted(n_trees_using, key=lambda j: (-n_trees_using[j], -splits[j], j))
+    entries = [f"{names[j]} ({n_trees_using[j]})" for j in order]
+    return lines + listed(f"split on the path (number of trees of {n}): ", entries)
 
 
 def _names(forest):
     known = getattr(forest, "feature_names_in_", None)
     if known is None:
-        return [f"x{place}" for place in range(forest.n_features_in_)]
-    return [shortened(str(one), 30) for one in known]
+        return [f"x{j}" for j in range(forest.n_features_in_)]
+    return [shortened(str(name), 30) for name in known]
 
 
 def _range(values):
@@ -119,5 +118,5 @@ def _range(values):
     return f"{low} to {high}, median {np.median(values).item():g}"
 
 
-def _count(n, word, words=None):
-    return f"{n:,} {word if n == 1 else words or f'{word}s'}"
+def _count(n, noun, plural=None):
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"

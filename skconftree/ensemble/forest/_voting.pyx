@@ -1,4 +1,4 @@
-"""Class probabilities of a forest: those of its trees, added up in their order."""
+"""Class probabilities of a forest: sums over its trees in their order."""
 
 import numpy as np
 
@@ -12,18 +12,18 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t, uint32_t,
 )
 
-# Rows that go through one tree before the next one's turn, if they are no more bytes than
-# that: while they do, the tree, which is packed for them, stays in the cache.
+# Limits of the block of rows that is routed through one tree before the next tree. The
+# packed tree stays in the cache meanwhile.
 cdef enum:
-    LEAST_ROWS = 1024
+    MIN_ROWS = 1024
     MAX_ROWS = 131072
     BLOCK_BYTES = 16777216
 
-# Nodes that are packed for each row that is to be routed, and columns of a row for each
-# tree that is: to pack more takes longer than it saves.
+# Trees and rows are packed if there are at most so many nodes per row and columns per
+# tree: otherwise packing takes longer than it saves.
 cdef enum:
-    NODES_A_ROW = 16
-    COLUMNS_A_TREE = 16
+    NODES_PER_ROW = 16
+    COLUMNS_PER_TREE = 16
 
 
 cdef struct Voter:
@@ -32,9 +32,9 @@ cdef struct Voter:
     const int16_t* ordinals
     const float64_t* value      # [n_nodes, n_classes]
     const uint8_t* counts       # whether the tree's vote counts for each row, or NULL
-    bint plain
-    intp_t n_packed             # its nodes, if they are worth to be packed, else 0
-    intp_t sure                 # steps to most of its leaves, at least
+    bint is_plain
+    intp_t n_packed             # number of its nodes if it is packed, otherwise 0
+    intp_t min_depth            # steps that are made without checking for leaves
 
 
 def add_votes(
@@ -43,16 +43,16 @@ def add_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    `values` has those of all nodes of a tree, `votes`, unless None, for which rows each
-    tree votes.
+    `values` has the class proportions of the nodes of each tree, `votes`, unless None,
+    a mask per tree of the rows for which it votes.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
     cdef intp_t K = out.shape[1]
     cdef intp_t n_trees = len(trees)
-    cdef intp_t n_held = 0
+    cdef intp_t n_locked = 0
     cdef intp_t block = min(
-        max(BLOCK_BYTES // (<intp_t> sizeof(float32_t) * max(d, 1)), LEAST_ROWS),
+        max(BLOCK_BYTES // (<intp_t> sizeof(float32_t) * max(d, 1)), MIN_ROWS),
         <intp_t> MAX_ROWS,
     )
     cdef Arena arena = Arena()
@@ -78,35 +78,35 @@ def add_votes(
             tree = trees[t]
             value = values[t]
             tree._read()
-            n_held += 1
+            n_locked += 1
             if (
                 tree.n_features != d or tree.n_classes != K or value.shape[1] != K
                 or value.shape[0] < tree.node_count or out.shape[0] != n
             ):
-                raise ValueError("Rows do not fit the trees of this forest.")
+                raise ValueError("Rows do not match the trees of this forest.")
             voters[t].nodes = tree.nodes
             voters[t].branching = tree.branching
             voters[t].ordinals = tree.ordinals
             voters[t].value = &value[0, 0]
-            voters[t].plain = finite and tree.n_ordinals == 0
+            voters[t].is_plain = finite and tree.n_ordinals == 0
             voters[t].counts = NULL
             voters[t].n_packed = 0
-            voters[t].sure = 0
+            voters[t].min_depth = 0
             if (
                 tree.n_ordinals == 0 and n_columns <= MAX_COLUMNS
-                and tree.node_count <= min(NODES_A_ROW * block, <intp_t> MAX_PACKED)
+                and tree.node_count <= min(NODES_PER_ROW * block, <intp_t> MAX_PACKED)
             ):
                 voters[t].n_packed = tree.node_count
-                while tree.n_leaves >> (voters[t].sure + 1):
-                    voters[t].sure += 1
+                while tree.n_leaves >> (voters[t].min_depth + 1):
+                    voters[t].min_depth += 1
                 n_packed = max(n_packed, tree.node_count)
                 n_packable += 1
             if votes is not None:
                 mask = votes[t].view("u1")
                 if mask.shape[0] != n:
-                    raise ValueError("Rows do not fit the trees of this forest.")
+                    raise ValueError("Each tree needs one vote per row.")
                 voters[t].counts = &mask[0]
-        if n_packable * COLUMNS_A_TREE < n_columns:
+        if n_packable * COLUMNS_PER_TREE < n_columns:
             n_packable = 0
         if n_packable > 0:
             nodes = <PackedNode*> arena.take(n_packed, sizeof(PackedNode))
@@ -127,11 +127,11 @@ def add_votes(
                             finite, nodes,
                         )
                         route_packed(
-                            nodes, rows, width, n_columns, voters[t].sure, open, at
+                            nodes, rows, width, n_columns, voters[t].min_depth, open, at
                         )
                         _add(&voters[t], at, width, K, start, &out[start, 0])
                         continue
-                    if voters[t].plain:
+                    if voters[t].is_plain:
                         route(voters[t].nodes, &X[start, 0], width, d, leaves)
                     else:
                         route_any(
@@ -141,7 +141,7 @@ def add_votes(
                     _add(&voters[t], leaves, width, K, start, &out[start, 0])
                 start += width
     finally:
-        for t in range(n_held):
+        for t in range(n_locked):
             tree = trees[t]
             tree._leave()
 
@@ -155,7 +155,7 @@ cdef void _add(
     const Voter* voter, const Leaf* leaves, intp_t n, intp_t K, intp_t start,
     float64_t* out,
 ) noexcept nogil:
-    # The class proportions of the leaves of n rows, the first of which is `start`.
+    # Add the class proportions of the leaves of n rows, the first of which is `start`.
     cdef const float64_t* value = voter.value
     cdef const float64_t* share
     cdef float64_t first, second
@@ -163,7 +163,7 @@ cdef void _add(
     if voter.counts == NULL and K == 2:
         for i in range(n):
             share = value + 2 * <intp_t> leaves[i]
-            # both before `out`, which a compiler does not know to be no part of `value`
+            # read both before writing: `out` could overlap `value` for the compiler
             first = share[0]
             second = share[1]
             out[2 * i] += first
@@ -180,20 +180,20 @@ cdef void _add(
 cdef struct Changed:
     const int32_t* nodes        # of the rows
     const int64_t* change       # [n_nodes, n_classes]
-    const uint8_t* differs      # [n_nodes], whether any of it is not 0
+    const uint8_t* differs      # [n_nodes], whether any change is not 0
 
 
 def add_changes(list nodes not None, list changes not None, sums not None):
-    """Add to the sum of each row what has changed in its node of each of some trees.
+    """Add the change of each row's node in some trees to the sum of the row.
 
-    The caller knows that the trees have the nodes. Sums are whole numbers: their order
-    does not matter.
+    The caller ensures that the trees have the nodes. Sums are integers, so that their
+    order does not matter.
     """
     cdef int64_t[:, ::1] out = sums
     cdef intp_t n = out.shape[0]
     cdef intp_t K = out.shape[1]
     cdef intp_t n_trees = len(nodes)
-    cdef const int32_t[::1] places
+    cdef const int32_t[::1] row_nodes
     cdef const int64_t[:, ::1] change
     cdef const uint8_t[::1] differs
     cdef const int64_t* step
@@ -203,19 +203,19 @@ def add_changes(list nodes not None, list changes not None, sums not None):
     cdef intp_t t, i, c, start, width
     if n == 0 or n_trees == 0:
         return
-    held = [(one != 0).any(axis=1).view(np.uint8) for one in changes]
+    differs_of_tree = [(array != 0).any(axis=1).view(np.uint8) for array in changes]
     trees = <Changed*> arena.take(n_trees, sizeof(Changed))
     for t in range(n_trees):
-        places, change, differs = nodes[t], changes[t], held[t]
-        if places.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
-            raise ValueError("There must be a node for each row, and its change.")
-        trees[t].nodes = &places[0]
+        row_nodes, change, differs = nodes[t], changes[t], differs_of_tree[t]
+        if row_nodes.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
+            raise ValueError("Each tree needs one node per row and the change of it.")
+        trees[t].nodes = &row_nodes[0]
         trees[t].change = &change[0, 0]
         trees[t].differs = &differs[0]
     with nogil:
         start = 0
-        while start < n:    # while all trees add to some rows, these stay in cache
-            width = min(<intp_t> LEAST_ROWS, n - start)
+        while start < n:    # all trees are added to a block of rows that stays in cache
+            width = min(<intp_t> MIN_ROWS, n - start)
             for t in range(n_trees):
                 at = trees[t].nodes + start
                 if K == 2:

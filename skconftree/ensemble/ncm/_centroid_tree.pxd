@@ -3,30 +3,29 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint8_t,
 )
 
-# NCMTree: nodes with tests of nearest class means.
+# NCMTree: nodes with splits by nearest class means.
 #
-# A split has the means of some classes, each with a side; a row goes to the side of the
-# mean that is nearest to it, of equally near ones the first. The means of all splits lie
-# in one array, those of a split side by side in the order of their classes, the splits
-# in the order of their nodes.
+# A split has the means of some classes, each assigned to a child. A row goes to the
+# child of the nearest mean; ties are broken in favor of the first mean. The means of
+# all splits are stored in one array, ordered by node, then by class.
 #
 # Rows and means are float32 and distances float64: differences of two floats and their
-# squares are exact there or nearly so, whatever the scale of a feature.
+# squares are exact or nearly exact, whatever the scale of a feature.
 
-cdef struct CentroidTest:       # of a node
-    int32_t first               # place of its means
-    int32_t n                   # 0 at a leaf
+cdef struct CentroidSplit:      # of a node
+    int32_t first               # index of the first of its means
+    int32_t n                   # number of means, 0 at a leaf
 
 
 cdef class NCMTree(NodeTable):
     cdef readonly intp_t n_centroids    # used
     cdef intp_t centroid_capacity
-    cdef CentroidTest* tests            # [capacity]
+    cdef CentroidSplit* splits          # [capacity]
     cdef float32_t* means               # [centroid_capacity, n_features]
     cdef int32_t* owners                # [centroid_capacity] class of each
     cdef uint8_t* sides                 # [centroid_capacity] 0 = first child
 
-    cdef void reserve_centroids(self, intp_t room) except *
+    cdef void reserve_centroids(self, intp_t capacity) except *
     cdef void split(
         self, intp_t node, const float32_t* means, const int32_t* owners,
         const uint8_t* sides, intp_t n,
@@ -39,37 +38,37 @@ cdef class NCMTree(NodeTable):
 
 
 cdef enum:
-    STRETCH = 32        # features between two looks whether a mean can still be nearest
+    STRETCH = 32        # features between checks whether a mean can still be the nearest
 
 
 cdef inline intp_t nearest_exactly(
     const float32_t* row, const float32_t* means, intp_t n, intp_t d
 ) noexcept nogil:
-    # Place of the nearest mean, the first of equally near ones.
-    cdef float64_t least = 0.0
-    cdef float64_t total, gap
+    # Index of the nearest mean, the first in case of ties.
+    cdef float64_t smallest = 0.0
+    cdef float64_t total, difference
     cdef intp_t best = -1
     cdef intp_t j, f
     for j in range(n):
         total = 0.0
         for f in range(d):
-            gap = <float64_t> row[f] - <float64_t> means[j * d + f]
-            total += gap * gap
-        if best < 0 or total < least:
+            difference = <float64_t> row[f] - <float64_t> means[j * d + f]
+            total += difference * difference
+        if best < 0 or total < smallest:
             best = j
-            least = total
+            smallest = total
     return best
 
 
 cdef inline intp_t nearest(
     const float32_t* row, const float32_t* means, intp_t n, intp_t d
 ) noexcept nogil:
-    # The same, in float32 where that is sure: twice as many features at a time. A sum of
-    # d squares in eight lanes is wrong by a share of less than (d / 8 + 8) 2^-24, unless
-    # it leaves the range of floats. Sums only grow, so that a mean is left as soon as it
-    # is farther than the best so far.
+    # The same, in float32 if rounding cannot change the result: twice as many features
+    # at a time. The relative error of a sum of d squares in eight lanes is below (d / 8
+    # + 8) 2^-24, unless it leaves the range of floats. Sums only increase, so that a
+    # mean is abandoned as soon as it is farther than the best so far.
     cdef float32_t slack = <float32_t> (1.0 + (d / 8.0 + 16.0) * 2.4e-7)
-    cdef float32_t least = 0.0
+    cdef float32_t smallest = 0.0
     cdef float32_t second = 3e38
     cdef float32_t s0, s1, s2, s3, s4, s5, s6, s7
     cdef float32_t t0, t1, t2, t3, t4, t5, t6, t7, total
@@ -105,19 +104,19 @@ cdef inline intp_t nearest(
                 s0 = s0 + t0 * t0
                 f += 1
             total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-            if best >= 0 and total > least * slack:
+            if best >= 0 and total > smallest * slack:
                 break
         mean += d
         if best < 0:
             best = j
-            least = total
-        elif total < least:
-            second = min(second, least)
+            smallest = total
+        elif total < smallest:
+            second = min(second, smallest)
             best = j
-            least = total
+            smallest = total
         else:
             second = min(second, total)
-    # NaN, of infinities, is not sure either
-    if least > 1e-28 and least < 1e37 and second > least * slack:
+    # false for NaN, which differences of infinities give
+    if smallest > 1e-28 and smallest < 1e37 and second > smallest * slack:
         return best
     return nearest_exactly(row, means, n, d)

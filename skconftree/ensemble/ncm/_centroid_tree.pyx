@@ -1,4 +1,4 @@
-"""Trees whose tests are nearest class means, and their growth."""
+"""Nearest class mean (NCM) trees: storage, routing and growth."""
 
 cimport cython
 import numpy as np
@@ -25,21 +25,21 @@ from skconftree.utils._typedefs cimport (
 )
 
 TEST_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
-# Behind the arrays of the nodes: one element a node, then one a class mean.
+# Arrays with one element per class mean; all other arrays have one per node.
 CENTROID_ARRAYS = ("centroids", "owners", "sides")
 
 
 cdef class NCMTree(NodeTable):
-    """A tree of nearest class means as read-only arrays, one element a node.
+    """A tree of nearest class means as read-only arrays with one element per node.
 
-    Internal nodes and leaves share one numbering. Ids are append-only: children have
-    larger ids than their parent and follow each other. All splits have two children.
+    Internal nodes and leaves are numbered together. Children have larger, consecutive
+    ids than their parent. All splits have two children.
 
     Attributes
     ----------
     node_count, max_depth, n_features, n_classes : int
     n_centroids : int
-        Class means of all splits together.
+        Number of class means of all splits.
     children_left, children_right : ndarray of shape (node_count,), intp
         Children of each node; -1 at a leaf.
     parent : ndarray of shape (node_count,), int32
@@ -48,26 +48,26 @@ cdef class NCMTree(NodeTable):
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class.
     value : ndarray of shape (node_count, n_classes), float64
-        Class proportions; where no row has come, those of the nearest node above that
-        has some.
+        Class proportions. A node that no row has reached has those of its nearest
+        ancestor with rows.
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     evidence : ndarray of shape (node_count,), structured
-        Why each split was made, as of a confidence tree.
+        Evidence of each split, as in a confidence tree.
     """
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
-        # what the nodes hold is there by now
+        # the base class has allocated the arrays of nodes
         self._hold(self._enlarged(self.capacity) | self._centroids_of(0))
 
-    def _centroids_of(self, room):
+    def _centroids_of(self, capacity):
         return {
-            "centroids": np.zeros((room, self.n_features), dtype=np.float32),
-            "owners": np.zeros(room, dtype=np.int32),
-            "sides": np.zeros(room, dtype=np.uint8),
+            "centroids": np.zeros((capacity, self.n_features), dtype=np.float32),
+            "owners": np.zeros(capacity, dtype=np.int32),
+            "sides": np.zeros(capacity, dtype=np.uint8),
         }
 
     cdef dict _shapes(self, intp_t capacity):
@@ -84,31 +84,31 @@ cdef class NCMTree(NodeTable):
         return NodeTable._size(self, name)
 
     cdef object _hold(self, dict arrays):
-        cdef void* tests = address_of(arrays["tests"])
+        cdef void* splits = address_of(arrays["tests"])
         cdef void* means = address_of(arrays["centroids"])
         cdef void* owners = address_of(arrays["owners"])
         cdef void* sides = address_of(arrays["sides"])
         NodeTable._hold(self, arrays)
-        self.tests = <CentroidTest*> tests
+        self.splits = <CentroidSplit*> splits
         self.means = <float32_t*> means
         self.owners = <int32_t*> owners
         self.sides = <uint8_t*> sides
         self.centroid_capacity = len(arrays["owners"])
 
-    cdef void reserve_centroids(self, intp_t room) except *:
-        # Room for so many class means, at least doubling what there is.
-        if room <= self.centroid_capacity:
+    cdef void reserve_centroids(self, intp_t capacity) except *:
+        # Reserve memory for so many class means, at least doubling the capacity.
+        if capacity <= self.centroid_capacity:
             return
-        room = max(room, 2 * self.centroid_capacity)
-        if room > 2147483647:
-            raise ValueError("The tree has more centroids than its index type holds.")
-        larger = self._centroids_of(room)
+        capacity = max(capacity, 2 * self.centroid_capacity)
+        if capacity > 2147483647:
+            raise ValueError("The tree has more class means than its index type holds.")
+        larger = self._centroids_of(capacity)
         for name, array in larger.items():
             array[: self.n_centroids] = self._arrays[name][: self.n_centroids]
         self._hold(self._arrays | larger)
 
     cdef intp_t node_bytes(self) noexcept nogil:
-        return NodeTable.node_bytes(self) + sizeof(CentroidTest)
+        return NodeTable.node_bytes(self) + sizeof(CentroidSplit)
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
         return NodeTable.bytes_of_nodes(self) + self.n_centroids * (
@@ -119,19 +119,20 @@ cdef class NCMTree(NodeTable):
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
         cdef intp_t node = NodeTable.add_leaf(self, parent, counts, n_rows, impurity)
-        self.tests[node].first = 0
-        self.tests[node].n = 0
+        self.splits[node].first = 0
+        self.splits[node].n = 0
         return node
 
     cdef void split(
         self, intp_t node, const float32_t* means, const int32_t* owners,
         const uint8_t* sides, intp_t n,
     ) noexcept nogil:
-        # The next two leaves added are the children of this node. There is room.
+        # The next two leaves that are added are the children of this node. The caller
+        # has reserved memory.
         cdef intp_t d = self.n_features
         cdef intp_t j
-        self.tests[node].first = <int32_t> self.n_centroids
-        self.tests[node].n = <int32_t> n
+        self.splits[node].first = <int32_t> self.n_centroids
+        self.splits[node].n = <int32_t> n
         memcpy(
             self.means + self.n_centroids * d, means, n * d * sizeof(float32_t)
         )
@@ -141,48 +142,34 @@ cdef class NCMTree(NodeTable):
         self.n_centroids += n
 
     def recounted(
-        self, n_classes, places, const int32_t[::1] leaves not None,
+        self, n_classes, new_codes, const int32_t[::1] leaves not None,
         const label_t[::1] y not None, weight, criterion, keep,
     ):
-        """Copy the tree with other counts, and perhaps further classes.
+        """Copy the tree with other counts, and possibly further classes.
 
-        `places` (ascending) says what each class is now, `leaves` where each row has
-        come, `weight` how often it counts (None: once). With `keep` the rows come on
-        top of those that are counted.
+        `new_codes` (ascending) are the new codes of the classes, `leaves` the leaf that
+        each row reaches, `weight` the counts of the rows. With `keep`, the rows are
+        added to those already counted.
         """
         self._check_rows(leaves, y, n_classes)
-        cdef intp_t n = leaves.shape[0]
-        cdef intp_t i
-        cdef const uint32_t[::1] times
-        cdef bint weighted = weight is not None
         old = self._snapshot().all_arrays()
         n_children = old["n_children"]
-        counts = np.zeros((self.node_count, n_classes))
-        n_rows = np.zeros(self.node_count, dtype=np.intp)
+        rows = np.asarray(leaves)
+        cell = rows.astype(np.intp) * n_classes + np.asarray(y)
+        size = self.node_count * n_classes
+        counts = np.bincount(cell, weight, size).reshape(-1, n_classes)
+        n_rows = np.bincount(rows[weight > 0], minlength=self.node_count)
         if keep:
             leaf = n_children == 0
-            counts[np.ix_(leaf, places)] = old["counts"][leaf]
-            n_rows[leaf] = old["n_node_samples"][leaf]
-        cdef float64_t[:, ::1] of_class = counts
-        cdef intp_t[::1] of_rows = n_rows
-        if weighted:
-            times = weight
-            if times.shape[0] != n:
-                raise ValueError("leaves and weight must have one element a row.")
-        with nogil:
-            for i in range(n):
-                if not weighted:
-                    of_class[leaves[i], y[i]] += 1.0
-                    of_rows[leaves[i]] += 1
-                elif times[i] > 0:
-                    of_class[leaves[i], y[i]] += times[i]
-                    of_rows[leaves[i]] += 1
+            counts[np.ix_(leaf, new_codes)] += old["counts"][leaf]
+            n_rows[leaf] += old["n_node_samples"][leaf]
         sum_up(old["parent"], n_children, counts, n_rows)
-        owners = np.asarray(places)[old["owners"]].astype(np.int32)
+        owners = np.asarray(new_codes)[old["owners"]].astype(np.int32)
         cdef NCMTree tree = type(self)(
             self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
         )
-        # the structure and the means do not change: both trees have the same arrays
+        # both trees share the arrays of the structure and the means, which do not
+        # change
         tree._take({
             name: array[: self._size(name)] for name, array in self._arrays.items()
         } | {
@@ -195,16 +182,19 @@ cdef class NCMTree(NodeTable):
 
     def error_of(
         self, const int32_t[::1] leaves not None, const label_t[::1] y not None,
-        const intp_t[::1] places not None, const uint8_t[::1] counted not None,
+        const intp_t[::1] new_codes not None, const uint8_t[::1] counted not None,
     ):
-        """Share of wrong predictions among the rows `counted`, NaN if there are none.
+        """Error rate on the rows `counted`, NaN if there are none.
 
-        `leaves` says where each row has come, `places` what each class of the tree is
-        now, as in `y`.
+        `leaves` are the leaves that the rows reach, `new_codes` the codes in `y` of the
+        classes of the tree.
         """
         self._check_rows(leaves, y, 1 << 16)
-        if places.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
-            raise ValueError("places or counted do not fit the tree.")
+        if new_codes.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"Expected {self.n_classes} codes of classes and {y.shape[0]} flags of "
+                f"rows, got {new_codes.shape[0]} and {counted.shape[0]}."
+            )
         cdef int32_t[::1] best = np.full(self.node_count, -1, dtype=np.int32)
         cdef intp_t n_wrong = 0
         cdef intp_t n = 0
@@ -214,13 +204,13 @@ cdef class NCMTree(NodeTable):
                 if counted[i]:
                     node = leaves[i]
                     if best[node] < 0:
-                        best[node] = <int32_t> places[self._best_of(node)]
+                        best[node] = <int32_t> new_codes[self._best_of(node)]
                     n += 1
                     n_wrong += best[node] != y[i]
         return <float64_t> n_wrong / n if n > 0 else np.nan
 
     cdef intp_t _best_of(self, intp_t node) noexcept nogil:
-        # Most frequent class of the nearest node from here up that has any row.
+        # Most frequent class of the node, or of its nearest ancestor with rows.
         cdef const float64_t* counts
         cdef float64_t most = 0.0
         cdef intp_t best = 0
@@ -240,52 +230,53 @@ cdef class NCMTree(NodeTable):
         self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes
     ):
         cdef intp_t i
-        cdef bint sound = y.shape[0] == leaves.shape[0]
+        cdef bint valid = y.shape[0] == leaves.shape[0]
         self._check_root()
-        for i in range(leaves.shape[0] if sound else 0):
-            sound &= 0 <= leaves[i] < self.node_count and y[i] < n_classes
-        if not sound:
-            raise ValueError("leaves or y do not fit the tree.")
+        for i in range(leaves.shape[0] if valid else 0):
+            valid &= 0 <= leaves[i] < self.node_count and y[i] < n_classes
+        if not valid:
+            raise ValueError(
+                "leaves and y must have the same length and contain nodes and classes "
+                "of the tree."
+            )
 
     cdef object _take(self, dict arrays):
         NodeTable._take(self, arrays)
         self.n_centroids = len(arrays["owners"])
 
     def centroids(self, node):
-        """Class means of the test of one node, the class of each, and where it leads.
+        """Class means of the split of a node, the class and the child of each mean.
 
-        Rows go to the child of the mean that is nearest.
+        Rows go to the child of the nearest mean.
         """
-        cdef intp_t place = self._checked_node(node)
+        cdef intp_t index = self._checked_node(node)
         shown = self._snapshot().all_arrays()
-        test = shown["tests"][place]
-        some = slice(test["first"], test["first"] + test["n"])
+        split = shown["tests"][index]
+        some = slice(split["first"], split["first"] + split["n"])
         return (
             self._snapshot().array("centroids")[some],
             shown["owners"][some].astype(np.intp),
-            shown["first_child"][place] + shown["sides"][some].astype(np.intp),
+            shown["first_child"][index] + shown["sides"][some].astype(np.intp),
         )
 
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil:
         cdef intp_t d = self.n_features
         cdef intp_t node = 0
-        cdef intp_t place
-        cdef CentroidTest* test
+        cdef intp_t mean
+        cdef CentroidSplit* split
         while True:
-            test = &self.tests[node]
-            if test.n == 0:
+            split = &self.splits[node]
+            if split.n == 0:
                 return node
-            place = test.first + nearest(
-                row, self.means + test.first * d, test.n, d
-            )
-            node = self.first_child[node] + self.sides[place]
+            mean = split.first + nearest(row, self.means + split.first * d, split.n, d)
+            node = self.first_child[node] + self.sides[mean]
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
         """Leaf reached by each row of a table without NaN; `finite` is not used."""
         return self.leaves_of(X).astype(np.intp)
 
     def leaves_of(self, const float32_t[:, ::1] X not None, known=None):
-        """Leaf reached by each row where `known`, of the first rows, has none."""
+        """Leaf reached by each row; `known` has those of the first rows, or -1."""
         cdef intp_t n = X.shape[0]
         leaves = np.full(n, -1, dtype=np.int32)
         if known is not None:
@@ -304,7 +295,7 @@ cdef class NCMTree(NodeTable):
         return leaves
 
     cdef object _check(self, dict arrays):
-        # Routing comes to an end, at the two children of each split.
+        # Validate restored arrays, so that routing ends and stays within the arrays.
         NodeTable._check(self, arrays)
         n = arrays["tests"]["n"].astype(np.int64)
         first = np.where(n > 0, np.cumsum(n) - n, 0)
@@ -316,22 +307,22 @@ cdef class NCMTree(NodeTable):
             and np.array_equal(arrays["tests"]["first"], first)
             and all([len(arrays[name]) == n.sum() for name in CENTROID_ARRAYS])
             and np.all(arrays["sides"] <= 1)
-            and np.isfinite(arrays["centroids"]).all()      # they become whole numbers
+            and np.isfinite(arrays["centroids"]).all()      # they are rounded to integers
         ):
-            raise corrupt_state("tree", "its tests")
+            raise corrupt_state("tree", "its splits")
 
 
 cdef enum:
-    MAX_ENUMERATED = 10    # classes whose assignments to sides are all compared
-    BLOCK = 512             # assignments compared at a time: all of that many classes
+    MAX_ENUMERATED = 10     # maximum number of means whose assignments are all compared
+    BLOCK = 512             # assignments compared at a time, 2^(MAX_ENUMERATED - 1)
 
 
 cdef class NCMGrower:
-    """Grows one tree; made for one worker.
+    """Grows one tree; not shared between threads.
 
-    A node compares the means of `max_classes` classes: a number, a share of those that
-    it has, or None, the square root of their number. `n_assignments` of classes to
-    sides are drawn where there are too many to compare them all.
+    A node compares the means of `max_classes` of its classes: a number, a fraction, or
+    None for the square root of their number. `n_assignments` of means to sides are
+    drawn if there are too many to compare all of them.
     """
 
     cdef GrowthSettings settings
@@ -339,35 +330,35 @@ cdef class NCMGrower:
     cdef Bound bound
     cdef Contingency contingency
     cdef intp_t K, d
-    cdef intp_t most            # classes of a test
-    cdef float64_t share        # of the classes of a node; 0 = `most` of them
-    cdef bint by_root           # the square root of their number
+    cdef intp_t max_means       # maximum number of means of a split
+    cdef float64_t share        # of the classes of a node; 0 = `max_means` of them
+    cdef bint by_root           # use the square root of the number of classes
     cdef intp_t n_assignments
     cdef uint64_t seed
     cdef intp_t max_depth
     cdef float64_t min_split, min_leaf
-    cdef float64_t n_given      # weight of the sample
+    cdef float64_t total_weight     # of the sample
 
     cdef Arena arena
     cdef const float32_t* X
     cdef const label_t* y
-    cdef const uint32_t* times      # how often each row counts
-    cdef int32_t* rows          # [n] of the nodes, one after the other
-    cdef int32_t* spare         # [n]
-    cdef uint16_t* near         # [n] by position: the nearest mean
+    cdef const uint32_t* times      # counts of the rows
+    cdef int32_t* rows          # [n] rows, those of a node are contiguous
+    cdef int32_t* right_rows    # [n] buffer for partitioning
+    cdef uint16_t* near         # [n] nearest mean, by position in `rows`
     cdef int32_t* present       # [K] classes of the node
-    cdef int32_t* chosen        # [K] classes whose means are compared
-    cdef int32_t* place         # [K] of a class among these, -1 = none
+    cdef int32_t* drawn_classes     # [K] classes whose means are compared
+    cdef int32_t* class_index         # [K] index of a class among these, -1 = none
     cdef float64_t* total       # [K] counts of the present classes
-    cdef float64_t* sums        # [most, d]
-    cdef float32_t* means       # [most, d]
-    cdef float64_t* table       # [most, K] nearest mean x present class
+    cdef float64_t* sums        # [max_means, d]
+    cdef float32_t* means       # [max_means, d]
+    cdef float64_t* table       # [max_means, K] weight by nearest mean and class
     cdef float64_t* left        # [BLOCK, K] left child of each assignment
     cdef float64_t* n_left      # [BLOCK]
     cdef float64_t* scores      # [BLOCK]
     cdef float64_t* children    # [2, K]
-    cdef uint8_t* sides         # [most]
-    cdef uint64_t key           # of the draws of a node
+    cdef uint8_t* sides         # [max_means]
+    cdef uint64_t key           # of the draws at a node
 
     def __init__(
         self, GrowthSettings settings not None, intp_t n_features, intp_t n_classes,
@@ -380,11 +371,11 @@ cdef class NCMGrower:
         self.seed = seed
         self.by_root = max_classes is None
         self.share = max_classes if isinstance(max_classes, float) else 0.0
-        self.most = n_classes
+        self.max_means = n_classes
         if self.by_root or self.share > 0.0:
-            self.most = self._n_chosen(n_classes)
+            self.max_means = self._n_chosen(n_classes)
         else:
-            self.most = max(min(<intp_t> max_classes, n_classes), 2)
+            self.max_means = max(min(<intp_t> max_classes, n_classes), 2)
         self.max_depth = 2147483647
         if settings.max_depth is not None:
             self.max_depth = settings.max_depth
@@ -392,8 +383,8 @@ cdef class NCMGrower:
         self.min_leaf = settings.min_samples_leaf
 
     cdef intp_t _n_chosen(self, intp_t n) noexcept nogil:
-        # How many of the classes of a node have a mean in its test.
-        cdef intp_t m = self.most
+        # Number of means in the split of a node with n classes.
+        cdef intp_t m = self.max_means
         if self.by_root:
             m = 1
             while m * m < n:
@@ -406,9 +397,9 @@ cdef class NCMGrower:
         self, const float32_t[:, ::1] X not None, const label_t[::1] y not None,
         const uint32_t[::1] times not None,
     ):
-        """Grow a tree from rows, each so many times; tell the leaf of each row.
+        """Grow a tree from rows with counts `times`; return it and the leaves of rows.
 
-        That is -1 for rows that are not in the sample.
+        Rows that are not in the sample have leaf -1.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
@@ -416,28 +407,31 @@ cdef class NCMGrower:
         cdef intp_t n_rows = 0
         cdef intp_t i
         if X.shape[1] != self.d or y.shape[0] != n or times.shape[0] != n:
-            raise ValueError("X, y and times do not fit each other.")
+            raise ValueError(
+                f"X, y and times must have the same length and X {self.d} columns, got "
+                f"{n}, {y.shape[0]}, {times.shape[0]} and {X.shape[1]}."
+            )
         if n > 2147483647:
-            raise ValueError(f"A tree learns at most 2**31 - 1 rows, got {n}.")
-        self.n_given = 0.0
+            raise ValueError(f"At most 2**31 - 1 rows are supported, got {n}.")
+        self.total_weight = 0.0
         self.arena = Arena()
         self.rows = <int32_t*> self.arena.take(n, sizeof(int32_t))
         root = np.zeros(K)
         cdef float64_t[::1] counts = root
         for i in range(n):
             if y[i] >= K:
-                raise ValueError("y does not fit the classes.")
+                raise ValueError(f"y must be below {K}, the number of classes.")
             if times[i] > 0:
                 self.rows[n_rows] = <int32_t> i
                 n_rows += 1
                 counts[y[i]] += times[i]
-                self.n_given += times[i]
+                self.total_weight += times[i]
         if n_rows == 0:
-            raise ValueError("The sample has no row.")
+            raise ValueError("The sample is empty: all rows have count 0.")
         self.contingency = Contingency(exact=False)
         self.contingency.reserve(2, max(self.K, 2))
         self.criterion, self.bound = make_kernels(
-            self.settings, max(self.K, 2), <intp_t> min(self.n_given, 2.0**62)
+            self.settings, max(self.K, 2), <intp_t> min(self.total_weight, 2.0**62)
         )
         self.criterion.n_classes = self.K
         self.X = &X[0, 0]
@@ -445,7 +439,7 @@ cdef class NCMGrower:
         self.times = &times[0]
         self._ensure_capacity(n_rows)
         tree.add_leaf(-1, &counts[0], n_rows, self.criterion.impurity(
-            &counts[0], self.n_given
+            &counts[0], self.total_weight
         ))
         reached = np.full(n, -1, dtype=np.int32)
         cdef int32_t[::1] leaves = reached
@@ -457,13 +451,13 @@ cdef class NCMGrower:
 
     cdef void _ensure_capacity(self, intp_t n) except *:
         cdef intp_t K = self.K
-        cdef intp_t m = self.most
+        cdef intp_t m = self.max_means
         cdef Arena arena = self.arena
-        self.spare = <int32_t*> arena.take(n, sizeof(int32_t))
+        self.right_rows = <int32_t*> arena.take(n, sizeof(int32_t))
         self.near = <uint16_t*> arena.take(n, sizeof(uint16_t))
         self.present = <int32_t*> arena.take(K, sizeof(int32_t))
-        self.chosen = <int32_t*> arena.take(K, sizeof(int32_t))
-        self.place = <int32_t*> arena.take(K, sizeof(int32_t))
+        self.drawn_classes = <int32_t*> arena.take(K, sizeof(int32_t))
+        self.class_index = <int32_t*> arena.take(K, sizeof(int32_t))
         self.total = <float64_t*> arena.take(K, sizeof(float64_t))
         self.sums = <float64_t*> arena.take(m * self.d, sizeof(float64_t))
         self.means = <float32_t*> arena.take(m * self.d, sizeof(float32_t))
@@ -477,17 +471,17 @@ cdef class NCMGrower:
     cdef int _grow(
         self, NCMTree tree, intp_t n_rows, int32_t* leaves
     ) except -1 nogil:
-        # Nodes are examined in the order of their ids. Their rows follow each other,
-        # those of the children in the place of the parent's.
+        # Nodes are processed in the order of their ids. The rows of a node are
+        # contiguous; those of the children replace the parent's.
         cdef intp_t node = 0
-        cdef intp_t room = 64
-        cdef intp_t* starts = <intp_t*> self.arena.take(room, sizeof(intp_t))
+        cdef intp_t capacity = 64
+        cdef intp_t* starts = <intp_t*> self.arena.take(capacity, sizeof(intp_t))
         cdef intp_t n_left, i
         starts[0] = 0
         while node < tree.node_count:
-            if tree.node_count + 2 > room:
-                room = 2 * room
-                starts = <intp_t*> self.arena.resize(starts, room, sizeof(intp_t))
+            if tree.node_count + 2 > capacity:
+                capacity = 2 * capacity
+                starts = <intp_t*> self.arena.resize(starts, capacity, sizeof(intp_t))
             n_left = self._examine(tree, node, starts[node])
             if n_left > 0:
                 starts[tree.node_count - 2] = starts[node]
@@ -498,23 +492,17 @@ cdef class NCMGrower:
             node += 1
         return 0
 
-    cdef bint _may_split(self, NCMTree tree, intp_t node, float64_t n) noexcept nogil:
-        return (
-            tree.depth[node] < self.max_depth
-            and n >= self.min_split
-            and tree.impurity[node] > DBL_EPSILON
-        )
-
     cdef intp_t _examine(
         self, NCMTree tree, intp_t node, intp_t start
     ) except -1 nogil:
-        # Split a node if it may and should; returns how many rows go left, 0 if not.
+        # Split a node if limits and bound permit; returns the number of rows of the
+        # left child, 0 if the node is not split.
         cdef const float64_t* counts = tree.counts + node * self.K
         cdef intp_t n_rows = tree.n_node_samples[node]
         cdef intp_t k = 0
         cdef intp_t m, c
         cdef float64_t n = 0.0
-        cdef NodeStats facts
+        cdef NodeStats stats
         cdef SplitEvidence evidence
         for c in range(self.K):
             if counts[c] > 0.0:
@@ -522,66 +510,71 @@ cdef class NCMGrower:
                 self.total[k] = counts[c]
                 n += counts[c]
                 k += 1
-        if k < 2 or not self._may_split(tree, node, n):
+        if (
+            k < 2
+            or tree.depth[node] >= self.max_depth
+            or n < self.min_split
+            or not tree.impurity[node] > DBL_EPSILON
+        ):
             return 0
-        memset(&facts, 0, sizeof(NodeStats))
-        facts.n_classes = k
-        facts.counts = self.total
-        facts.n = n
-        facts.pool = n
-        facts.n_fresh = n
-        facts.integral = True
-        facts.time = self.n_given
-        facts.n_attributes = 1
-        facts.n_varying = 1
-        facts.attempt = 1
-        facts.depth = tree.depth[node]
+        memset(&stats, 0, sizeof(NodeStats))
+        stats.n_classes = k
+        stats.counts = self.total
+        stats.n = n
+        stats.pool = n
+        stats.n_fresh = n
+        stats.integral = True
+        stats.time = self.total_weight
+        stats.n_attributes = 1
+        stats.n_varying = 1
+        stats.attempt = 1
+        stats.depth = tree.depth[node]
         self.criterion.n_classes = k
-        self.criterion.begin(&facts)
+        self.criterion.begin(&stats)
         clear_evidence(&evidence)
         self.key = mix(self.seed ^ mix(node))
         m = self._n_chosen(k)
         self._draw_classes(k, m)
         self._find_means(counts, start, n_rows, m)
         self._find_nearest(start, n_rows, m, k)
-        if not self._choose(&facts, m, k, &evidence):
+        if not self._choose(&stats, m, k, &evidence):
             return 0
-        # the bound knows all classes
-        facts.n_classes = self.K
-        facts.counts = counts
+        # the bound uses all classes
+        stats.n_classes = self.K
+        stats.counts = counts
         self._count_children(counts, m, k)
         if self.bound is not None:
-            self.bound.node_begin(&facts)
-            if not self.bound.decide(&facts, self.children, 2, &evidence):
+            self.bound.node_begin(&stats)
+            if not self.bound.decide(&stats, self.children, 2, &evidence):
                 return 0
         expect_by_chance(
-            self.contingency, &facts, self.children, 2, &evidence.by_chance
+            self.contingency, &stats, self.children, 2, &evidence.by_chance
         )
         return self._install(tree, node, start, n_rows, m, &evidence)
 
     cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
-        # m of the k classes of the node, in their order.
+        # Draw m of the k classes of the node; keep their order.
         cdef uint64_t key = self.key
         cdef intp_t i, j
         cdef int32_t c
-        memset(self.place, 0xFF, self.K * sizeof(int32_t))     # -1
+        memset(self.class_index, 0xFF, self.K * sizeof(int32_t))     # -1
         for i in range(k):
-            self.chosen[i] = self.present[i]
+            self.drawn_classes[i] = self.present[i]
         if m < k:
             for i in range(m):
                 key = mix(key)
                 j = i + <intp_t> (key % <uint64_t> (k - i))
-                c = self.chosen[j]
-                self.chosen[j] = self.chosen[i]
-                self.chosen[i] = c
+                c = self.drawn_classes[j]
+                self.drawn_classes[j] = self.drawn_classes[i]
+                self.drawn_classes[i] = c
         for i in range(m):
-            self.place[self.chosen[i]] = 0
+            self.class_index[self.drawn_classes[i]] = 0
         j = 0
         for i in range(k):
             c = self.present[i]
-            if self.place[c] >= 0:
-                self.chosen[j] = c
-                self.place[c] = <int32_t> j
+            if self.class_index[c] >= 0:
+                self.drawn_classes[j] = c
+                self.class_index[c] = <int32_t> j
                 j += 1
 
     cdef void _find_means(
@@ -594,7 +587,7 @@ cdef class NCMGrower:
         cdef intp_t i, j, f
         memset(self.sums, 0, m * d * sizeof(float64_t))
         for i in range(start, start + n_rows):
-            j = self.place[self.y[self.rows[i]]]
+            j = self.class_index[self.y[self.rows[i]]]
             if j < 0:
                 continue
             row = self.X + self.rows[i] * d
@@ -603,77 +596,78 @@ cdef class NCMGrower:
             for f in range(d):
                 total[f] += w * <float64_t> row[f]
         for j in range(m):
-            w = counts[self.chosen[j]]
+            w = counts[self.drawn_classes[j]]
             for f in range(d):
                 self.means[j * d + f] = <float32_t> (self.sums[j * d + f] / w)
 
     cdef void _find_nearest(
         self, intp_t start, intp_t n_rows, intp_t m, intp_t k
     ) noexcept nogil:
-        # Nearest mean of each row, and the table of means and classes.
+        # Find the nearest mean of each row; count rows by nearest mean and class.
         cdef intp_t d = self.d
         cdef intp_t i, j
         cdef int32_t row
-        # from here on, the place of a class among those of the node
+        # from here on, the index of a class among those of the node
         for j in range(k):
-            self.place[self.present[j]] = <int32_t> j
+            self.class_index[self.present[j]] = <int32_t> j
         memset(self.table, 0, m * k * sizeof(float64_t))
         for i in range(start, start + n_rows):
             row = self.rows[i]
             j = nearest(self.X + row * d, self.means, m, d)
             self.near[i] = <uint16_t> j
-            self.table[j * k + self.place[self.y[row]]] += self.times[row]
+            self.table[j * k + self.class_index[self.y[row]]] += self.times[row]
 
     cdef bint _choose(
-        self, NodeStats* facts, intp_t m, intp_t k, SplitEvidence* evidence
+        self, NodeStats* stats, intp_t m, intp_t k, SplitEvidence* evidence
     ) noexcept nogil:
-        # The best assignment of the means to two sides; whether it gains anything. The
-        # first mean is on the left: the other half of the assignments mirrors these.
+        # Find the best assignment of the means to two sides; returns whether it
+        # decreases the impurity. The first mean is always on the left, because
+        # exchanging the sides gives the same split.
         cdef bint all_of_them = m <= MAX_ENUMERATED
         cdef intp_t n = (1 << (m - 1)) - 1 if all_of_them else self.n_assignments
-        cdef float64_t whole = self.criterion.node(self.total, facts.n)
-        cdef float64_t tie = ROUNDING * whole
-        cdef float64_t least = INFINITY
+        cdef float64_t node_score = self.criterion.node(self.total, stats.n)
+        cdef float64_t tie = ROUNDING * node_score
+        cdef float64_t smallest = INFINITY
         cdef intp_t best = -1
         cdef intp_t start = 0
         cdef intp_t n_tests = 0
         cdef intp_t i
-        cdef TestBlock tests
-        memset(&tests, 0, sizeof(TestBlock))
-        tests.left = self.left
-        tests.n_left = self.n_left
-        tests.pool_left = self.n_left
+        cdef TestBlock splits
+        memset(&splits, 0, sizeof(TestBlock))
+        splits.left = self.left
+        splits.n_left = self.n_left
+        splits.pool_left = self.n_left
         while start < n:
-            tests.size = min(<intp_t> BLOCK, n - start)
+            splits.size = min(<intp_t> BLOCK, n - start)
             if all_of_them:
-                self._fill_all(tests.size, m, k)
+                self._fill_all(splits.size, m, k)
             else:
-                self._fill_drawn(start, tests.size, m, k)
-            for i in range(tests.size):
+                self._fill_drawn(start, splits.size, m, k)
+            for i in range(splits.size):
                 self.n_left[i] = self._sum(self.left + i * k, k)
-            self.criterion.block(&tests, self.scores)
-            for i in range(tests.size):
+            self.criterion.block(&splits, self.scores)
+            for i in range(splits.size):
                 if not (
                     self.n_left[i] >= self.min_leaf
-                    and facts.n - self.n_left[i] >= self.min_leaf
+                    and stats.n - self.n_left[i] >= self.min_leaf
                 ):
                     continue
                 n_tests += 1
-                if self.scores[i] < least - tie or best < 0:
-                    least = self.scores[i]
+                if self.scores[i] < smallest - tie or best < 0:
+                    smallest = self.scores[i]
                     best = start + i
-            start += tests.size
-        if best < 0 or not least < whole - tie:
+            start += splits.size
+        if best < 0 or not smallest < node_score - tie:
             return False
         self._set_sides(best, m)
-        facts.n_tests = n_tests
-        facts.n_attribute_tests = n_tests
-        facts.log_attribute_tests = log(<float64_t> n_tests)
+        stats.n_tests = n_tests
+        stats.n_attribute_tests = n_tests
+        stats.log_attribute_tests = log(<float64_t> n_tests)
         evidence.by_chance.n_candidates = n_tests
-        evidence.score = least / facts.n
+        evidence.score = smallest / stats.n
         evidence.runner_up_score = INFINITY
         evidence.runner_up_feature = -1
-        evidence.parent_limit = whole / facts.n
+        evidence.parent_limit = node_score / stats.n
         return True
 
     cdef inline float64_t _sum(self, const float64_t* counts, intp_t k) noexcept nogil:
@@ -685,7 +679,8 @@ cdef class NCMGrower:
 
     @cython.overflowcheck(False)     # keys wrap
     cdef void _set_sides(self, intp_t assignment, intp_t m) noexcept nogil:
-        # Bit j - 1 of a number, or a drawn bit, says where the mean j goes.
+        # Mean j goes to the side given by bit j - 1 of the assignment, or by a random
+        # bit.
         cdef uint64_t bits = assignment + 1
         cdef intp_t j
         self.sides[0] = 0
@@ -694,11 +689,11 @@ cdef class NCMGrower:
         for j in range(1, m):
             self.sides[j] = bits & 1
             bits >>= 1
-            if j % 32 == 0:     # more means than a number has bits
+            if j % 32 == 0:     # more means than bits
                 bits = mix(bits ^ mix(self.key + <uint64_t> (assignment + j)))
 
     cdef void _fill_all(self, intp_t n, intp_t m, intp_t k) noexcept nogil:
-        # Left child of assignments 1, 2, ..., by what it loses to an earlier one.
+        # Left child of assignments 1, 2, ...: an earlier one without one of its means.
         cdef const float64_t* before
         cdef const float64_t* lost
         cdef float64_t* here
@@ -764,14 +759,14 @@ cdef class NCMGrower:
                 self.rows[start + n_left] = self.rows[i]
                 n_left += 1
             else:
-                self.spare[n_right] = self.rows[i]
+                self.right_rows[n_right] = self.rows[i]
                 n_right += 1
         for i in range(n_right):
-            self.rows[start + n_left + i] = self.spare[i]
+            self.rows[start + n_left + i] = self.right_rows[i]
         sizes[0] = n_left
         sizes[1] = n_right
         tree.accept(evidence)
-        tree.split(node, self.means, self.chosen, self.sides, m)
+        tree.split(node, self.means, self.drawn_classes, self.sides, m)
         self.criterion.n_classes = self.K
         for z in range(2):
             child = self.children + z * self.K

@@ -28,7 +28,7 @@ from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
 from ._model import NCMTreeModel, Samples, read_numbers, resolve_plan, seed_of_update
 
-# Of a tree, and of the trees of a forest.
+# Parameters of a tree, and of the trees of a forest.
 GROWTH_CONSTRAINTS = {
     "criterion": [StrOptions(set(CRITERIA)), None],
     "bound": [str, BaseBound, None],
@@ -49,15 +49,16 @@ GROWTH_CONSTRAINTS = {
 
 
 class NCMEstimator(ModelClassifier):
-    """What NCM trees and forests share: how they learn and read rows.
+    """Base of NCM trees and forests: fitting, updating and input validation.
 
-    A subclass has `_start`, which makes a model of the first rows, `_updated`, which
-    makes one of a model and further rows, and the class of its models, `_kind`.
+    A subclass has `_start`, which creates a model from the first rows, `_updated`,
+    which creates one from a model and further rows, and the class of its models,
+    `_kind`.
     """
 
     bound_ = fitted("bound", "The resolved bound.")
     criterion_ = fitted("criterion", "The resolved criterion.")
-    n_updates_ = fitted("n_updates", "Calls of `partial_fit` since the first.")
+    n_updates_ = fitted("n_updates", "Number of updates by `partial_fit`.")
 
     def _validate_params(self):
         validate_parameters(self)
@@ -65,12 +66,12 @@ class NCMEstimator(ModelClassifier):
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
-        """Learn a table, whatever was learnt before.
+        """Fit to a table; a previous fit is discarded.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing; they are converted to float32.
+            Rows of numbers without missing values; they are converted to float32.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -82,8 +83,7 @@ class NCMEstimator(ModelClassifier):
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
+            If the input or a parameter is invalid. The estimator is then unchanged.
         """
         call = self._read(X, y, None)
         self._model = self._start(resolve_plan(self), call)
@@ -91,29 +91,29 @@ class NCMEstimator(ModelClassifier):
 
     @learns
     def partial_fit(self, X: TableLike, y: LabelsLike, classes: object = None) -> Self:
-        """Learn further rows, of classes that are known or new.
+        """Update with further rows of known or new classes.
 
-        Each call is one update, see `update`. The first call does what `fit`
-        does.
+        Each call is one update, see `update`. The first call is equivalent to `fit`.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing.
+            Rows of numbers without missing values.
         y : array-like of shape (n_samples,)
-            Class labels; rows of a single class, or of new classes only, will do.
+            Class labels. All rows may belong to a single class or to new classes.
         classes : object, default=None
-            Not used: classes may come at any time. Here for estimators that give it.
+            Ignored, because new classes may appear at any time. Present for API
+            consistency.
 
         Returns
         -------
         NCMEstimator
-            The estimator itself.
+            The updated estimator.
 
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
+            If the input or a parameter is invalid. The estimator is then unchanged.
         """
         self._validate_params()
         model = self._model
@@ -132,11 +132,11 @@ class NCMEstimator(ModelClassifier):
             classes = Classes.listed(labels)
         else:
             classes = model.classes.more(labels)
-        most = self.max_stored_samples
-        if most is not None and most < len(classes):
+        max_rows = self.max_stored_samples
+        if max_rows is not None and max_rows < len(classes):
             raise ValueError(
-                f"max_stored_samples must be at least the number of classes, "
-                f"{len(classes)}, so that each keeps a row. Got {most!r}."
+                "max_stored_samples must be at least the number of classes, "
+                f"{len(classes)}, so that each has a stored row. Got {max_rows!r}."
             )
         return Call(Rows(X, True, schema), classes.codes(labels), classes)
 
@@ -147,52 +147,55 @@ class NCMEstimator(ModelClassifier):
 
 @suggests_parameters()
 class NCMTreeClassifier(TreePrediction, NCMEstimator):
-    r"""A decision tree whose tests are nearest class means.
+    r"""Decision tree classifier with nearest class mean (NCM) splits.
 
-    A split draws some of the classes of its node and takes their means. Each mean has
-    a side, and a row goes to the side of the mean that is nearest to it. Of the
-    assignments of means to sides the best one by the criterion is taken, if it gains
-    anything. Such trees learn new classes without being grown again: a row of a new
-    class goes the way of the classes that it resembles, and is counted in its leaf.
+    A split draws some of the classes of its node and computes their means. Each mean is
+    assigned to one of two children, and a row goes to the child of the nearest mean.
+    The split uses the best assignment by the criterion, if it decreases the impurity.
+    Such trees learn new classes without being regrown: a row of a new class is routed
+    like the classes that it resembles, and counted in its leaf.
 
-    Use it for numeric features on one scale, where distances mean something, and many
-    classes; :class:`NCMForestClassifier` is more accurate.
+    Use it for many classes and numeric features on a common scale, for which distances
+    are meaningful. :class:`NCMForestClassifier` is more accurate.
 
     Parameters
     ----------
     criterion : str or None, default=None
-        What the sides are judged by, as of
-        :class:`~skconftree.ConfidenceTreeClassifier`. None: that of the bound, or
-        ``"entropy"`` without one.
+        Impurity criterion of assignments, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`. None uses the criterion of the
+        bound, or ``"entropy"`` without a bound.
     bound : str, bound object or None, default=None
-        What decides whether a node splits: a test (``"chi2"``, ``"gtest"``, ``"ec2"``)
-        or a race against no split (``"hoeffding"``, ``"mcdiarmid"``, ``"derosa"``).
-        None: the best assignment, if it gains anything.
+        Split rule that decides whether a node is split: a statistical test (``"chi2"``,
+        ``"gtest"``, ``"ec2"``), or a Hoeffding-type comparison with no split
+        (``"hoeffding"``, ``"mcdiarmid"``, ``"derosa"``). None accepts the best
+        assignment if it decreases the impurity.
     delta : float or None, default=None
-        Overrides the bound's own `delta`.
+        Overrides the `delta` of the bound. Smaller values give smaller trees.
     max_depth : int or None, default=None
-        Largest depth of a leaf; the root has 0.
+        Maximum depth of the tree; the root has depth 0. None means no limit.
     min_samples_split : int, default=2
-        Fewest rows of a node that may split.
+        Minimum number of rows of a node that may be split. Larger values give smaller
+        trees.
     min_samples_leaf : int, default=1
-        Fewest rows of a child.
+        Minimum number of rows of a child. Larger values give smaller trees.
     max_classes : int, float, {"sqrt"} or None, default="sqrt"
-        Number of classes of a node whose means its test compares, at least 2. A float
-        is a share of them, ``"sqrt"`` the square root of their number, rounded up;
-        None means all.
+        Number of classes of a node whose means are compared, at least 2. A float is a
+        fraction of them, ``"sqrt"`` the square root of their number, rounded up; None
+        means all. Larger values take longer.
     n_assignments : int, default=256
-        Number of assignments to sides that are drawn and compared where a test has
-        more than ten means. Up to ten, all are compared.
+        Number of random assignments of means to children that are compared if a split
+        has more than ten means. With up to ten means, all assignments are compared.
+        Larger values take longer and give better splits.
     update : {"rlp", "rrn"}, default="rlp"
-        What `partial_fit` does. ``"rlp"`` keeps nodes and means and counts the rows in
-        the leaves they reach; ``"rrn"`` grows another tree from all rows, which are
-        kept for that.
+        How `partial_fit` updates the tree. ``"rlp"`` retains nodes and means, and
+        updates the class counts of the leaves. ``"rrn"`` stores all rows and grows
+        another tree from them.
     max_stored_samples : int or None, default=None
-        Most rows that are kept, in equal parts for the classes; not below their
-        number. Only with ``update="rrn"``, and then the tree is grown from these.
-        None: all.
+        Maximum number of rows stored with ``update="rrn"``, divided equally between the
+        classes; at least the number of classes. The tree is grown from the stored rows.
+        None stores all.
     random_state : int, RandomState instance or None, default=None
-        Seed of the drawn classes and assignments.
+        Seed of the classes and assignments that are drawn.
 
     Attributes
     ----------
@@ -212,27 +215,30 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         The nodes as read-only arrays: ``counts``, ``value``, ``children_left``,
         ``parent``, ``evidence`` and others, and ``centroids(node)``.
     n_rows_seen_ : int
-        Number of rows learnt.
+        Number of rows learned.
     n_updates_ : int
-        Calls of `partial_fit` since `fit`, or since the first of them.
+        Number of calls of `partial_fit` that updated the fitted model.
 
     See Also
     --------
     NCMForestClassifier : A forest of such trees.
-    ConfidenceTreeClassifier : A tree with tests of single features.
+    ConfidenceTreeClassifier : A tree whose splits use single features.
 
     Notes
     -----
-    Rows and means are float32, distances float64; of equally near means that of the
-    first class counts. The tree does not depend on the order of the rows of a call.
+    Rows and means are float32, distances float64; if several means are equally near,
+    the first class is selected. The tree does not depend on the order of the rows of a
+    call.
 
-    Each call of `partial_fit` is one update, so it matters how rows are divided into
-    calls: unlike those of a :class:`~skconftree.ConfidenceTreeClassifier`, several
-    calls differ from one, as the classes and means of the tests come from the first.
+    Each call of `partial_fit` is one update, so the division of rows into calls
+    matters. Unlike with :class:`~skconftree.ConfidenceTreeClassifier`, several calls
+    differ from one, because the first call determines the classes and means of the
+    splits.
 
-    The means that a test compares come from the labels of the very rows on which the
-    bound then judges it. What a bound says of such a test is therefore optimistic: use
-    it to make trees smaller, not as a statement about the error of a split.
+    The means of a split are computed from the labels of the same rows by which the
+    bound tests the split. The evidence is therefore optimistic: use a bound to obtain
+    smaller trees, but do not interpret the evidence of a split as its error
+    probability.
 
     References
     ----------
@@ -289,17 +295,17 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     tree_ = fitted("tree", "The nodes as read-only arrays.")
 
     def _start(self, plan, call):
-        seed, kept, n_classes = self._draw_seed(), None, len(call.classes)
+        seed, retained, n_classes = self._draw_seed(), None, len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         if self.update == "rrn":
-            kept = samples = samples.taken(samples.to_keep(self.max_stored_samples))
+            retained = samples = samples.taken(samples.to_keep(self.max_stored_samples))
         return NCMTreeModel(
             call.rows.schema,
             call.classes,
             plan.settings.bound,
             plan.settings.criterion,
             seed,
-            kept,
+            retained,
             len(call.labels),
             0,
             _grown(plan, samples, n_classes, seed),
@@ -307,31 +313,31 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
 
     def _updated(self, plan, call, model):
         n_classes, samples = len(call.classes), model.samples
-        places = call.classes.indices_of(model.classes)
+        new_codes = call.classes.indices_of(model.classes)
         if self.update == "rrn":
             if samples is None:
                 raise ValueError(
-                    "update='rrn' grows the tree again from all rows, which only a "
-                    "tree keeps that was fitted with it. Fit it again."
+                    "update='rrn' needs the rows of earlier calls, which are only "
+                    "stored if the tree was fitted with update='rrn'. Fit it again."
                 )
             more = Samples.of(
                 call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
             )
-            samples = samples.with_classes(n_classes, places).joined(more)
+            samples = samples.with_classes(n_classes, new_codes).joined(more)
             samples = samples.taken(samples.to_keep(self.max_stored_samples))
             seed = seed_of_update(model.seed, model.n_updates + 1)
             tree = _grown(plan, samples, n_classes, seed)
         else:
             tree = model.tree.recounted(
                 n_classes,
-                places,
+                new_codes,
                 model.tree.leaves_of(call.rows.X),
                 call.labels,
-                None,
+                np.ones(len(call.labels), dtype=np.uint32),
                 plan.criterion(n_classes),
                 True,
             )
-            samples = None  # it cannot be grown again from rows that were not kept
+            samples = None  # the tree cannot be regrown without all rows
         return replace(
             model,
             classes=call.classes,
@@ -350,7 +356,7 @@ def _grown(plan, samples, n_classes, seed):
 
 
 def tree_of_model(model, parameters):
-    """An estimator of a tree that a forest has, for whoever looks at it."""
+    """Estimator of a tree of a forest."""
     tree = NCMTreeClassifier(**parameters)
     tree._model = model
     return tree

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,16 +21,16 @@ from .._bootstrap import tree_seed
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_update
 from ._ncm_votes import (
+    IntegerMeans,
     LeafShares,
-    WholeMeans,
     add_ncm_votes,
     add_ncm_votes_of_many,
     largest_value,
 )
 
-BLOCK = 2048  # rows that go through all trees: they stay in the cache meanwhile
-WORTH_ROUNDING = 256  # rows for which to round all means takes less than it saves
-OF_TREES = (
+BLOCK = 2048  # rows that are routed through all trees together, to stay in the cache
+MIN_ROUNDED_ROWS = 256  # number of rows from which rounding all means saves time
+TREE_PARAMETERS = (
     "criterion",
     "bound",
     "delta",
@@ -44,49 +44,52 @@ OF_TREES = (
 
 @suggests_parameters()
 class NCMForestClassifier(VotingForest, NCMEstimator):
-    r"""A forest of nearest class mean trees that learns new classes (hi-RF).
+    r"""Class-incremental random forest of nearest class mean trees (hi-RF).
 
     Each tree is a :class:`NCMTreeClassifier` grown on a bootstrap sample of the rows;
-    the forest predicts the mean of their class proportions. When rows arrive, of known
-    or of new classes, it grows those trees anew that are worse than the average, and
-    counts the rows in the leaves of the others.
+    the forest predicts the mean of their class proportions. When rows of known or new
+    classes arrive, it regrows the trees whose out-of-bag error is above the average,
+    and updates the class counts in the leaves of the others.
 
-    Use it for many classes, to which others come later, and numeric features on one
-    scale.
+    Use it for problems with many classes, some of which appear later, and numeric
+    features on a common scale.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees. `partial_fit` goes on with those that there are.
+        Number of trees. More trees make probabilities more stable and take
+        proportionally longer. `partial_fit` keeps the number of existing trees.
     criterion, bound, delta : object
-        How tests are judged, as in :class:`NCMTreeClassifier`.
+        How splits are scored and accepted, as in :class:`NCMTreeClassifier`.
     max_depth, min_samples_split, min_samples_leaf : object
-        Limits of the size of each tree and its nodes, as there. Rows count as often as
-        they are in the sample.
+        Limits of the size of each tree and its nodes, as in
+        :class:`NCMTreeClassifier`. A row counts as often as it is in the sample.
     max_classes, n_assignments : object
-        Classes and assignments that a test compares, as there.
+        Number of class means and assignments that a split compares, as in
+        :class:`NCMTreeClassifier`.
     update : {"hi-rf", "retrain", "rlp", "rrn"}, default="hi-rf"
-        What `partial_fit` does, with all rows that are kept and new samples of them:
+        How `partial_fit` updates the forest with new samples of all stored rows:
 
-        - ``"hi-rf"``: trees that are worse than the average are grown anew (RRN), in
-          the leaves of the others the rows are counted (RLP);
-        - ``"rrn"`` and ``"rlp"``: all trees are grown anew, or none;
-        - ``"retrain"``: the forest becomes what `fit` makes of all rows.
+        - ``"hi-rf"``: trees with an error above the average are regrown (RRN); the
+          others only update the class counts of their leaves (RLP).
+        - ``"rrn"``: all trees are regrown.
+        - ``"rlp"``: all trees only update the class counts of their leaves.
+        - ``"retrain"``: the forest is fitted to all stored rows.
     boost : {"decision", "persistent"} or None, default="decision"
-        What `alpha` does to the errors that ``"hi-rf"`` compares, see Notes.
+        How `alpha` modifies the errors that ``"hi-rf"`` compares, see Notes.
     alpha : float, default=0.0
-        Strength of that. With ``boost="decision"`` positive numbers let more trees be
-        grown anew and negative ones fewer; 0 switches it off.
+        Strength of the modification. With ``boost="decision"``, larger values regrow
+        more trees; negative values regrow fewer. 0 disables it.
     max_stored_samples : int or None, default=None
-        Most rows that are kept, in equal parts for the classes; not below their
-        number. The forest is grown from these. None: all.
+        Maximum number of stored rows, divided equally between the classes; at least
+        the number of classes. Trees are grown from the stored rows. None stores all.
     n_jobs : int or None, default=None
-        Threads, as of joblib: None is one unless a ``joblib.parallel_config`` says
-        otherwise, -1 all processors.
+        Number of threads, as in joblib: None means 1 unless in a
+        ``joblib.parallel_config`` context, -1 means all processors.
     verbose : int, default=0
-        Progress, as of joblib.
+        Verbosity of joblib.
     random_state : int, RandomState instance or None, default=None
-        Seed of samples, drawn classes and assignments.
+        Seed of the samples, classes and assignments that are drawn.
 
     Attributes
     ----------
@@ -105,52 +108,53 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     criterion_ : str
         The resolved criterion.
     tree_errors_ : ndarray of shape (n_trees,) or None
-        Error of each tree, before the last update, on the rows that were not in its
-        sample, the new ones included; NaN if there was none. None unless that update
-        was one of ``"hi-rf"``.
+        Out-of-bag error of each tree before the last update, on stored rows outside its
+        sample and on the new rows; NaN if there were none. None unless the last call
+        was an update with ``"hi-rf"``.
     threshold_ : float or None
-        What they were compared with: their mean.
+        Mean of `tree_errors_`, with which they were compared.
     regrown_ : ndarray of shape (n_trees,), bool
-        Which trees the last call grew.
+        Whether each tree was grown by the last call.
     n_rows_seen_ : int
-        Number of rows learnt.
+        Number of rows learned.
     n_rows_stored_ : int
-        Number of rows kept.
+        Number of stored rows.
     n_updates_ : int
-        Calls of `partial_fit` since `fit`, or since the first of them.
+        Number of calls of `partial_fit` that updated the fitted model.
     n_bytes_ : int
-        Bytes that trees and rows take.
+        Number of bytes that trees and stored rows occupy.
 
     See Also
     --------
     NCMTreeClassifier : A single tree.
-    ConfidenceForestClassifier : A forest of tests of single features.
+    ConfidenceForestClassifier : A forest whose splits use single features.
 
     Notes
     -----
-    With :math:`e_i` the share of wrong predictions of tree i among the rows that were
-    not in its last sample, and :math:`\delta` the mean of them, ``"hi-rf"`` grows the
-    trees anew with
+    Let :math:`e_i` be the error rate of tree i on the rows that were not in its last
+    sample, and :math:`\delta` the mean of these errors. ``"hi-rf"`` regrows the trees
+    with
 
     .. math:: e_i + \alpha \tanh e_i > \delta
 
     if ``boost="decision"``, and those with :math:`e_i > \delta` otherwise. With
-    ``boost="persistent"`` a tree that is kept carries :math:`e_i + \alpha \tanh e_i`
-    to the next update as a penalty, which is added to its error there, and which it
-    loses when it is grown anew.
+    ``boost="persistent"``, :math:`e_i + \alpha \tanh e_i` of a retained tree is a
+    penalty that is added to its error in the next update. The penalty is removed when
+    the tree is regrown.
 
-    A row of a new class goes the way of the known classes that it resembles, and is
-    counted where it comes to: trees that are kept learn it in their leaves alone. A
-    leaf that no row reaches predicts what the nearest node above it does that has one.
+    A row of a new class is routed like rows of the known classes that it resembles, and
+    counted in the leaf that it reaches: retained trees learn new classes in their
+    leaves only. A leaf that no row reaches predicts like its nearest ancestor with
+    rows.
 
-    Each call of `partial_fit` is one update, so it matters how rows are divided into
-    calls: several calls differ from one. The order of the rows within a call does not
+    Each call of `partial_fit` is one update, so the division of rows into calls
+    matters: several calls differ from one. The order of the rows within a call does not
     matter.
 
-    All rows are kept, as float32, for later updates; `max_stored_samples` is a limit,
-    beyond which each class keeps a random sample of those that have come, as large as
-    that of other classes if it has so many. Then the forest knows the classes as if
-    these were about equally frequent.
+    All rows are stored as float32 for later updates. If there are more than
+    `max_stored_samples`, each class is represented by a random sample of its rows, and
+    the samples of all classes are equally large unless a class has fewer rows. The
+    forest is then trained as if the classes were about equally frequent.
 
     References
     ----------
@@ -220,10 +224,10 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         self.random_state = random_state
 
     _kind = NCMForestModel
-    tree_errors_ = fitted("tree_errors", "Error of each tree before the last update.")
-    threshold_ = fitted("threshold", "What they were compared with.")
-    regrown_ = fitted("regrown", "Which trees the last call grew.")
-    n_bytes_ = fitted("n_bytes", "Bytes that trees and rows take.")
+    tree_errors_ = fitted("tree_errors", "Out-of-bag errors before the last update.")
+    threshold_ = fitted("threshold", "Mean of the out-of-bag errors.")
+    regrown_ = fitted("regrown", "Whether each tree was grown by the last call.")
+    n_bytes_ = fitted("n_bytes", "Bytes that trees and stored rows occupy.")
 
     @property
     def estimators_(self) -> list[Any]:
@@ -231,13 +235,13 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         check_is_fitted(self)
         model = self._model
         return [
-            tree_of_model(one, model.parameters | {"random_state": one.seed})
-            for one in model.members()
+            tree_of_model(member, model.parameters | {"random_state": member.seed})
+            for member in model.members()
         ]
 
     @property
     def n_rows_stored_(self) -> int:
-        """Number of rows kept."""
+        """Number of stored rows."""
         check_is_fitted(self)
         return len(self._model.samples.y)
 
@@ -246,63 +250,65 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         samples = samples.taken(samples.to_keep(self.max_stored_samples))
         update = Update(plan, samples, n_classes, np.arange(0), seed)
-        anew = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
-        return self._carried_out(update, anew, call, None)
+        new_trees = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
+        return self._apply_update(update, new_trees, call, None)
 
     def _updated(self, plan, call, model):
-        n_classes, places = len(call.classes), call.classes.indices_of(model.classes)
+        n_classes, new_codes = len(call.classes), call.classes.indices_of(model.classes)
         more = Samples.of(
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
         )
         n_before = len(model.samples.y)
-        samples = model.samples.with_classes(n_classes, places).joined(more)
-        kept = samples.to_keep(self.max_stored_samples)
-        samples = samples.taken(kept)
+        samples = model.samples.with_classes(n_classes, new_codes).joined(more)
+        retained = samples.to_keep(self.max_stored_samples)
+        samples = samples.taken(retained)
         n_updates = 0 if self.update == "retrain" else model.n_updates + 1
         seed = seed_of_update(model.seed, n_updates)
         if self.update == "retrain":
             samples = samples.in_one_order()
-        update = Update(plan, samples, n_classes, places, seed)
-        anew = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
+        update = Update(plan, samples, n_classes, new_codes, seed)
+        new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
         if self.update not in ("hi-rf", "rlp"):
-            return self._carried_out(update, anew, call, model)
+            return self._apply_update(update, new_trees, call, model)
         tree_updates = [
             TreeUpdate(i, tree, leaves)
             for i, (tree, leaves) in enumerate(
-                zip(model.trees, _known_leaves(model, n_before, kept), strict=True)
+                zip(model.trees, _known_leaves(model, n_before, retained), strict=True)
             )
         ]
         if self.update == "rlp":
-            return self._carried_out(update, tree_updates, call, model)
-        in_bag = _rows_in_bag(model, n_before, len(call.labels), kept)
-        found = self._in_threads(
-            lambda one: update.error_out_of_bag(one, in_bag[one.index]), tree_updates
+            return self._apply_update(update, tree_updates, call, model)
+        in_bag = _rows_in_bag(model, n_before, len(call.labels), retained)
+        errors_and_leaves = self._in_threads(
+            lambda tree: update.error_out_of_bag(tree, in_bag[tree.index]), tree_updates
         )
-        errors = np.array([error for error, _ in found])
-        verdict = judge(errors, model.penalty, self.boost, self.alpha)
+        errors = np.array([error for error, _ in errors_and_leaves])
+        regrown, threshold, penalty = judge(
+            errors, model.penalty, self.boost, self.alpha
+        )
         tree_updates = [
-            anew[i] if verdict.regrown[i] else one._replace(leaves=leaves)
-            for i, (one, (_, leaves)) in enumerate(
-                zip(tree_updates, found, strict=True)
+            new_trees[i] if regrown[i] else tree._replace(leaves=leaves)
+            for i, (tree, (_, leaves)) in enumerate(
+                zip(tree_updates, errors_and_leaves, strict=True)
             )
         ]
-        return self._carried_out(
+        return self._apply_update(
             update,
             tree_updates,
             call,
             model,
-            penalty=verdict.penalty,
+            penalty=penalty,
             tree_errors=errors,
-            threshold=verdict.threshold,
+            threshold=threshold,
         )
 
-    def _carried_out(self, update, tree_updates, call, model, **told):
-        # The forest that an update makes of a model, or of no rows before.
-        done = self._in_threads(update.carry_out, tree_updates)
-        regrown = np.array([one.tree is None for one in tree_updates])
+    def _apply_update(self, update, tree_updates, call, model, **results):
+        # The forest model after an update; `model` is None on the first call.
+        updated = self._in_threads(update.apply_to, tree_updates)
+        regrown = np.array([tree_update.tree is None for tree_update in tree_updates])
         seeds = [
-            tree_seed(update.seed, i) if anew else model.seeds[i]
-            for i, anew in enumerate(regrown)
+            tree_seed(update.seed, i) if is_new else model.seeds[i]
+            for i, is_new in enumerate(regrown)
         ]
         first = model is None
         return NCMForestModel(
@@ -314,42 +320,40 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             update.samples,
             len(call.labels) + (0 if first else model.n_rows_seen),
             0 if first else model.n_updates + 1,
-            parameters={name: getattr(self, name) for name in OF_TREES},
-            trees=[one.tree for one in done],
+            parameters={name: getattr(self, name) for name in TREE_PARAMETERS},
+            trees=[tree.tree for tree in updated],
             seeds=seeds,
             regrown=regrown,
-            in_bag=np.stack([one.in_bag for one in done]),
-            leaves=np.stack([one.leaves for one in done]),
-            **{"penalty": np.zeros(len(done))} | told,
+            in_bag=np.stack([tree.in_bag for tree in updated]),
+            leaves=np.stack([tree.leaves for tree in updated]),
+            **{"penalty": np.zeros(len(updated))} | results,
         )
 
     def _in_threads(self, function, items):
-        # Results in their order. The work is done without the GIL.
-        items = list(items)
+        # Results in the order of the items. The functions release the GIL.
         n_workers = min(effective_n_jobs(self.n_jobs), len(items))
         if n_workers <= 1:
-            return [function(one) for one in items]
-        n_tasks = min(TASKS_PER_JOB * n_workers, len(items))
-        ends = np.linspace(0, len(items), n_tasks + 1).astype(int).tolist()
-        done = Parallel(n_jobs=n_workers, verbose=self.verbose, require="sharedmem")(
-            delayed(_each)(function, items[start:end]) for start, end in pairwise(ends)
-        )
-        return [one for batch in done for one in batch]
+            return [function(item) for item in items]
+        return Parallel(
+            n_jobs=n_workers,
+            verbose=self.verbose,
+            require="sharedmem",
+            batch_size=-(-len(items) // (TASKS_PER_JOB * n_workers)),
+        )(delayed(function)(item) for item in items)
 
     def _mean_proba(self, X):
         model = self._model
         out, trees = np.zeros((len(X), len(model.classes))), model.trees
         n_workers = effective_n_jobs(self.n_jobs)
-        n_parts = max(-(-len(X) // BLOCK), min(n_workers, len(X) // WORTH_ROUNDING))
-        ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
-        blocks = [slice(start, end) for start, end in pairwise(ends)]
-        if len(X) < WORTH_ROUNDING:
+        n_parts = max(-(-len(X) // BLOCK), min(n_workers, len(X) // MIN_ROUNDED_ROWS))
+        blocks = list(gen_even_slices(len(X), max(n_parts, 1)))
+        if len(X) < MIN_ROUNDED_ROWS:
             self._in_threads(
                 lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks
             )
         else:
             largest = largest_value(trees, X)
-            means = self._in_threads(lambda tree: WholeMeans(tree, largest), trees)
+            means = self._in_threads(lambda tree: IntegerMeans(tree, largest), trees)
             shares = self._in_threads(LeafShares, trees)
             self._in_threads(
                 lambda rows: add_ncm_votes_of_many(
@@ -367,30 +371,28 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
+            Rows of numbers without missing values.
 
         Returns
         -------
         ndarray of shape (n_samples, n_trees), intp
+            Leaf indices.
         """
         rows = self._rows(X)
         leaves = self._in_threads(lambda tree: tree.apply(rows), self._model.trees)
         return np.column_stack(leaves)
 
 
-def _known_leaves(model, n_before, kept):
-    # Where the rows that are still kept come to in each tree, as far as known.
+def _known_leaves(model, n_before, retained):
+    # Leaves of the retained rows in each tree, if they are known.
     leaves = model.leaves
-    if leaves is None:  # it is no part of the state
+    if leaves is None:  # leaves are not part of the serialized state
         return [None] * len(model.trees)
-    return list(leaves if kept is None else leaves[:, kept[:n_before]])
+    return list(leaves if retained is None else leaves[:, retained[:n_before]])
 
 
-def _rows_in_bag(model, n_before, n_new, kept):
+def _rows_in_bag(model, n_before, n_new, retained):
     # Whether each row was in the last sample of each tree; new rows were in none.
     in_bag = np.zeros((len(model.trees), n_before + n_new), dtype=bool)
     in_bag[:, :n_before] = np.unpackbits(model.in_bag, axis=1, count=n_before)
-    return in_bag if kept is None else in_bag[:, kept]
-
-
-def _each(function, items):
-    return [function(one) for one in items]
+    return in_bag if retained is None else in_bag[:, retained]

@@ -1,6 +1,7 @@
-"""The model behind NCM estimators: stored rows, growth and incremental updates.
+"""Models of NCM estimators: stored rows, growth and incremental updates.
 
-Each update makes another one, which the estimator takes over in one assignment.
+Models are immutable. An update creates another model, which replaces the previous one
+in one assignment.
 """
 
 from dataclasses import dataclass, fields
@@ -22,20 +23,20 @@ from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
-from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
+from ...utils import canonical, merge_defaults, default_parameters, check_state_parts
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
-RANKS, UPDATES = 0x5A4D, 0x4843  # keys of seeds: one for each use of the user's
+RANK_KEY, UPDATE_KEY = 0x5A4D, 0x4843  # keys of derived seeds, one per purpose
 
 
 class Samples(NamedTuple):
-    """Rows in the order of the calls that brought them.
+    """Stored rows, in the order of the calls that passed them.
 
-    The rows of one call are in an order that depends on what they hold, so that the
-    order in which they were given does not matter. Where there is no room for all rows
-    of a class those with the smallest `ranks`, random numbers, stay, which are a sample
-    of all that have come: `n_seen` of each class.
+    The rows of one call are sorted by content, so that their order does not matter. If
+    there are too many rows of a class, those with the smallest `ranks` are retained.
+    Ranks are random, so that the retained rows are a random sample of all `n_seen` rows
+    of the class.
     """
 
     X: np.ndarray
@@ -45,21 +46,21 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
-        """Order the rows of one call."""
-        order = ContentOrder(*hash_rows(X, y)).places
-        ranks = _ranks(tree_seed(seed, RANKS), n_before, len(y))
+        """Sort the rows of one call by content."""
+        order = ContentOrder(*hash_rows(X, y)).new_codes
+        ranks = _ranks(tree_seed(seed, RANK_KEY), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
         return cls(X[order], y[order], ranks, n_seen)
 
-    def with_classes(self, n_classes, places):
-        """Give the classes other indices."""
+    def with_classes(self, n_classes, new_codes):
+        """Change the codes of the classes to `new_codes`."""
         n_seen = np.zeros(n_classes, dtype=np.int64)
-        n_seen[places] = self.n_seen
-        y = places.astype(np.uint16).take(self.y)
+        n_seen[new_codes] = self.n_seen
+        y = new_codes.astype(np.uint16).take(self.y)
         return self._replace(y=y, n_seen=n_seen)
 
-    def joined(self, more):
-        """Put further rows behind these; both know the same classes."""
+    def concatenated(self, more):
+        """Append further rows, which have the same class codes."""
         return Samples(
             np.concatenate([self.X, more.X]),
             np.concatenate([self.y, more.y]),
@@ -67,37 +68,38 @@ class Samples(NamedTuple):
             self.n_seen + more.n_seen,
         )
 
-    def in_one_order(self):
-        """Order all rows as if they had come in one call."""
-        order = ContentOrder(*hash_rows(self.X, self.y)).places
+    def reordered(self):
+        """Sort all rows by content, as if they had been passed in one call."""
+        order = ContentOrder(*hash_rows(self.X, self.y)).new_codes
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
-    def to_keep(self, most):
-        """Say which rows stay."""
-        if most is None or len(self.y) <= most:
+    def select_retained(self, max_rows):
+        """Mask of the rows to retain, at most `max_rows`; None: all rows."""
+        if max_rows is None or len(self.y) <= max_rows:
             return None
-        room = capacity_of_class(self.n_seen, most)
+        capacity = capacity_of_class(self.n_seen, max_rows)
         # by class, then by rank
         order = np.lexsort((self.ranks, self.y))
         y = self.y[order]
-        place = np.arange(len(y)) - np.searchsorted(y, y)
-        kept = np.zeros(len(y), dtype=bool)
-        kept[order[place < room]] = True
-        return kept
+        rank_in_class = np.arange(len(y)) - np.searchsorted(y, y)
+        retained = np.zeros(len(y), dtype=bool)
+        retained[order[rank_in_class < capacity]] = True
+        return retained
 
-    def taken(self, kept):
-        """Leave the other rows out; None leaves out none."""
-        if kept is None:
+    def restricted_to(self, retained):
+        """Restrict to the retained rows; None retains all."""
+        if retained is None:
             return self
-        return self._replace(X=self.X[kept], y=self.y[kept], ranks=self.ranks[kept])
+        X, y, ranks = self.X[retained], self.y[retained], self.ranks[retained]
+        return self._replace(X=X, y=y, ranks=ranks)
 
 
-def capacity_of_class(n_seen, most):
-    """Rows that a class may keep, so that all keep `most` at the most."""
+def capacity_of_class(n_seen, max_rows):
+    """Largest number of rows per class such that the total is at most `max_rows`."""
     low, high = 0, int(n_seen.max(initial=0))
     while low < high:
         middle = (low + high + 1) // 2
-        if np.minimum(n_seen, middle).sum() <= most:
+        if np.minimum(n_seen, middle).sum() <= max_rows:
             low = middle
         else:
             high = middle - 1
@@ -106,18 +108,18 @@ def capacity_of_class(n_seen, most):
 
 def _ranks(seed, n_before, n):
     rng = np.random.Philox(key=seed)
-    rng.advance(n_before)  # four numbers of 64 bits each step
+    rng.advance(n_before)  # a step yields four 64-bit numbers
     return (rng.random_raw(4 * n)[::4] >> np.uint64(32)).astype(np.uint32)
 
 
 def seed_of_update(seed, update):
-    """Seed of all samples and trees that are drawn in one call."""
-    return seed if update == 0 else tree_seed(tree_seed(seed, UPDATES), update)
+    """Seed of the samples and trees of an update."""
+    return seed if update == 0 else tree_seed(tree_seed(seed, UPDATE_KEY), update)
 
 
 @dataclass(frozen=True, eq=False)
 class NCMModel:
-    """What a tree and a forest have in common; `samples` are for further updates."""
+    """Common base of tree and forest models; `samples` are stored for updates."""
 
     schema: Schema
     classes: Classes
@@ -129,8 +131,8 @@ class NCMModel:
     n_updates: int
 
     def state(self):
-        """Return all of it as a dict of arrays and plain values."""
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        """Serialize to a dict of arrays and plain values."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["schema"], state["classes"] = self.schema.state(), self.classes.names
         if self.samples is not None:
             state["samples"] = self.samples._asdict()
@@ -138,10 +140,8 @@ class NCMModel:
 
     @classmethod
     def read(cls, state, owner):
-        """Make the common parts from what came out of a file."""
-        state = merge_defaults(
-            state, default_parameters(cls), "The state of an NCM model"
-        )
+        """Restore the common parts from a serialized state."""
+        state = merge_defaults(state, default_parameters(cls), "The state of an NCM model")
         samples = state["samples"]
         parts = state | {
             "schema": Schema.of_state(state["schema"], owner),
@@ -155,41 +155,40 @@ class NCMModel:
 
 @dataclass(frozen=True, eq=False)
 class NCMTreeModel(NCMModel):
-    """What a tree has learnt."""
+    """Model of a single tree."""
 
     tree: NCMTree
 
     def leaves(self, X):
-        """Leaf that each row reaches."""
+        """Leaf of each row."""
         return self.tree.apply(X)
 
     def proba(self, X):
-        """Class proportions there."""
+        """Class proportions of the leaf of each row."""
         return self.tree.value_of(self.leaves(X))
 
     def best(self, X):
-        """Most frequent class there."""
+        """Most frequent class of the leaf of each row."""
         return self.tree.best_of(self.leaves(X))
 
     def state(self):
-        """Return all of it as a dict of arrays and plain values."""
+        """Serialize to a dict of arrays and plain values."""
         return canonical(super().state() | {"tree": write_nodes(self.tree)})
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file."""
+        """Restore a model from its serialized state."""
         parts = cls.read(state, owner)
         return cls(**parts | {"tree": _read_tree(parts["tree"], parts, owner)})
 
 
 @dataclass(frozen=True, eq=False)
 class NCMForestModel(NCMModel):
-    """What a forest has learnt.
+    """Model of a forest.
 
-    `regrown` says which trees the last call grew; bits of `in_bag`, of shape (n_trees,
-    n_bytes), whether each row that is kept is in the sample of a tree; `leaves` where
-    these rows come to in each tree, which follows from trees and rows, and is no part
-    of the state.
+    `regrown` is a mask of the trees grown by the last call. The bits of `in_bag`, of
+    shape (n_trees, n_bytes), tell whether each stored row is in the sample of a tree.
+    `leaves` caches the leaves of the stored rows in each tree; it is not serialized.
     """
 
     parameters: dict
@@ -204,7 +203,7 @@ class NCMForestModel(NCMModel):
 
     @property
     def n_bytes(self):
-        """Bytes that trees and rows take."""
+        """Number of bytes that trees and stored rows occupy."""
         return (
             sum(tree.n_bytes for tree in self.trees)
             + sum(part.nbytes for part in self.samples)
@@ -213,7 +212,7 @@ class NCMForestModel(NCMModel):
         )
 
     def members(self):
-        """Each tree as a model of its own."""
+        """A model of each tree."""
         common = self.schema, self.classes, self.bound, self.criterion
         return [
             NCMTreeModel(*common, seed, None, tree._rows_of_root(), 0, tree)
@@ -221,13 +220,13 @@ class NCMForestModel(NCMModel):
         ]
 
     def state(self):
-        """Return all but the leaves as a dict of arrays and plain values."""
+        """Serialize all but the leaves to a dict of arrays and plain values."""
         trees = [write_nodes(tree) for tree in self.trees]
         return canonical(super().state() | {"trees": trees, "leaves": None})
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file."""
+        """Restore a model from its serialized state."""
         parts = cls.read(state, owner)
         trees = [_read_tree(tree, parts, owner) for tree in parts["trees"]]
         return cls(**parts | {"trees": trees, "leaves": None})
@@ -245,7 +244,7 @@ def _read_tree(state, parts, owner):
 
 
 def _are_valid(samples, parts):
-    # Growth checks labels and numbers of features, but takes finite rows for given.
+    # Growth validates labels and numbers of features, but assumes that rows are finite.
     X, y, ranks, n_seen = samples
     return (
         0 < len(X) == len(y) == len(ranks)
@@ -255,7 +254,7 @@ def _are_valid(samples, parts):
 
 
 class TreeUpdate(NamedTuple):
-    """A tree to update, or None for a new one, and leaves of the first rows or -1."""
+    """A tree to update (None: grow a new tree) and the known leaves of rows, or -1."""
 
     index: int
     tree: object
@@ -263,7 +262,7 @@ class TreeUpdate(NamedTuple):
 
 
 class UpdatedTree(NamedTuple):
-    """An updated tree: bits of rows in its sample, and the leaf of each row or -1."""
+    """An updated tree, bits of the rows in its sample, and the leaf of each or -1."""
 
     tree: object
     in_bag: np.ndarray
@@ -271,26 +270,27 @@ class UpdatedTree(NamedTuple):
 
 
 class Update(NamedTuple):
-    """An update of all trees; `places` are the new codes of classes of kept trees."""
+    """An update of all trees; `new_codes` are those of classes of retained trees."""
 
     plan: object
     samples: object
     n_classes: int
-    places: np.ndarray
+    new_codes: np.ndarray
     seed: int
 
-    def carry_out(self, one):
-        """Grow or recount one tree."""
+    def apply_to(self, tree_update):
+        """Grow a tree, or update its counts."""
         X, y, _, _ = self.samples
-        times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, one.index)
-        if one.tree is None:
-            seed = tree_seed(self.seed, one.index)
+        ends, index = np.arange(1.0, len(y) + 1.0), tree_update.index
+        times = draw_counts(ends, len(y), self.seed, index)
+        if tree_update.tree is None:
+            seed = tree_seed(self.seed, index)
             tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
         else:
-            leaves = one.tree.leaves_of(X, one.leaves)
-            tree = one.tree.recounted(
+            leaves = tree_update.tree.leaves_of(X, tree_update.leaves)
+            tree = tree_update.tree.recounted(
                 self.n_classes,
-                self.places,
+                self.new_codes,
                 leaves,
                 y,
                 times,
@@ -299,28 +299,25 @@ class Update(NamedTuple):
             )
         return UpdatedTree(tree, np.packbits(times > 0), leaves)
 
-    def error_out_of_bag(self, one, in_bag):
-        """Share of wrong predictions of a tree among the rows it has not seen."""
-        leaves = one.tree.leaves_of(self.samples.X, one.leaves)
-        out = (~in_bag).view(np.uint8)
-        return one.tree.error_of(leaves, self.samples.y, self.places, out), leaves
-
-
-class Verdict(NamedTuple):
-    """Which trees are grown anew, and what the next errors are raised by."""
-
-    regrown: np.ndarray
-    threshold: float
-    penalty: np.ndarray
+    def error_out_of_bag(self, tree_update, in_bag):
+        """Out-of-bag error of a tree, and the leaves of all rows."""
+        _, tree, leaves = tree_update
+        leaves = tree.leaves_of(self.samples.X, leaves)
+        out_of_bag = (~in_bag).view(np.uint8)
+        error = tree.error_of(leaves, self.samples.y, self.new_codes, out_of_bag)
+        return error, leaves
 
 
 def judge(errors, penalty, boost, alpha):
-    """Select trees whose out-of-bag error plus `penalty` is above the average."""
+    """Select the trees to regrow by their out-of-bag errors plus `penalty`.
+
+    Returns a mask of these trees, the threshold, and the penalty for the next update.
+    """
     errors = errors + penalty
     known = ~np.isnan(errors)
     threshold = float(errors[known].mean()) if known.any() else np.nan
     boosted = errors + alpha * np.tanh(errors)
-    with np.errstate(invalid="ignore"):  # what is not known is no worse
+    with np.errstate(invalid="ignore"):  # NaN compares as not above the threshold
         if boost == "decision":
             regrown = boosted > threshold
         else:
@@ -328,11 +325,11 @@ def judge(errors, penalty, boost, alpha):
     left = np.zeros(len(errors))
     if boost == "persistent" and alpha != 0.0:
         left = np.where(regrown | ~known, 0.0, boosted)
-    return Verdict(regrown, threshold, left)
+    return regrown, threshold, left
 
 
 class NCMPlan(NamedTuple):
-    """What trees are grown by; `max_classes` as of an `NCMGrower`."""
+    """Parameters of growth; `max_classes` as in `NCMGrower`."""
 
     settings: GrowthSettings
     max_classes: object
@@ -351,24 +348,27 @@ class NCMPlan(NamedTuple):
         return grower.grow(X, y, times)
 
     def criterion(self, n_classes):
-        """Make what gives impurities."""
+        """Create the criterion that computes impurities."""
         return CRITERIA[self.settings.criterion](n_classes)
 
 
 def resolve_plan(estimator):
-    """Resolve the parameters of growth, which have been checked one by one."""
+    """Resolve the parameters of growth, whose types were validated before."""
     caller = type(estimator).__name__
-    given, criterion = estimator.bound, estimator.criterion
-    if given is None and criterion is None:
+    requested_bound, criterion = estimator.bound, estimator.criterion
+    if requested_bound is None and criterion is None:
         criterion = "entropy"
-    bound, criterion = resolve_statement(given, criterion, estimator.delta, caller)
+    bound, criterion = resolve_statement(
+        requested_bound, criterion, estimator.delta, caller
+    )
     if bound is not None and isinstance(
         bound.kernel(criterion, 2), IntervalBound | EvidenceBound
     ):
         raise InvalidParameterError(
-            f"The 'bound' parameter of {caller} must be None, a test or a race: a test "
-            "of class means has no scan, whose scores other bounds compare. Got "
-            f"{given!r} instead."
+            f"The 'bound' parameter of {caller} must be None, a statistical test or a "
+            "Hoeffding-type bound. Other bounds compare the scores of all thresholds "
+            "of a feature, which splits by class means do not have. Got "
+            f"{requested_bound!r} instead."
         )
     settings = GrowthSettings(
         criterion=criterion,
@@ -388,11 +388,11 @@ def resolve_plan(estimator):
 
 
 def read_numbers(X, schema, caller):
-    """Turn rows into a matrix of finite numbers."""
+    """Validate rows and convert them to a matrix of finite numbers."""
     if issparse(X):
         raise TypeError(
             f"Sparse data was passed for X, but dense data is required by {caller}: "
-            "class means have no zeros to leave out. Use X.toarray()."
+            "class means are not sparse. Use X.toarray()."
         )
     refuse_categories(X, caller)
     if schema is None:
@@ -402,7 +402,7 @@ def read_numbers(X, schema, caller):
     if not finite:
         raise ValueError(
             f"Input X contains NaN. {caller} does not accept missing values encoded as "
-            "NaN natively: a row without a value has no distance from a class mean. "
-            "Impute them first, for example with sklearn.impute.SimpleImputer."
+            "NaN natively, because distances to class means need all values. Impute "
+            "them first, for example with sklearn.impute.SimpleImputer."
         )
     return X, schema

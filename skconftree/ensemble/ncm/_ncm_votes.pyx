@@ -1,38 +1,39 @@
-"""Class proportions of a forest of nearest class means: those of its trees, added up."""
+"""Class proportions of a forest of nearest class mean trees: sums over its trees."""
 
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy
 
-from skconftree.ensemble.ncm._centroid_tree cimport CentroidTest, NCMTree, nearest
+from skconftree.ensemble.ncm._centroid_tree cimport CentroidSplit, NCMTree, nearest
 from skconftree.utils._inline cimport highest_bit, prefetch
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t, uint64_t, uint8_t,
 )
 
-# Class means and rows as whole numbers, for the routing of many rows.
+# Class means and rows as integers, for the routing of many rows.
 #
-# They are rounded to multiples of one step, so small that sums of d products fit into 32
-# bits (two_nearest). A vector of d numbers is moved by at most sqrt(d) / 2 steps. By
-# the triangle inequality a rounded distance is wrong by no more than what the row and the
-# mean were moved by: a mean that is nearer than all others by twice that is the nearest.
-# Where none is, distances are taken as they are (nearest_exactly).
+# They are rounded to multiples of a step, which is chosen so that sums of d products
+# fit into 32 bits (two_nearest). Rounding moves a vector of d numbers by at most
+# sqrt(d) / 2 steps. By the triangle inequality the error of a rounded distance is at
+# most the sum of the moves of the row and the mean. So a mean that is nearer than all
+# others by twice this error is the nearest. Otherwise, distances are computed without
+# rounding (nearest).
 #
-# Rows go through a tree level by level: the means of a node are read once for all rows
-# that come to it, and fetched while the nodes before it are at work.
+# Rows are routed through a tree level by level: the means of a node are read once for
+# all rows that reach it, and prefetched while earlier nodes are processed.
 
 cdef enum:
     DISTANCE_BITS = 34  # of a squared distance, in steps
     MAX_STEPS = 32767
-    AHEAD = 4           # nodes whose means are fetched before they are asked for
-    A_LINE = 32         # numbers that are fetched at a time
-    LANES = 16          # vectors are filled up with zeros to a multiple of this
-    BEHIND = 1          # vectors that have to lie behind the last mean
+    AHEAD = 4           # nodes by which the prefetching of means is ahead
+    LINE_VALUES = 32    # values per cache line
+    LANES = 16          # vectors are padded with zeros to a multiple of this
+    PADDING = 1         # vectors that must follow the last mean
 
 
-cdef struct Arrived:        # rows that have come to a node
+cdef struct Arrived:        # rows that have reached a node
     intp_t node
-    intp_t start            # their places in the order
+    intp_t start            # their positions in the order
     intp_t end
 
 
@@ -41,8 +42,8 @@ def add_ncm_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    They are those of `value`, bit for bit, which is an array as large as the counts and
-    mostly zeros: few classes come to a leaf.
+    They equal those of `value` bit for bit. That array is not used because it is as
+    large as the counts and mostly zeros: few classes reach a leaf.
     """
     cdef intp_t K = out.shape[1]
     cdef NCMTree tree
@@ -55,7 +56,7 @@ def add_ncm_votes(
         with nogil:
             for i in range(X.shape[0]):
                 counts = _counts_of(tree, tree.leaf_of(&X[i, 0]), &total)
-                if total == 0.0:        # a tree that no row has reached
+                if total == 0.0:        # no row has reached the tree
                     out[i, 0] += 1.0
                     continue
                 for c in range(K):
@@ -67,22 +68,22 @@ def add_ncm_votes_of_many(
     list means, list shares, const float32_t[:, ::1] X not None,
     float64_t[:, ::1] out not None, float64_t largest,
 ):
-    """Do the same with what trees have for many rows, `WholeMeans` and `LeafShares`.
+    """The same for many rows, with `IntegerMeans` and `LeafShares` of the trees.
 
-    No value of a row or a mean is above `largest`. The rows are few enough to stay in
-    the cache while they go through one tree after the other.
+    No absolute value of a row or a mean is above `largest`. The rows are few enough to
+    stay in the cache while they are routed through all trees.
     """
-    cdef WholeRows rows
-    cdef WholeMeans mean
+    cdef IntegerRows rows
+    cdef IntegerMeans mean
     cdef LeafShares share
     cdef intp_t i, k, leaf
     if X.shape[0] == 0:
         return
-    rows = WholeRows(X, largest)
+    rows = IntegerRows(X, largest)
     for mean, share in zip(means, shares, strict=True):
         _check(mean.tree, X, out)
         if share.tree is not mean.tree or mean.step != rows.step:
-            raise ValueError("Means and shares do not fit rows or each other.")
+            raise ValueError("Means and shares must be of the same trees and scale.")
     for mean, share in zip(means, shares):
         with nogil:
             mean.route(rows)
@@ -93,11 +94,11 @@ def add_ncm_votes_of_many(
 
 
 cdef class LeafShares:
-    """Class proportions of the leaves of a tree, those that are not 0."""
+    """Nonzero class proportions of the leaves of a tree."""
 
     cdef Arena arena
     cdef readonly NCMTree tree
-    cdef intp_t* starts         # [node_count + 1] where those of a node begin
+    cdef intp_t* starts         # [node_count + 1] first entry of each node
     cdef label_t* classes
     cdef float64_t* shares
 
@@ -110,20 +111,20 @@ cdef class LeafShares:
 
     cdef int _fill(self, NCMTree tree) except -1 nogil:
         cdef intp_t K = tree.n_classes
-        cdef intp_t room = 0
+        cdef intp_t capacity = 0
         cdef intp_t n = 0
         cdef intp_t node
         for node in range(tree.node_count):
             self.starts[node] = n
             if tree.n_children[node] > 0:
                 continue
-            if n + K > room:
-                room = 2 * room + K
+            if n + K > capacity:
+                capacity = 2 * capacity + K
                 self.classes = <label_t*> self.arena.resize(
-                    self.classes, room, sizeof(label_t)
+                    self.classes, capacity, sizeof(label_t)
                 )
                 self.shares = <float64_t*> self.arena.resize(
-                    self.shares, room, sizeof(float64_t)
+                    self.shares, capacity, sizeof(float64_t)
                 )
             n += self._take(tree, node, self.classes + n, self.shares + n)
         self.starts[tree.node_count] = n
@@ -132,12 +133,12 @@ cdef class LeafShares:
     cdef intp_t _take(
         self, NCMTree tree, intp_t leaf, label_t* classes, float64_t* shares
     ) noexcept nogil:
-        # Without a branch for a class: which ones are 0 follows no pattern.
+        # Branchless, because zeros follow no pattern that a processor could predict.
         cdef float64_t total
         cdef const float64_t* counts = _counts_of(tree, leaf, &total)
         cdef intp_t n = 0
         cdef intp_t c
-        if total == 0.0:        # a tree that no row has reached
+        if total == 0.0:        # no row has reached the tree
             classes[0] = 0
             shares[0] = 1.0
             return 1
@@ -155,13 +156,14 @@ cdef _check(NCMTree tree, const float32_t[:, ::1] X, float64_t[:, ::1] out):
         tree.n_features != X.shape[1] or tree.n_classes != out.shape[1]
         or out.shape[0] != X.shape[0] or tree.node_count == 0
     ):
-        raise ValueError("Rows do not fit the trees of this forest.")
+        raise ValueError("Rows do not match the trees of this forest.")
 
 
 cdef inline const float64_t* _counts_of(
     NCMTree tree, intp_t leaf, float64_t* total
 ) noexcept nogil:
-    # Those of the nearest node from here up that has any row; their sum is 0 if none.
+    # Counts of the node, or of its nearest ancestor with rows; their sum is 0 if none
+    # has.
     cdef const float64_t* counts
     while True:
         counts = tree.counts + leaf * tree.n_classes
@@ -172,7 +174,7 @@ cdef inline const float64_t* _counts_of(
 
 
 cdef float64_t _sum_of(const float64_t* counts, intp_t K) noexcept nogil:
-    # They are whole numbers, whose sum is exact in any order.
+    # Counts are integers, whose sum is exact in any order.
     cdef float64_t a = 0.0
     cdef float64_t b = 0.0
     cdef float64_t c = 0.0
@@ -191,7 +193,7 @@ cdef float64_t _sum_of(const float64_t* counts, intp_t K) noexcept nogil:
 
 
 def largest_value(list trees not None, const float32_t[:, ::1] X not None):
-    """Return the largest absolute value of rows and means."""
+    """Largest absolute value of rows and means."""
     cdef float64_t largest = 0.0
     cdef NCMTree tree
     cdef intp_t i
@@ -203,20 +205,19 @@ def largest_value(list trees not None, const float32_t[:, ::1] X not None):
 
 
 cdef float64_t _largest(const float32_t* values, intp_t n) noexcept nogil:
-    # Numbers without their signs are in the order of their bits, of which many are
-    # compared at a time.
+    # Absolute values have the same order as their bits, whose comparison is vectorized.
     cdef const int32_t* bits = <const int32_t*> values
-    cdef int32_t most = 0
-    cdef int32_t one
+    cdef int32_t largest = 0
+    cdef int32_t magnitude
     cdef intp_t i
     for i in range(n):
-        one = bits[i] & 0x7FFFFFFF
-        most = one if one > most else most
-    return (<const float32_t*> &most)[0]
+        magnitude = bits[i] & 0x7FFFFFFF
+        largest = magnitude if magnitude > largest else largest
+    return (<const float32_t*> &largest)[0]
 
 
-cdef class WholeVectors:
-    """Vectors of d values that are at most `largest`."""
+cdef class IntegerVectors:
+    """Vectors of values up to `largest`, rounded to integer multiples of a step."""
 
     cdef Arena arena
     cdef intp_t width
@@ -229,42 +230,42 @@ cdef class WholeVectors:
     ) except -1:
         # sums of products, and of squares, stay below 2^30
         cdef intp_t width = (d + LANES - 1) // LANES * LANES
-        cdef intp_t most = min(
+        cdef intp_t n_steps = min(
             <intp_t> sqrt((1 << 30) / <float64_t> width), <intp_t> MAX_STEPS
         )
-        cdef intp_t room = n + BEHIND
+        cdef intp_t capacity = n + PADDING
         cdef float64_t scale
-        cdef int32_t whole, square
+        cdef int32_t rounded, square
         cdef intp_t i, f
         self.width = width
-        self.step = largest / most if largest > 0.0 else 1.0
+        self.step = largest / n_steps if largest > 0.0 else 1.0
         self.arena = Arena()
-        self.vectors = <int16_t*> self.arena.take_zeros(room * width, sizeof(int16_t))
-        self.squares = <int32_t*> self.arena.take_zeros(room, sizeof(int32_t))
+        self.vectors = <int16_t*> self.arena.take_zeros(capacity * width, sizeof(int16_t))
+        self.squares = <int32_t*> self.arena.take_zeros(capacity, sizeof(int32_t))
         scale = 1.0 / self.step
         with nogil:
             for i in range(n):
                 square = 0
                 for f in range(d):
-                    whole = <int32_t> (
+                    rounded = <int32_t> (
                         values[i * d + f] * scale + (MAX_STEPS + 1.5)
                     ) - (MAX_STEPS + 1)
-                    self.vectors[i * width + f] = <int16_t> whole
-                    square += whole * whole
+                    self.vectors[i * width + f] = <int16_t> rounded
+                    square += rounded * rounded
                 self.squares[i] = square
         return 0
 
 
-cdef class WholeRows(WholeVectors):
-    """Some rows, and where they are in a tree."""
+cdef class IntegerRows(IntegerVectors):
+    """Rows, and their positions while they are routed through a tree."""
 
     cdef intp_t n_rows
     cdef const float32_t[:, ::1] X
-    cdef int32_t* leaves        # [n_rows] that they reach in the tree of the last route
-    cdef int32_t* order         # [n_rows] by the nodes that they have come to
-    cdef int32_t* spare         # [n_rows]
-    cdef Arrived* level         # [n_rows] nodes that have rows, and those below
-    cdef Arrived* below         # [n_rows]
+    cdef int32_t* leaves        # [n_rows] that they reach in the last tree
+    cdef int32_t* order         # [n_rows] rows, grouped by the node that they have reached
+    cdef int32_t* second_rows   # [n_rows] buffer for partitioning
+    cdef Arrived* level         # [n_rows] nodes of a level that have rows
+    cdef Arrived* below         # [n_rows] nodes of the next level
 
     def __init__(self, const float32_t[:, ::1] X not None, float64_t largest):
         cdef intp_t n = X.shape[0]
@@ -273,38 +274,38 @@ cdef class WholeRows(WholeVectors):
         self.X = X
         self.leaves = <int32_t*> self.arena.take(n, sizeof(int32_t))
         self.order = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.spare = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.second_rows = <int32_t*> self.arena.take(n, sizeof(int32_t))
         self.level = <Arrived*> self.arena.take(n, sizeof(Arrived))
         self.below = <Arrived*> self.arena.take(n, sizeof(Arrived))
 
 
-cdef class WholeMeans(WholeVectors):
-    """The means of a tree."""
+cdef class IntegerMeans(IntegerVectors):
+    """The class means of a tree."""
 
     cdef readonly NCMTree tree
-    # By the highest bit of the least squared distance: what squared distances have to
-    # differ by if the nearest mean is sure.
+    # Difference of squared distances above which rounding cannot change the nearest
+    # mean, by the highest bit of the smallest squared distance.
     cdef uint64_t[DISTANCE_BITS] gaps
 
     def __init__(self, NCMTree tree not None, float64_t largest):
         cdef intp_t d = tree.n_features
         self._round(tree.means, tree.n_centroids, d, largest)
         self.tree = tree
-        cdef float64_t wrong = 2.0 * sqrt(<float64_t> d) * (1.0 + 1e-6)
+        cdef float64_t max_error = 2.0 * sqrt(<float64_t> d) * (1.0 + 1e-6)
         cdef intp_t bit
         for bit in range(DISTANCE_BITS):
-            # (r + wrong)^2 - r^2, where r^2 has this highest bit
+            # (r + max_error)^2 - r^2, where r^2 has this highest bit
             self.gaps[bit] = <uint64_t> (
-                (2.0 * sqrt(2.0 ** (bit + 1)) + wrong) * wrong + 1.0
+                (2.0 * sqrt(2.0 ** (bit + 1)) + max_error) * max_error + 1.0
             )
 
-    cdef void route(self, WholeRows rows) noexcept nogil:
-        # Find the leaf of each row, level by level. Nodes of a level have rows, each its
-        # own: there are no more of them than of rows.
+    cdef void route(self, IntegerRows rows) noexcept nogil:
+        # Find the leaf of each row, level by level. Each node of a level has at least
+        # one row, so that a level has at most as many nodes as there are rows.
         cdef Arrived* level = rows.level
         cdef Arrived* below = rows.below
         cdef Arrived arrived
-        cdef const CentroidTest* test
+        cdef const CentroidSplit* split
         cdef intp_t n_level = 1
         cdef intp_t n_below, middle, child, i, j
         for i in range(rows.n_rows):
@@ -316,12 +317,12 @@ cdef class WholeMeans(WholeVectors):
                 if j + AHEAD < n_level:
                     self._prefetch(level[j + AHEAD].node)
                 arrived = level[j]
-                test = &self.tree.tests[arrived.node]
-                if test.n == 0:
+                split = &self.tree.splits[arrived.node]
+                if split.n == 0:
                     for i in range(arrived.start, arrived.end):
                         rows.leaves[rows.order[i]] = <int32_t> arrived.node
                     continue
-                middle = self._divide(rows, &arrived, test)
+                middle = self._divide(rows, &arrived, split)
                 child = self.tree.first_child[arrived.node]
                 if middle > arrived.start:
                     below[n_below] = Arrived(child, arrived.start, middle)
@@ -333,16 +334,17 @@ cdef class WholeMeans(WholeVectors):
             n_level = n_below
 
     cdef void _prefetch(self, intp_t node) noexcept nogil:
-        cdef const CentroidTest* test = &self.tree.tests[node]
-        cdef const int16_t* mean = self.vectors + test.first * self.width
+        cdef const CentroidSplit* split = &self.tree.splits[node]
+        cdef const int16_t* mean = self.vectors + split.first * self.width
         cdef intp_t i
-        for i in range(test.n * self.width // A_LINE + 1):
-            prefetch(mean + i * A_LINE)
+        for i in range(split.n * self.width // LINE_VALUES + 1):
+            prefetch(mean + i * LINE_VALUES)
 
     cdef intp_t _divide(
-        self, WholeRows rows, const Arrived* arrived, const CentroidTest* test
+        self, IntegerRows rows, const Arrived* arrived, const CentroidSplit* split
     ) noexcept nogil:
-        # Put the rows of a node into the order of its children: where the second begins.
+        # Partition the rows of a node by child; returns the start of the second
+        # child's.
         cdef const uint8_t* sides = self.tree.sides
         cdef intp_t n_first = arrived.start
         cdef intp_t n_second = 0
@@ -350,57 +352,57 @@ cdef class WholeMeans(WholeVectors):
         cdef int32_t row
         for i in range(arrived.start, arrived.end):
             row = rows.order[i]
-            side = sides[self._nearest(rows, row, test)]
+            side = sides[self._nearest(rows, row, split)]
             rows.order[n_first] = row
-            rows.spare[n_second] = row
+            rows.second_rows[n_second] = row
             n_first += 1 - side
             n_second += side
-        memcpy(rows.order + n_first, rows.spare, n_second * sizeof(int32_t))
+        memcpy(rows.order + n_first, rows.second_rows, n_second * sizeof(int32_t))
         return n_first
 
     cdef intp_t _nearest(
-        self, WholeRows rows, intp_t i, const CentroidTest* test
+        self, IntegerRows rows, intp_t i, const CentroidSplit* split
     ) noexcept nogil:
-        # Place of the mean that is nearest to a row.
+        # Index of the mean that is nearest to a row.
         cdef intp_t d = self.tree.n_features
-        cdef uint64_t[2] found
-        cdef uint64_t least
+        cdef uint64_t[2] nearest_keys
+        cdef uint64_t smallest
         two_nearest(
             rows.vectors + i * self.width, rows.squares[i],
-            self.vectors + test.first * self.width, self.squares + test.first,
-            test.n, self.width, found,
+            self.vectors + split.first * self.width, self.squares + split.first,
+            split.n, self.width, nearest_keys,
         )
-        least = found[0] >> 16
-        if (found[1] >> 16) - least > self.gaps[highest_bit(least | 1)]:
-            return test.first + (found[0] & 0xFFFF)
-        return test.first + nearest(
-            &rows.X[i, 0], self.tree.means + test.first * d, test.n, d
+        smallest = nearest_keys[0] >> 16
+        if (nearest_keys[1] >> 16) - smallest > self.gaps[highest_bit(smallest | 1)]:
+            return split.first + (nearest_keys[0] & 0xFFFF)
+        return split.first + nearest(
+            &rows.X[i, 0], self.tree.means + split.first * d, split.n, d
         )
 
 
-# The two means that are nearest to a row, in whole numbers.
+# The two means that are nearest to a row, in integers.
 #
-# Sums of whole numbers are exact in any order: compilers make vector instructions of the
-# products, whatever the processor, and what is found is the same.
+# Integer sums are exact in any order, so that compilers vectorize the products and the
+# result is the same on all processors.
 #
-# Means are looked at four at a time and the last two together, with one behind them if
-# there is no other: many nodes have two or three means and few rows, so a loop over these
-# would rarely end where the processor expects it.
+# Means are processed four at a time and the last two together, with a padding vector if
+# there is only one. Many nodes have two or three means and few rows, so the number of
+# iterations of a loop over single means would be hard to predict for the processor.
 
 cdef inline void two_nearest(
     const int16_t* row, int64_t square, const int16_t* means, const int32_t* squares,
-    intp_t n, intp_t width, uint64_t* found,
+    intp_t n, intp_t width, uint64_t* nearest_keys,
 ) noexcept nogil:
-    # What is found of the nearest mean and of the next, the first of equally near ones:
-    # its squared distance times 2^16, and its place among the n means. Without a second
-    # one it is 2^64 - 1. `square` and `squares` are squared lengths, and sums of products
-    # fit into 32 bits.
+    # Fills `nearest_keys` with a key for the nearest mean and one for the next: the
+    # squared distance times 2^16 plus the index among the n means, so that ties go to
+    # the first. Without a second mean its key is 2^64 - 1. `square` and `squares` are
+    # squared lengths; sums of products fit into 32 bits.
     cdef uint64_t a, b
     cdef int32_t p, q, r, s
     cdef intp_t j = 0
     cdef intp_t f
-    width = width & -LANES      # compilers see that nothing is left over
-    found[0] = found[1] = ~<uint64_t> 0
+    width = width & -LANES      # lets compilers omit the loop over a remainder
+    nearest_keys[0] = nearest_keys[1] = ~<uint64_t> 0
     while j + 2 < n:
         p = q = r = s = 0
         for f in range(width):
@@ -410,10 +412,10 @@ cdef inline void two_nearest(
             s += <int32_t> row[f] * <int32_t> means[3 * width + f]
         a = distance_of(square + squares[j], p, j, n)
         b = distance_of(square + squares[j + 1], q, j + 1, n)
-        sort_in(found, a, b)
+        sort_in(nearest_keys, a, b)
         a = distance_of(square + squares[j + 2], r, j + 2, n)
         b = distance_of(square + squares[j + 3], s, j + 3, n)
-        sort_in(found, a, b)
+        sort_in(nearest_keys, a, b)
         means += 4 * width
         j += 4
     if j < n:
@@ -423,18 +425,18 @@ cdef inline void two_nearest(
             q += <int32_t> row[f] * <int32_t> means[width + f]
         a = distance_of(square + squares[j], p, j, n)
         b = distance_of(square + squares[j + 1], q, j + 1, n)
-        sort_in(found, a, b)
+        sort_in(nearest_keys, a, b)
 
 
 cdef inline uint64_t distance_of(
-    int64_t squares, int32_t product, intp_t place, intp_t n
+    int64_t squares, int32_t product, intp_t index, intp_t n
 ) noexcept nogil:
     cdef uint64_t distance = <uint64_t> (squares - 2 * <int64_t> product) << 16
-    return distance | <uint64_t> place if place < n else ~<uint64_t> 0
+    return distance | <uint64_t> index if index < n else ~<uint64_t> 0
 
 
-cdef inline void sort_in(uint64_t* found, uint64_t a, uint64_t b) noexcept nogil:
-    # The two least of these and of what was found.
+cdef inline void sort_in(uint64_t* nearest_keys, uint64_t a, uint64_t b) noexcept nogil:
+    # Keep the two smallest keys.
     cdef uint64_t less = min(a, b)
-    found[1] = min(min(found[1], max(a, b)), max(found[0], less))
-    found[0] = min(found[0], less)
+    nearest_keys[1] = min(min(nearest_keys[1], max(a, b)), max(nearest_keys[0], less))
+    nearest_keys[0] = min(nearest_keys[0], less)

@@ -144,7 +144,7 @@ def test_errors():
         forest.predict_proba_interval(X, confidence_level=1.0)
     with pytest.raises(ValueError, match="method must be one of"):
         forest.predict_proba_interval(X, method="honest")
-    with pytest.raises(ValueError, match="at least two trees"):
+    with pytest.raises(ValueError, match="at least 2 trees"):
         forest_of(1).fit(X, y).predict_proba_interval(X)
     with pytest.raises(ValueError, match="fit with bootstrap=True"):
         forest_of(bootstrap=False).fit(X, y).predict_proba_interval(X)

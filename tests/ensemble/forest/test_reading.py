@@ -1,4 +1,4 @@
-"""A forest in words: what is told are its trees' votes and questions."""
+"""Text output of a forest: the votes of its trees and the features they split on."""
 
 import re
 
@@ -28,7 +28,7 @@ def test_a_summary_counts_the_trees(wine):
     assert "25 trees, 13 columns, 3 classes" in text
     leaves = [one.get_n_leaves() for one in forest.estimators_]
     assert f"leaves of a tree: {min(leaves)} to {max(leaves)}" in text
-    first = text[text.index("asked first") : text.index("asked at all")]
+    first = text[text.index("split at the root") : text.index("split anywhere")]
     roots = [X.columns[one.tree_.feature[0]] for one in forest.estimators_]
     told = re.findall(r"([\w/]+) at about ([\d.]+) \((\d+)\)", first)
     assert len(told) == min(5, len(set(roots)))
@@ -44,7 +44,7 @@ def test_a_summary_counts_the_trees(wine):
         {X.columns[j] for j in one.tree_.feature if j >= 0}
         for one in forest.estimators_
     ]
-    for name, n in numbers(text[text.index("asked at all") :]).items():
+    for name, n in numbers(text[text.index("split anywhere") :]).items():
         assert n == sum(name in one for one in users)
 
 
@@ -56,7 +56,7 @@ def test_votes_are_those_of_the_trees(wine):
     votes = np.array([one.predict(X.iloc[[row]])[0] for one in forest.estimators_])
     best = forest.predict(X.iloc[[row]])[0]
     assert text.startswith(
-        f"class {best}: probability {proba[row].max():.2f}, said by "
+        f"class {best}: probability {proba[row].max():.2f}, predicted by "
         f"{(votes == best).sum()} of 25 trees"
     )
     found = re.findall(r"(\d+) trees? says? (\d): ([\d, ]+\d)", text)
@@ -70,7 +70,7 @@ def test_votes_are_those_of_the_trees(wine):
         {X.columns[step["feature"]] for step in one.explain(X.iloc[[row]])[0]}
         for one in forest.estimators_
     ]
-    for name, n in numbers(text[text.index("asked on the way") :]).items():
+    for name, n in numbers(text[text.index("split on the path") :]).items():
         assert n == sum(name in one for one in on_the_way)
 
 
@@ -89,13 +89,13 @@ def test_forests_without_splits_and_with_categories():
     forest = ConfidenceForestClassifier(3, min_samples_leaf=80, random_state=0)
     forest.fit(X, y)
     assert "3 trees without a split" in forest.summary()
-    assert "no tree asks for anything" in forest.explain_text(X[0])
+    assert "no tree has a split" in forest.explain_text(X[0])
     fur = pd.DataFrame({"fur": ["red", "blue"] * 50, "n": np.arange(100)})
     labels = np.array(["yes", "no"] * 50)
     forest = ConfidenceForestClassifier(4, max_features=None, random_state=0)
     forest.fit(fur, labels)
     assert "fur (4)" in forest.explain_text(fur.iloc[0])
-    assert "asked first, by how many of the 4 trees: fur (4)" in forest.summary()
+    assert "split at the root (number of trees of 4): fur (4)" in forest.summary()
 
 
 def test_a_growing_forest_and_one_that_is_not_fitted():

@@ -63,36 +63,37 @@ ERRORS = np.array([0.2, 0.3, 0.5])  # mean 1/3
         (None, 1.0, [False, False, True]),
     ],
 )
-def test_which_trees_are_grown_anew(boost, alpha, regrown):
-    verdict = judge(ERRORS, np.zeros(3), boost, alpha)
-    assert verdict.regrown.tolist() == regrown
-    assert verdict.threshold == pytest.approx(1 / 3)
+def test_which_trees_are_regrown(boost, alpha, regrown):
+    selected, threshold, _ = judge(ERRORS, np.zeros(3), boost, alpha)
+    assert selected.tolist() == regrown
+    assert threshold == pytest.approx(1 / 3)
     slow = ncm.judge(ERRORS.tolist(), [0.0] * 3, boost, alpha)
     assert slow[0] == regrown
 
 
-def test_a_penalty_is_carried_until_a_tree_is_grown_anew():
-    verdict = judge(ERRORS, np.zeros(3), "persistent", 0.5)
+def test_a_penalty_is_carried_until_a_tree_is_regrown():
+    _, _, penalty = judge(ERRORS, np.zeros(3), "persistent", 0.5)
     # e + tanh(e) / 2
-    assert verdict.penalty == pytest.approx([0.298688, 0.445656, 0.0], abs=1e-6)
-    again = judge(ERRORS, verdict.penalty, "persistent", 0.5)
+    assert penalty == pytest.approx([0.298688, 0.445656, 0.0], abs=1e-6)
+    regrown, threshold, penalty = judge(ERRORS, penalty, "persistent", 0.5)
     # 0.498688, 0.745656 and 0.5 have the mean 0.581448
-    assert again.threshold == pytest.approx(0.581448, abs=1e-6)
-    assert again.regrown.tolist() == [False, True, False]
-    assert again.penalty[1] == 0.0
+    assert threshold == pytest.approx(0.581448, abs=1e-6)
+    assert regrown.tolist() == [False, True, False]
+    assert penalty[1] == 0.0
     for boost, alpha in (("persistent", 0.0), ("decision", 0.5), (None, 0.5)):
-        assert not judge(ERRORS, np.zeros(3), boost, alpha).penalty.any()
+        assert not judge(ERRORS, np.zeros(3), boost, alpha)[2].any()
 
 
-def test_equal_trees_are_all_kept():
-    assert not judge(np.full(4, 0.25), np.zeros(4), None, 0.0).regrown.any()
+def test_equal_trees_are_all_retained():
+    assert not judge(np.full(4, 0.25), np.zeros(4), None, 0.0)[0].any()
 
 
-def test_a_tree_that_has_seen_all_rows_is_kept():
-    verdict = judge(np.array([0.2, np.nan, 0.4]), np.zeros(3), "persistent", 1.0)
-    assert verdict.threshold == pytest.approx(0.3)
-    assert verdict.regrown.tolist() == [False, False, True]
-    assert verdict.penalty[1] == 0.0
+def test_a_tree_that_has_seen_all_rows_is_retained():
+    errors = np.array([0.2, np.nan, 0.4])
+    regrown, threshold, penalty = judge(errors, np.zeros(3), "persistent", 1.0)
+    assert threshold == pytest.approx(0.3)
+    assert regrown.tolist() == [False, False, True]
+    assert penalty[1] == 0.0
 
 
 def test_room_of_a_class():
@@ -249,7 +250,7 @@ def test_rounded_distances_change_nothing(monkeypatch, kind, d, n_classes):
         (1, 1000, 2),
         (1000, 1000, 1),
     ):
-        monkeypatch.setattr(_forest, "WORTH_ROUNDING", least)
+        monkeypatch.setattr(_forest, "MIN_ROUNDED_ROWS", least)
         monkeypatch.setattr(_forest, "BLOCK", block)
         found.append(forest.set_params(n_jobs=n_jobs).predict_proba(X))
     leaves = forest.apply(X)
@@ -329,8 +330,8 @@ def test_what_is_kept_is_a_fair_sample():
         for start in range(0, n, 20):
             part = slice(start, start + 20)
             more = Samples.of(X[part], y[part], 1, seed, start)
-            samples = more if samples is None else samples.joined(more)
-            samples = samples.taken(samples.to_keep(10))
+            samples = more if samples is None else samples.concatenated(more)
+            samples = samples.restricted_to(samples.select_retained(10))
         kept[samples.X.ravel().astype(int)] += 1
     assert kept.sum() == 3000
     parts = kept.reshape(3, 20).sum(axis=1)  # 1000 each; a standard deviation is 24
