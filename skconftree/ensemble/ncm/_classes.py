@@ -298,7 +298,9 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         seed, retained, n_classes = self._draw_seed(), None, len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         if self.update == "rrn":
-            retained = samples = samples.taken(samples.to_keep(self.max_stored_samples))
+            retained = samples = samples.restricted_to(
+                samples.select_retained(self.max_stored_samples)
+            )
         return NCMTreeModel(
             call.rows.schema,
             call.classes,
@@ -323,8 +325,10 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
             more = Samples.of(
                 call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
             )
-            samples = samples.with_classes(n_classes, new_codes).joined(more)
-            samples = samples.taken(samples.to_keep(self.max_stored_samples))
+            samples = samples.with_classes(n_classes, new_codes).concatenated(more)
+            samples = samples.restricted_to(
+                samples.select_retained(self.max_stored_samples)
+            )
             seed = seed_of_update(model.seed, model.n_updates + 1)
             tree = _grown(plan, samples, n_classes, seed)
         else:

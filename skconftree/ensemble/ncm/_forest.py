@@ -248,7 +248,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     def _start(self, plan, call):
         seed, n_classes = self._draw_seed(), len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
-        samples = samples.taken(samples.to_keep(self.max_stored_samples))
+        samples = samples.restricted_to(
+            samples.select_retained(self.max_stored_samples)
+        )
         update = Update(plan, samples, n_classes, np.arange(0), seed)
         new_trees = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
         return self._apply_update(update, new_trees, call, None)
@@ -259,13 +261,13 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
         )
         n_before = len(model.samples.y)
-        samples = model.samples.with_classes(n_classes, new_codes).joined(more)
-        retained = samples.to_keep(self.max_stored_samples)
-        samples = samples.taken(retained)
+        samples = model.samples.with_classes(n_classes, new_codes).concatenated(more)
+        retained = samples.select_retained(self.max_stored_samples)
+        samples = samples.restricted_to(retained)
         n_updates = 0 if self.update == "retrain" else model.n_updates + 1
         seed = seed_of_update(model.seed, n_updates)
         if self.update == "retrain":
-            samples = samples.in_one_order()
+            samples = samples.reordered()
         update = Update(plan, samples, n_classes, new_codes, seed)
         new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
         if self.update not in ("hi-rf", "rlp"):

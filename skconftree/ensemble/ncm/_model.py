@@ -47,7 +47,7 @@ class Samples(NamedTuple):
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
         """Sort the rows of one call by content."""
-        order = ContentOrder(*hash_rows(X, y)).new_codes
+        order = ContentOrder(*hash_rows(X, y)).places
         ranks = _ranks(tree_seed(seed, RANK_KEY), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
         return cls(X[order], y[order], ranks, n_seen)
@@ -70,7 +70,7 @@ class Samples(NamedTuple):
 
     def reordered(self):
         """Sort all rows by content, as if they had been passed in one call."""
-        order = ContentOrder(*hash_rows(self.X, self.y)).new_codes
+        order = ContentOrder(*hash_rows(self.X, self.y)).places
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def select_retained(self, max_rows):

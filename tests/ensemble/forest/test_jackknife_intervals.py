@@ -112,7 +112,7 @@ def test_it_is_the_variance_over_training_sets():
 
 def test_few_trees_are_warned_of():
     X, y = make_classification(200, flip_y=0.3, random_state=0)
-    with pytest.warns(UserWarning, match="6 trees are too few .* Set n_estimators"):
+    with pytest.warns(UserWarning, match="6 trees are too few .* Increase n_estimators"):
         forest_of(6).fit(X, y).predict_proba_interval(X)
 
 
@@ -146,7 +146,7 @@ def test_errors():
         forest.predict_proba_interval(X, method="honest")
     with pytest.raises(ValueError, match="at least 2 trees"):
         forest_of(1).fit(X, y).predict_proba_interval(X)
-    with pytest.raises(ValueError, match="fit with bootstrap=True"):
+    with pytest.raises(ValueError, match="Fit it with bootstrap=True"):
         forest_of(bootstrap=False).fit(X, y).predict_proba_interval(X)
-    with pytest.raises(ValueError, match="has learnt rows by partial_fit"):
+    with pytest.raises(ValueError, match="was updated by partial_fit"):
         forest.partial_fit(X, y).predict_proba_interval(X)

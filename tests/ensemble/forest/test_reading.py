@@ -59,7 +59,7 @@ def test_votes_are_those_of_the_trees(wine):
         f"class {best}: probability {proba[row].max():.2f}, predicted by "
         f"{(votes == best).sum()} of 25 trees"
     )
-    found = re.findall(r"(\d+) trees? says? (\d): ([\d, ]+\d)", text)
+    found = re.findall(r"(\d+) trees? predicts? (\d): ([\d, ]+\d)", text)
     assert sum(int(n) for n, _, _ in found) == (votes != best).sum() > 0
     for n, label, places in found:
         mine = np.flatnonzero(votes == int(label)).tolist()
