@@ -1,12 +1,12 @@
-"""Active learning: which labels are worth their price.
+"""Active learning: select the rows whose labels are most informative.
 
-`ActiveLearner` asks for labels of a pool, `simulate` says beforehand what a query
-strategy would have been worth. `StreamActiveLearner` decides on one row after the
-other, within a budget. Strategies work by name or as objects.
+`ActiveLearner` queries labels of a pool. `simulate` compares query strategies on
+labeled data. `StreamActiveLearner` decides row by row whether to query a label, within
+a budget. Query strategies are passed by name or as objects.
 
-What strategies and rules of your own derive from and are shown, what calls give, and
-strategies whose name suffices, as they have no parameters, are in the rooms `pool` and
-`stream`.
+The subpackages `pool` and `stream` have the base classes of custom strategies and
+stopping rules, the context objects that these receive, result types, and strategies
+without parameters, which are usually passed by name.
 """
 
 from ._strategy import (

@@ -1,34 +1,29 @@
-"""What classifiers have that strategies and stopping rules need."""
+"""Capabilities of classifiers that query strategies and stopping rules require."""
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ..utils._warnings import warn
 
-WORDS = {
+NEED_DESCRIPTIONS = {
     "predict_proba": "predict_proba",
     "leaves": "the leaves of a single tree (apply)",
     "committee": "members that vote (estimators_)",
-    "hypotheses": "hypotheses that foresee labels (hypotheses)",
-    "query_score": "scores of its own (query_score)",
+    "hypotheses": "hypotheses that predict labels (hypotheses)",
+    "query_score": "its own query scores (query_score)",
 }
 
 
 def final_step(estimator):
-    """The classifier at the end of a pipeline, and a function: what it sees of rows."""
-    if not isinstance(estimator, Pipeline):
-        return estimator, _as_they_are
-    before = estimator[:-1]
-    seen = (lambda X: before.transform(X)) if len(before) else _as_they_are
-    return estimator[-1], seen
-
-
-def _as_they_are(X):
-    return X
+    """Final estimator of a pipeline, and a function for the steps before it."""
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        return estimator[-1], lambda X: estimator[:-1].transform(X)
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return final, lambda X: X
 
 
 def tags_of_wrapper(tags, estimator):
-    """Tags of a learner, which takes the rows that its classifier does."""
+    """Tags of a learner, which accepts the same input as its classifier."""
     inner = get_tags(estimator)
     tags.input_tags = inner.input_tags
     tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
@@ -36,12 +31,12 @@ def tags_of_wrapper(tags, estimator):
 
 
 def serves(strategy, estimator):
-    """Whether a classifier, fitted or not, has what a strategy needs."""
+    """Whether a classifier, fitted or not, has the capabilities a strategy needs."""
     return not _lacks(needs_of(strategy), estimator)
 
 
 def needs_of(strategy):
-    """What a classifier must have for a strategy or rule, which need not say."""
+    """Capabilities that a strategy or rule needs; none if it has no `needs`."""
     return getattr(strategy, "needs", ())
 
 
@@ -50,20 +45,20 @@ def _lacks(needs, estimator):
     lacks = []
     for need in needs:
         if need == "leaves":
-            found = has_leaves(estimator)
+            is_met = has_leaves(estimator)
         elif need == "committee":
-            found = _is_committee(final)
+            is_met = _is_committee(final)
         elif need == "hypotheses":
-            found = hasattr(final, need)
+            is_met = hasattr(final, need)
         else:
-            found = hasattr(estimator, need)
-        if not found:
+            is_met = hasattr(estimator, need)
+        if not is_met:
             lacks.append(need)
     return lacks
 
 
 def has_leaves(estimator):
-    """Whether it is one tree, fitted or not, whose `apply` gives one leaf a row."""
+    """Whether it is a single tree, whose `apply` returns one leaf per row."""
     final, _ = final_step(estimator)
     return hasattr(final, "apply") and not _is_committee(final)
 
@@ -73,26 +68,26 @@ def _is_committee(final):
 
 
 def warn_of_own_detector(estimator):
-    """Warn if a classifier is to look for drifts in rows that were chosen for it."""
+    """Warn if a classifier would detect drift on rows selected by a strategy."""
     drift = getattr(final_step(estimator)[0], "drift", None)
     if drift not in (None, "auto"):
         warn(
-            f"The classifier looks for drifts by itself (drift={drift!r}), among rows "
-            "whose labels were chosen to be asked for: it may find some that are none, "
-            "and replace what it has learnt. Set its drift to None; a "
-            "StreamActiveLearner(strategy='split', drift='ddm') looks among labels "
-            "that are asked for at random."
+            f"The classifier detects drift by itself (drift={drift!r}), but the query "
+            "strategy selects the rows that it learns: it may detect drift where there "
+            "is none, and discard what it has learned. Set its drift to None. "
+            "StreamActiveLearner(strategy='split', drift='ddm') detects drift on "
+            "labels that are queried at random."
         )
 
 
 def refuse_unserved(strategy, estimator, others):
-    """Raise if the classifier lacks what a plug-in needs; `others` are the remedies."""
+    """Raise ValueError if the classifier lacks a capability; `others` may work."""
     lacks = _lacks(needs_of(strategy), estimator)
     if lacks:
-        able = [name for name, one in others.items() if serves(one, estimator)]
+        alternatives = [name for name in others if serves(others[name], estimator)]
         raise ValueError(
             f"{type(strategy).__name__} needs "
-            f"{' and '.join(WORDS.get(one, one) for one in lacks)}, which "
-            f"{type(final_step(estimator)[0]).__name__} does not have. What works "
-            f"with it: {able}."
+            f"{' and '.join(NEED_DESCRIPTIONS.get(need, need) for need in lacks)}, "
+            f"which {type(final_step(estimator)[0]).__name__} does not have. Use one "
+            f"of {alternatives}, or another classifier."
         )

@@ -1,4 +1,4 @@
-"""Journals on disk, the answers they amount to, fingerprints of their tables."""
+"""Journals of labels on disk, the labels they contain, and fingerprints of pools."""
 
 import contextlib
 import json
@@ -25,13 +25,13 @@ except ImportError:  # Windows, where a journal is not locked
 KIND = "skconftree labels"
 FORMAT = 1
 BARE_HEAD = {"journal": KIND, "format": FORMAT}
-START = json.dumps({"journal": KIND})[:-1].encode()  # of every journal's first line
+START = json.dumps({"journal": KIND})[:-1].encode()  # prefix of the first line
 
 
 class JournalError(ValueError):
-    """A file is not the journal of a session: of other rows or settings, or damaged.
+    """A file is not a valid journal, or belongs to another pool or other settings.
 
-    Another file, or the rows and settings of the first time, are the ways out.
+    Pass another file, or the pool and the settings with which the journal was created.
 
     Examples
     --------
@@ -45,22 +45,23 @@ class JournalError(ValueError):
     ...         LabelingSession.resume(file.name, [[1.0], [2.0]])
     ...     except JournalError as error:
     ...         print(str(error).replace(file.name, "PATH"))
-    PATH is not a journal of answers, or has none.
+    PATH is not a journal of labels, or it is empty.
     """
 
 
 class Journal:
-    """A file of JSON lines that is only ever added to, by one process at a time.
+    """Append-only file of JSON lines that one process at a time can write.
 
-    A line is on the disk when `append` returns, and not in the file when it raises. The
-    lock is the kernel's, on the file itself: it ends with the process, however that
-    ends. A process that is killed while it writes leaves a last line without an end,
-    which is dropped when the file is opened again. A forked process shares the lock,
-    so only the process that opened the journal may write.
+    When `append` returns, the line is on the disk; when it raises, the line is not in
+    the file. The file is locked by the operating system, until the process ends for any
+    reason. If a process is killed while it writes, the incomplete last line is dropped
+    when the file is opened again. A forked process shares the lock, so only the process
+    that opened the journal may write.
 
-    `head` is the first line. Without it the file must exist, and `head` is None if no
-    whole line was found there, until `begin` writes one. `lines` are the others, of
-    which the first is line 2 of the file; `note` says what was dropped.
+    `head` is the first line. If it is not passed, the file must exist. The attribute
+    `head` is then None if the file has no complete line, until `begin` writes one.
+    `lines` are the following lines, from line 2 of the file on. `note` describes what
+    was dropped.
     """
 
     def __init__(self, path, head=None):
@@ -72,9 +73,9 @@ class Journal:
         self._file = os.open(self.path, flags, 0o666)
         try:
             self._lock()
-            found, self._size = self._read()
-            if found:
-                self.head, *self.lines = found
+            records, self._size = self._read()
+            if records:
+                self.head, *self.lines = records
             elif head is not None:
                 self.begin(head)
         except BaseException:
@@ -88,62 +89,66 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BlockingIOError(
-                f"{self.path} is being written by another process, or by another "
-                "session of this one. One at a time may write answers there."
+                f"{self.path} is open in another process, or in another session of "
+                "this one. Close it there first: one session at a time can write to it."
             ) from None
         except OSError:
-            pass  # a file system without locks
+            pass  # the file system does not support locks
 
     def begin(self, head):
         """Write the first line of a journal that has none."""
         self.append(BARE_HEAD | head)
-        # else a crash may take the file's name away
+        # otherwise a crash could lose the directory entry of the file
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
         (self.head,), self.lines = self.lines, []
 
     def _read(self):
-        # The lines of the file, and how many bytes they are; what is torn is cut off.
+        # Records of the file and their size in bytes; an incomplete line is truncated.
         with open(self._file, "rb", closefd=False) as file:
             content = file.read()
         if content and not content.startswith(START[: len(content)]):
-            raise JournalError(f"{self.path} is not a journal of answers.")
-        *whole, torn = content.split(b"\n")
-        found, last = [], len(whole) - 1
-        for place, line in enumerate(whole):
+            raise JournalError(
+                f"{self.path} is not a journal of labels. Pass a file that was written "
+                "by a labeling session, or a new path."
+            )
+        *complete, torn = content.split(b"\n")
+        records, last = [], len(complete) - 1
+        for index, line in enumerate(complete):
             try:
-                found.append(_record(line))
+                records.append(_record(line))
             except ValueError as error:
-                if place < last or torn or place == 0:
+                if index < last or torn or index == 0:
                     raise JournalError(
-                        f"{self.path} is damaged in line {place + 1}: {error}"
+                        f"{self.path} is corrupt in line {index + 1}: {error}"
                     ) from None
                 torn = line
-        if found and found[0].get("format") != FORMAT:
+        if records and records[0].get("format") != FORMAT:
             raise JournalError(
-                f"{self.path} has format {found[0].get('format')!r}, this version of "
-                f"skconftree reads {FORMAT}."
+                f"{self.path} has format {records[0].get('format')!r}, but this "
+                f"version of skconftree reads format {FORMAT}. Use the version that "
+                "wrote it."
             )
-        if found == [BARE_HEAD]:  # an earlier version put it in place of a torn line
-            torn, found = whole[0], []
-        good = sum(len(line) + 1 for line in whole[: len(found)])
-        if good < len(content):
-            os.ftruncate(self._file, good)
+        if records == [BARE_HEAD]:  # an earlier version replaced a torn line by it
+            torn, records = complete[0], []
+        size = sum(len(line) + 1 for line in complete[: len(records)])
+        if size < len(content):
+            os.ftruncate(self._file, size)
             shown = torn[:80].decode("utf-8", "replace")
-            which, then = ("last", "is dropped") if found else ("first", "is replaced")
+            which, action = ("last", "dropped") if records else ("first", "replaced")
             self.note = (
-                f"The {which} line of {self.path} was torn, as when a process is "
-                f"killed while it writes, and {then}: {shown!r}"
+                f"The {which} line of {self.path} was incomplete, probably because a "
+                f"process was killed while it wrote, and is {action}: {shown!r}"
             )
-        return found, good
+        return records, size
 
     def append(self, record):
-        """Write a line; it is on the disk afterwards, or not in the file."""
+        """Write a line to the disk; if that fails, the file is unchanged."""
         if self._file is None:
-            raise ValueError(f"The journal {self.path} is closed.")
+            raise ValueError(f"The journal {self.path} is closed. Open it again.")
         if os.getpid() != self._process:
             raise BlockingIOError(
-                f"{self.path} belongs to the process that opened it, of which this "
-                "process is a fork. Give answers there, or open another file here."
+                f"{self.path} was opened by the parent process. Write labels there, or "
+                "open another file in this process."
             )
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         left = memoryview(line.encode("utf-8"))
@@ -155,32 +160,32 @@ class Journal:
             os.fsync(self._file)
             self.lines.append(record)
         except BaseException as error:
-            # half a line would be taken for the start of the next one
+            # an incomplete line would corrupt the next one
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, size)
             self._size = size
             del self.lines[n_lines:]
             if isinstance(error, OSError):
                 raise OSError(
-                    f"cannot write {self.path}: {error.strerror or error}. The "
-                    f"{n_lines} lines before are safe; this one is not written."
+                    f"Cannot write {self.path}: {error.strerror or error}. The "
+                    f"{n_lines} earlier lines are saved, this one is not."
                 ) from error
             raise
 
     def close(self):
-        """Give the file up, for another process to write."""
+        """Close the file and release its lock."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def read_head(path):
-    """What the first line of a journal says; the file may be in use."""
+    """Read the first line of a journal, which may be in use."""
     with open(path, "rb") as file:
         line = file.readline()
     if not line.endswith(b"\n") or not line.startswith(START):
         raise JournalError(
-            f"{os.fspath(path)} is not a journal of answers, or has none."
+            f"{os.fspath(path)} is not a journal of labels, or it is empty."
         )
     return _record(line)
 
@@ -193,7 +198,7 @@ def _record(line):
 
 
 RESOLUTIONS = ("last", "first", "majority")
-NOTHING = object()  # in the place of a label: there is none
+NO_LABEL = object()  # marks a missing label
 
 
 def is_label(value):
@@ -207,7 +212,7 @@ def _is_name(value):
     return value is None or type(value) is str
 
 
-# What a line may hold under each name, if it has it, and how that is put in words.
+# Check of each optional field of a line, and a description of the valid values.
 FIELDS = {
     "row": (is_count, "a row of the pool, an integer of 0 or more"),
     "label": (is_label, "a string, a boolean or a finite number"),
@@ -216,7 +221,7 @@ FIELDS = {
     "at": (_is_name, "a time"),
     "batch": (
         lambda value: value is None or (is_count(value) and value > 0),
-        "the number of a question, an integer of 1 or more",
+        "the number of a query, an integer of 1 or more",
     ),
     "left": (is_count, "an integer of 0 or more"),
     "again": (lambda value: type(value) is bool, "true or false"),
@@ -226,46 +231,49 @@ FIELDS = {
 
 
 class Entry(NamedTuple):
-    """A line about a row, and its number in the file."""
+    """A line of a journal that concerns a row, and its number in the file."""
 
     line: int
     row: int
-    label: object  # NOTHING if the row was skipped, or its label withdrawn
+    label: object  # NO_LABEL if the row was skipped, or its label withdrawn
     by: str | None
     at: str | None
-    batch: int | None  # of the question; None if it was asked again, or relabeled
-    left: int  # rows of the batch that still follow
-    guess: object  # of the classifier, if the row was drawn for an audit
+    batch: int | None  # number of the query; None for second opinions and relabeling
+    left: int  # number of rows of the batch that follow
+    guess: object  # prediction of the classifier, if the row was drawn for an audit
     again: bool
 
     @property
     def is_answer(self):
-        """Whether somebody was asked, which costs; not so if a slip was relabeled."""
+        """Whether the label was queried, which costs; False for corrections."""
         return self.batch is not None or self.again
 
 
 class Ledger:
-    """Labels in their order, without withdrawn ones; of several, a rule picks one."""
+    """Labels of a journal in order, without withdrawn ones.
+
+    If a row has several labels, the rule `resolve_by` selects one of them.
+    """
 
     def __init__(self, lines=(), resolve_by="last", n_rows=None, start=()):
         self.resolve_by = resolve_by
-        self._n_rows = n_rows  # of the pool; None: not known
-        self._start = frozenset(start)  # rows that had a label before
+        self._n_rows = n_rows  # of the pool; None: unknown
+        self._start = frozenset(start)  # rows with an initial label
         self.entries = []
-        self.n_lines = 1  # of the file, the head included
+        self.n_lines = 1  # of the file, including the head
         for line in lines:
             self.add(line)
 
     def add(self, line):
-        """Take a line of the journal in; gives its entry, or the one taken back."""
+        """Process a line of the journal; return its entry, or the one it withdraws."""
         self.n_lines += 1
-        for name, (is_valid, wanted) in FIELDS.items():
+        for name, (is_valid, requirement) in FIELDS.items():
             if name in line and not is_valid(line[name]):
-                raise self._error(f"{name} must be {wanted}. Got {line[name]!r}.")
+                raise self._error(f"{name} must be {requirement}. Got {line[name]!r}.")
         if "undo" in line:
             if not self.entries or self.entries[-1].line != line["undo"]:
                 raise self._error(
-                    f"it takes back line {line['undo']}, which is not the last answer "
+                    f"it withdraws line {line['undo']}, which is not the last label "
                     "before it."
                 )
             return self.entries.pop()
@@ -274,16 +282,16 @@ class Ledger:
             last = "" if self._n_rows is None else f" to {self._n_rows - 1}"
             raise self._error(f"row must be a row of the pool, 0{last}. Got {row!r}.")
         if row in self._start:
-            raise self._error(f"row {row} had a label at the start.")
+            raise self._error(f"row {row} has an initial label.")
         entry = Entry(
             self.n_lines,
             row,
-            line.get("label", NOTHING),
+            line.get("label", NO_LABEL),
             line.get("by"),
             line.get("at"),
             line.get("batch"),
             line.get("left", 0),
-            line.get("guess", NOTHING),
+            line.get("guess", NO_LABEL),
             line.get("again", False),
         )
         self.entries.append(entry)
@@ -294,47 +302,52 @@ class Ledger:
 
     @property
     def n_answers(self):
-        """Labels that somebody was asked for and gave, second opinions included."""
-        return sum(one.is_answer and one.label is not NOTHING for one in self.entries)
+        """Number of queried labels, including second opinions."""
+        return sum(
+            entry.is_answer and entry.label is not NO_LABEL for entry in self.entries
+        )
 
     def opinions(self):
-        """Latest label of each row by annotator, as ``[who, label, line]``."""
-        found = {}
+        """Latest label of each row by annotator, as ``[annotator, label, line]``."""
+        opinions = {}
         for entry in self.entries:
-            told = found.setdefault(entry.row, [])
+            opinions_of_row = opinions.setdefault(entry.row, [])
             if entry.is_answer:
-                if entry.label is not NOTHING:
-                    told.append([entry.by, entry.label, entry.line])
-            elif entry.label is NOTHING:
-                told.clear()
+                if entry.label is not NO_LABEL:
+                    opinions_of_row.append([entry.by, entry.label, entry.line])
+            elif entry.label is NO_LABEL:
+                opinions_of_row.clear()
             else:
-                own = [one for one in told if one[0] == entry.by]
+                own = [opinion for opinion in opinions_of_row if opinion[0] == entry.by]
                 if own:
                     own[-1][1:] = entry.label, entry.line
                 else:
-                    told.append([entry.by, entry.label, entry.line])
-        return {row: told for row, told in found.items() if told}
+                    opinions_of_row.append([entry.by, entry.label, entry.line])
+        return {row: of_row for row, of_row in opinions.items() if of_row}
 
-    def rule(self, told):
-        """The opinion that holds, of those of one row."""
+    def rule(self, opinions_of_row):
+        """Select an opinion of those of one row."""
         if self.resolve_by == "first":
-            return told[0]
-        last = max(told, key=lambda one: one[2])
-        if self.resolve_by == "last":
-            return last
-        votes = Counter((type(label), label) for _, label, _ in told)
-        most = max(votes.values())
-        best = [one for one in told if votes[type(one[1]), one[1]] == most]
-        return max(best, key=lambda one: one[2])
+            return opinions_of_row[0]
+        candidates = opinions_of_row
+        if self.resolve_by == "majority":
+            votes = Counter((type(label), label) for _, label, _ in candidates)
+            most = max(votes.values())
+            candidates = [
+                opinion
+                for opinion in candidates
+                if votes[type(opinion[1]), opinion[1]] == most
+            ]
+        return max(candidates, key=lambda opinion: opinion[2])
 
     def batches(self):
-        """What was learned: a list of (entry, label that holds) per question."""
+        """Learned labels: a list of (entry, resolved label) per query."""
         opinions = self.opinions()
-        asked = [one for one in self.entries if one.batch is not None]
-        last = {one.row: one for one in asked}
+        queried = [entry for entry in self.entries if entry.batch is not None]
+        last = {entry.row: entry for entry in queried}
         out, number = [], None
-        for entry in asked:
-            label = NOTHING
+        for entry in queried:
+            label = NO_LABEL
             if last[entry.row] is entry and entry.row in opinions:
                 label = self.rule(opinions[entry.row])[1]
             if entry.batch != number:
@@ -347,9 +360,9 @@ class Ledger:
 def agreement(ledger):
     """Agreement of each pair of annotators, with Cohen's `kappa` or None."""
     pairs = {}
-    for told in ledger.opinions().values():
-        for i, (who, label, _) in enumerate(told):
-            for other, another, _ in told[i + 1 :]:
+    for opinions_of_row in ledger.opinions().values():
+        for i, (who, label, _) in enumerate(opinions_of_row):
+            for other, another, _ in opinions_of_row[i + 1 :]:
                 key = (who, other)
                 if who != other and (other, who) in pairs:
                     key, label, another = (other, who), another, label
@@ -357,17 +370,17 @@ def agreement(ledger):
     return [
         {
             "annotators": list(key),
-            "n_rows": len(found),
-            "agreed": sum(same_label(*pair) for pair in found),
-            "kappa": _kappa(found),
+            "n_rows": len(labels),
+            "agreed": sum(same_label(*pair) for pair in labels),
+            "kappa": _kappa(labels),
         }
-        for key, found in pairs.items()
+        for key, labels in pairs.items()
     ]
 
 
-def same_label(one, other):
-    """Whether two labels are equal and of one type: 1 and "1" differ."""
-    return type(one) is type(other) and one == other
+def same_label(first, second):
+    """Whether two labels are equal and of the same type: 1 and "1" differ."""
+    return type(first) is type(second) and first == second
 
 
 def _kappa(pairs):
@@ -382,11 +395,11 @@ def _kappa(pairs):
 
 
 def fingerprint(X):
-    """What tells a pool from another one; a dict of plain values.
+    """Fingerprint that identifies a pool, a dict of plain values.
 
-    `rows` is of the rows in their order, `any_order` of the rows as a set. Numbers
-    count by their values, as float64, other things by what ``str`` makes of them, so
-    that a frame and an array of the same numbers are the same pool.
+    `rows` is a hash of the rows in their order, `any_order` a hash of the rows as a
+    set. Numbers are hashed by their values as float64, other values by their strings,
+    so that a frame and an array of the same numbers are the same pool.
     """
     hashes = row_hashes(X)
     shape = np.shape(X)
@@ -398,27 +411,27 @@ def fingerprint(X):
     }
 
 
-def difference(found, expected):
-    """Say in which way a pool is not the one that is expected; None if it is."""
-    for name, what in (("n_rows", "rows"), ("n_columns", "columns")):
-        if found[name] != expected[name]:
-            return f"it has {found[name]} {what}, the other had {expected[name]}"
-    if found["rows"] == expected["rows"]:
+def difference(actual, expected):
+    """Describe how a pool differs from the expected one; None if it does not."""
+    for name, noun in (("n_rows", "rows"), ("n_columns", "columns")):
+        if actual[name] != expected[name]:
+            return f"it has {actual[name]} {noun}, expected {expected[name]}"
+    if actual["rows"] == expected["rows"]:
         return None
-    if found["any_order"] == expected["any_order"]:
+    if actual["any_order"] == expected["any_order"]:
         return "it has the same rows in another order"
-    return "rows of it hold other values"
+    return "some rows have other values"
 
 
 def row_hashes(X):
-    """One hash, uint64, of what each row holds."""
+    """Hash of the content of each row, uint64."""
     n = n_rows_of(X)
     none = np.zeros(n, dtype=np.uint16)
     if issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
         high, low = _halves(X.data)
-        # what float32 leaves of a value is a value of a column of its own
+        # the remainder of a value beyond float32 goes into a column of its own
         indptr = 2 * X.indptr.astype(np.intp)
         indices = np.empty(2 * len(high), dtype=np.intp)
         data = np.empty(len(indices), dtype=np.float32)
@@ -433,7 +446,7 @@ def row_hashes(X):
     else:
         columns = [np.asarray(_safe_indexing(X, j, axis=1)) for j in range(X.shape[1])]
     numbers = [_as_numbers(column) for column in columns]
-    if all(one is not None for one in numbers):
+    if all(values is not None for values in numbers):
         return row_hashes(np.column_stack(numbers))
     parts = []
     for column, values in zip(columns, numbers, strict=True):
@@ -444,7 +457,7 @@ def row_hashes(X):
 def _as_numbers(column):
     if column.dtype.kind in "biuf":
         return column
-    if column.dtype.kind != "O" or any(isinstance(one, str) for one in column):
+    if column.dtype.kind != "O" or any(isinstance(value, str) for value in column):
         return None
     try:
         return column.astype(np.float64)
@@ -453,7 +466,7 @@ def _as_numbers(column):
 
 
 def _halves(values):
-    # A float64 as two float32, which have 48 of its 53 bits.
+    # Split float64 into two float32, which have 48 of its 53 bits.
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         high = values.astype(np.float32)
@@ -462,17 +475,14 @@ def _halves(values):
 
 
 def _pieces(column):
-    # The hash of a text in three whole numbers that float32 has exactly.
-    known = {}
+    # Hash of each string, as three integers that float32 represents exactly.
+    hashes = {}
     out = np.empty(len(column), dtype=np.uint64)
-    for place, one in enumerate(column.tolist()):
-        text = one if type(one) is str else str(one)
-        value = known.get(text)
-        if value is None:
-            coded = text.encode("utf-8", "surrogatepass")
-            value = int.from_bytes(blake2b(coded, digest_size=8).digest(), "little")
-            known[text] = value
-        out[place] = value
+    for index, text in enumerate(map(str, column.tolist())):
+        if text not in hashes:
+            digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
+            hashes[text] = int.from_bytes(digest.digest(), "little")
+        out[index] = hashes[text]
     mask = np.uint64(0xFFFFFF)
     return [
         ((out >> np.uint64(shift)) & mask).astype(np.float32) for shift in (0, 24, 48)

@@ -43,7 +43,7 @@ STRATEGIES = {
 
 
 def resolve_strategy(strategy):
-    """A strategy from its name, an object, or a function."""
+    """Create a strategy from a name, an object, or a function."""
     if isinstance(strategy, SamplingStrategy):
         return strategy
     if callable(strategy) and not isinstance(strategy, type):

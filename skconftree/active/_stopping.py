@@ -1,4 +1,4 @@
-"""What a stopping rule is."""
+"""Base class of stopping rules."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ..utils import VersionedState
 
 
 class StoppingRule(VersionedState, BaseEstimator):
-    """Base class of stopping rules: `reached` is asked before each question.
+    """Base class of stopping rules: `reached` is called before each query.
 
-    Any object with `reached` serves as a rule. What is derived from this class has its
-    parameters checked, and is cloned and compared as estimators are.
+    Any object with the method `reached` can be used as a rule. The parameters of a
+    subclass are validated, and it is cloned and compared like an estimator.
 
     Attributes
     ----------
     needs : tuple of str
-        What the classifier must have, as for a :class:`SamplingStrategy`.
+        Capabilities that the classifier must have, as in :class:`SamplingStrategy`.
     random_share : float
-        Share of the questions that are drawn at random for the rule, as an audit: the
-        learner compares the answers with its predictions before it learns them.
+        Share of the queries that are drawn at random for the rule, as an audit: the
+        learner compares these labels with its predictions before it learns them.
 
     See Also
     --------
-    skconftree.testing.check_stopping_rule : Tries a rule of your own.
+    skconftree.testing.check_stopping_rule : Checks a custom rule.
 
     Examples
     --------
@@ -44,16 +44,17 @@ class StoppingRule(VersionedState, BaseEstimator):
     random_share = 0.0
 
     def reached(self, context: Any) -> bool:
-        """Tell whether to stop.
+        """Return whether to stop.
 
         Parameters
         ----------
         context : QueryContext
-            The learner before its next question.
+            State of the learner before its next query.
 
         Returns
         -------
         bool
+            Whether no more labels are queried.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define reached(context)."

@@ -11,34 +11,35 @@ from sklearn.base import BaseEstimator
 from ..utils import VersionedState
 from ..utils._types import Floats, Indices
 
-TIES = ("random", "leaf", "density")  # how rows of equal score are told apart
-# what random numbers are drawn for; leaves have numbers from FOR_LEAVES on
+TIES = ("random", "leaf", "density")  # how ties between rows are broken
+# purposes of random draws; leaves have numbers from FOR_LEAVES on
 FOR_TIES, FOR_ROWS, FOR_AUDIT, FOR_LEAVES = range(4)
 
 
 class SamplingStrategy(VersionedState, BaseEstimator):
     """Base class of query strategies.
 
-    A strategy scores the candidates of a pool; rows with the largest scores are asked
-    for. Those that choose several rows with regard to each other override `select`.
+    A strategy scores the candidates of a pool; the rows with the largest scores are
+    queried. Strategies that select the rows of a batch jointly override `select`.
 
-    A class of your own needs `score` only. It works by name nowhere, and as an object
-    everywhere: ``ActiveLearner(estimator, strategy=MySampling())``.
+    A custom strategy only needs to define `score`. It is passed as an object:
+    ``ActiveLearner(estimator, strategy=MySampling())``.
 
     Attributes
     ----------
     needs : tuple of str
-        Attributes of the fitted classifier without which the strategy cannot work,
-        such as ``("predict_proba",)``.
+        Capabilities of the fitted classifier that the strategy needs, such as
+        ``("predict_proba",)``.
     takes_costs : bool
-        Whether scores are divided by the costs of labels. They must not be negative
-        then.
+        Whether scores may be divided by the costs of labels, which requires that they
+        are not negative.
     without_model : bool
-        Whether it can choose before there is a classifier, although it has `needs`.
+        Whether the strategy can select rows before there is a classifier, although it
+        has `needs`.
 
     See Also
     --------
-    skconftree.testing.check_strategy : Tries a strategy of your own.
+    skconftree.testing.check_strategy : Checks a custom strategy.
 
     Examples
     --------
@@ -67,66 +68,71 @@ class SamplingStrategy(VersionedState, BaseEstimator):
         Parameters
         ----------
         context : QueryContext
+            Pool, classifier and labels at the time of the query.
 
         Returns
         -------
         ndarray of shape (n_candidates,)
-            The larger, the sooner a row is asked for.
+            Score of each candidate; rows with larger scores are queried first.
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(context).")
 
     def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
-        """Choose rows.
+        """Select candidates.
 
         Parameters
         ----------
         context : QueryContext
+            Pool, classifier and labels at the time of the query.
         k : int
-            At most the number of candidates.
+            Number of rows to select, at most the number of candidates.
 
         Returns
         -------
         chosen : ndarray of shape (k,), intp
-            Places among the candidates, each once.
+            Indices among the candidates, without duplicates.
         scores : ndarray of shape (k,)
+            Scores of the selected candidates.
         """
         scores = checked_scores(self, self.score(context), context)
         chosen = largest(scores, k, context)
         return chosen, scores[chosen]
 
     def select_rows(self, context: Any, k: int) -> tuple[Indices, Floats]:
-        """Choose rows as `select` does, but give their places in the pool.
+        """Select rows as `select` does, and return their indices into the pool.
 
-        It is what the learner asks. A strategy that can do without a list of all the
+        The learner calls this method. A strategy that does not need the array of all
         candidates overrides it.
 
         Parameters
         ----------
         context : QueryContext
+            Pool, classifier and labels at the time of the query.
         k : int
-            At most the number of candidates.
+            Number of rows to select, at most the number of candidates.
 
         Returns
         -------
         rows : ndarray of shape (k,), intp
-            Places in the pool, each once.
+            Indices into the pool, without duplicates.
         scores : ndarray of shape (k,)
+            Scores of the selected rows.
         """
         chosen, scores = self.select(context, k)
         chosen = np.asarray(chosen)
         n = len(context.candidates)
         if not ((chosen >= 0) & (chosen < n)).all():
             raise ValueError(
-                f"{type(self).__name__}.select must give places among {n} candidates. "
-                f"Got {chosen!r}."
+                f"{type(self).__name__}.select must return indices from 0 to {n - 1}, "
+                f"among {n} candidates. Got {chosen!r}."
             )
         return context.candidates[chosen], scores
 
 
 class FunctionSampling(SamplingStrategy):
-    """A function ``f(estimator, X) -> scores`` of the candidates as a strategy."""
+    """Strategy that scores candidates by a function ``f(estimator, X) -> scores``."""
 
-    needs = ("predict",)  # it is not asked before there is a classifier
+    needs = ("predict",)  # so that it is not called before there is a classifier
 
     def __init__(self, function):
         self.function = function
@@ -136,22 +142,25 @@ class FunctionSampling(SamplingStrategy):
 
 
 def checked_scores(strategy, scores, context):
-    """Scores as float64, one for each candidate, with costs taken into account."""
+    """Validate scores, convert them to float64 and divide them by the costs."""
     name = type(strategy).__name__
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != context.candidates.shape:
         raise ValueError(
-            f"{name} must give one score for each of the {len(context.candidates)} "
+            f"{name} must return one score for each of the {len(context.candidates)} "
             f"candidates. Got shape {scores.shape}."
         )
     if np.isnan(scores).any():
-        raise ValueError(f"{name} gave NaN as the score of a row.")
+        raise ValueError(f"{name} returned NaN scores. Scores must be numbers.")
     if context.costs is None:
         return scores
     if not strategy.takes_costs:
-        raise ValueError(f"{name} does not take costs.")
+        raise ValueError(f"{name} does not support costs. Omit them.")
     if scores.min(initial=0.0) < 0.0:
-        raise ValueError(f"{name} gave negative scores, which cannot be had per cost.")
+        raise ValueError(
+            f"{name} returned negative scores, which cannot be divided by costs. Omit "
+            "the costs, or return scores of 0 or more."
+        )
     return scores / context.costs
 
 
@@ -160,34 +169,34 @@ def largest(scores, k, context):
     if k == 0:
         return np.empty(0, dtype=np.intp)
     if k >= len(scores):
-        found = np.arange(len(scores))
+        selected = np.arange(len(scores))
     else:
-        least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        found = np.flatnonzero(scores > least)
-        tied = np.flatnonzero(scores == least)
+        smallest = np.partition(scores, len(scores) - k)[len(scores) - k]
+        selected = np.flatnonzero(scores > smallest)
+        tied = np.flatnonzero(scores == smallest)
         order = np.lexsort(tie_keys(tied, context))
-        found = np.concatenate([found, tied[order[: k - len(found)]]])
-    order = np.lexsort((*tie_keys(found, context), -scores[found]))
-    return found[order]
+        selected = np.concatenate([selected, tied[order[: k - len(selected)]]])
+    order = np.lexsort((*tie_keys(selected, context), -scores[selected]))
+    return selected[order]
 
 
-def tie_keys(places, context):
+def tie_keys(indices, context):
     """Keys of `np.lexsort` that order candidates of equal score."""
-    chance = context.rng(FOR_TIES).random(len(context.candidates))[places]
+    chance = context.rng(FOR_TIES).random(len(context.candidates))[indices]
     if context.costs is not None:
-        return chance, context.costs[places]
+        return chance, context.costs[indices]
     if context.tie_break == "leaf" and context.estimator is not None:
-        # leaves with many rows a label first
-        leaves = context.leaf_ids[places]
+        # leaves with many rows per label first
+        leaves = context.leaf_ids[indices]
         labels = context.leaf_counts.sum(axis=1)
         return chance, -(context.leaf_sizes / (labels + 1.0))[leaves]
     if context.tie_break == "density":
-        return chance, context.density[places]
+        return chance, context.density[indices]
     return (chance,)
 
 
 class RandomSampling(SamplingStrategy):
-    """Ask for rows at random: what every other strategy has to beat.
+    """Random sampling, the baseline of all query strategies.
 
     Examples
     --------
@@ -205,9 +214,9 @@ class RandomSampling(SamplingStrategy):
 
 
 class LeastConfidentSampling(SamplingStrategy):
-    """Ask where the most probable class has the smallest probability.
+    """Uncertainty sampling by the probability of the most probable class.
 
-    The score is one minus that probability.
+    The score is one minus the largest class probability.
 
     References
     ----------
@@ -233,10 +242,10 @@ class LeastConfidentSampling(SamplingStrategy):
 
 
 class MarginSampling(SamplingStrategy):
-    """Ask where the two most probable classes are nearest to each other.
+    """Uncertainty sampling by the margin between the two most probable classes.
 
-    The score is one minus the gap of their probabilities. The usual first choice: it
-    does not chase rows that are uncertain among classes out of the question.
+    The score is one minus the difference of their probabilities. It is the usual first
+    choice, because it ignores uncertainty between improbable classes.
 
     References
     ----------
@@ -265,7 +274,7 @@ class MarginSampling(SamplingStrategy):
 
 
 class EntropySampling(SamplingStrategy):
-    """Ask where the class probabilities have the largest entropy, in nats.
+    """Uncertainty sampling by the entropy of the class probabilities, in nats.
 
     Examples
     --------
@@ -286,7 +295,7 @@ class EntropySampling(SamplingStrategy):
 
 
 def margins(shares):
-    """Gap between the two largest values of each row."""
+    """Difference of the two largest values of each row."""
     if shares.shape[1] == 1:
         return np.ones(len(shares))
     if shares.shape[1] == 2:
@@ -300,38 +309,37 @@ def entropy(shares):
     return np.maximum(-xlogy(shares, shares).sum(axis=-1), 0.0)
 
 
-MAX_LISTED = 20  # keys in a sentence
+MAX_LISTED = 20  # keys that a message lists
 
 
 def choices(labels, commands=()):
-    """Key of each label, and the place of the label that each text means.
+    """Key of each label, and a dict from inputs to the index of the label they mean.
 
-    Keys are positions from 1 on, and a label can be typed as itself too. If a label is
-    the number of another one's position, as 1 is among 0, 1 and 2, then keys are the
-    labels: whoever reads 1 and types 1 means that label. `commands` are texts that mean
-    something else.
+    Keys are positions from 1 on, and labels can also be typed. If a label equals the
+    position of another label, such as 1 among 0, 1 and 2, then keys are the labels, to
+    avoid ambiguity. `commands` are inputs with another meaning.
     """
-    own = {}
-    for place, label in enumerate(labels):
-        own.setdefault(str(label).strip(), place)
+    by_label = {}
+    for i, label in enumerate(labels):
+        by_label.setdefault(str(label).strip(), i)
         if isinstance(label, float) and label.is_integer():
-            own.setdefault(str(int(label)), place)
-    positions = {str(place + 1): place for place in range(len(labels))}
-    differ = any(own.get(text, place) != place for text, place in positions.items())
-    if not differ or not own.keys().isdisjoint(commands):
-        return list(positions), own | positions
-    return [str(label).strip() for label in labels], own
+            by_label.setdefault(str(int(label)), i)
+    positions = {str(i + 1): i for i in range(len(labels))}
+    is_ambiguous = any(by_label.get(text, i) != i for text, i in positions.items())
+    if not is_ambiguous or not by_label.keys().isdisjoint(commands):
+        return list(positions), by_label | positions
+    return [str(label).strip() for label in labels], by_label
 
 
 def menu_entries(keys, labels):
-    """What a menu has for each label: its key, and the label if that differs."""
+    """Menu entry of each label: its key, and the label if it differs."""
     for key, label in zip(keys, labels, strict=True):
         yield f"[{key}]" if key == str(label) else f"[{key}] {label}"
 
 
 def keys_text(keys, noun="number"):
-    """Say in a few words what may be typed: a `noun`, or the label itself."""
-    if keys == [str(place + 1) for place in range(len(keys))]:
+    """Describe the valid inputs: a `noun` (number or key), or the label itself."""
+    if keys == [str(i + 1) for i in range(len(keys))]:
         itself = ", the label itself" if noun == "number" else ""
         return f"a {noun} from 1 to {len(keys)}{itself}"
     more = ", ..." if len(keys) > MAX_LISTED else ""

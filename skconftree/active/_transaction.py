@@ -1,4 +1,4 @@
-"""Steps of a learner that are made aside, and taken over at once."""
+"""Atomic updates of a learner: changes are made on a shadow copy, then committed."""
 
 from functools import wraps
 
@@ -6,32 +6,31 @@ from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Method
 
 
-class Aside(Lockable):
-    """Mixin of a learner that does whole steps or none.
+class Transactional(Lockable):
+    """Mixin of a learner whose updates are atomic.
 
-    What a step makes is made on another learner and taken over in one assignment, which
-    no signal handler can come between. Where that would cost a copy of what is large,
-    the step is noted before it begins, and every call first calls `_settle`, which goes
-    on with, or takes back, what an interrupt has left. A learner all of whose steps are
-    made on another one has nothing to settle.
+    An update modifies a shadow copy of the learner, whose attributes replace those of
+    the learner in one assignment. A signal handler cannot interrupt this assignment. If
+    the copy would be large, the update is recorded before it starts instead. Every call
+    then first calls `_settle`, which completes or reverts an interrupted update.
     """
 
-    def _aside(self):
-        """Make another learner with the same attributes; itself not a copy of them."""
+    def _shadow_copy(self):
+        """Another learner with the same attributes, which are not copied."""
         other = type(self)(**self.get_params(deep=False))
         other.__dict__ = dict(vars(self))
         return other
 
     def _take_over(self, other):
-        """Become what another learner is, which is given up."""
+        """Replace the attributes by those of a shadow copy."""
         self.__dict__ = vars(other)
 
     def _is_settled(self):
-        """Whether the last step was finished, or never begun."""
+        """Whether no update was interrupted."""
         return True
 
     def _settle(self):
-        """Finish or take back a step that was interrupted; the lock is held."""
+        """Complete or revert an interrupted update; the caller holds the lock."""
 
     @learns
     def _settle_first(self):
@@ -39,7 +38,7 @@ class Aside(Lockable):
 
 
 def reads_settled(method: Method) -> Method:
-    """Decorate a method that reads: what was interrupted is settled before."""
+    """Decorate a method that reads: an interrupted update is settled before."""
     reading = reads(method)
 
     @wraps(method)

@@ -52,7 +52,7 @@ def test_copies_of_learners_share_nothing(copied, refit):
 
 @pytest.mark.parametrize("arguments", [(0.0, True, 0), (2.0, True, 0), (0.1, True, -1)])
 def test_budgets_that_cannot_be(arguments):
-    with pytest.raises(ValueError, match="No budget has the share"):
+    with pytest.raises(ValueError, match="share must be in"):
         Account(*arguments)
 
 

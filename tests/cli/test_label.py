@@ -224,7 +224,7 @@ def test_a_file_that_is_no_journal_is_told_with_the_way_out(
     argv = [numbers, "--target", "class", "--answers", other]
     assert label(monkeypatch, "q", *argv) == 1
     told = capsys.readouterr().err
-    assert told.endswith("is not a journal of answers. --answers names another file.\n")
+    assert told.endswith("is not a journal of labels. --answers names another file.\n")
     assert other.read_text() == "a,b\n1,2\n"
 
 

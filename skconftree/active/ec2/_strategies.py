@@ -1,4 +1,4 @@
-"""Strategies that test hypotheses: EC2 and generalized binary search."""
+"""Query strategies that test hypotheses: EC2 and generalized binary search."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from .._labels import check_costs, in_chunks, n_rows_of, take
 from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, tie_keys
 from ._edges import Edges
 
-CELLS = 1 << 25  # hypotheses times rows that are asked about at once
-COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
-MAX_CLASSES = 1 << 15  # places in classes_ have two bytes
-WHOLE = 1 << 17  # sums of weights up to which whole numbers stay exact
+CELLS = 1 << 25  # hypotheses times rows that are predicted at once
+MAX_COMPARED_ROWS = 1000  # rows by which hypotheses without coordinates are clustered
+MAX_CLASSES = 1 << 15  # codes of classes are int16
+MAX_EXACT_SUM = 1 << 17  # sum of integer weights up to which scores are exact
 
 
 class Hypotheses:
-    """Hypotheses that a classifier, or a pipeline's last step, has, and their groups.
+    """Hypotheses of a classifier, or of the last step of a pipeline, and their groups.
 
-    A `clusterer` makes groups of them; True: average linkage of their squared
-    distances, into at most ``sqrt(h / 2)`` groups; False: those they have. Hypotheses
-    without coordinates are compared by `rows` of a pool. Outcomes are places in
-    `classes`; `weights` are whole numbers if they are multiples of the smallest, else
-    with the sum 1; `groups` count from 0 on.
+    Groups are made by a `clusterer`; True: average linkage of squared distances, into
+    at most ``sqrt(h / 2)`` groups; False: the groups that the classifier returns.
+    Hypotheses without coordinates are compared by their predictions for `rows` of a
+    pool. Outcomes are indices into `classes`. `weights` are integers if they are
+    multiples of the smallest weight, otherwise they sum to 1. `groups` are numbered
+    from 0.
     """
 
     def __init__(self, estimator, rows, clusterer=False):
@@ -38,10 +39,10 @@ class Hypotheses:
         self.name = type(final_step(estimator)[0]).__name__
         self.classes = estimator.classes_
         n = n_rows_of(rows)
-        some = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
-        _, weights, groups = self._ask(take(rows, some[:1]))
-        self._told = weights, groups
-        self.weights = _whole(weights)
+        some = np.linspace(0, n - 1, min(n, MAX_COMPARED_ROWS)).astype(np.intp)
+        _, weights, groups = self._call_hypotheses(take(rows, some[:1]))
+        self._weights_and_groups = weights, groups
+        self.weights = _as_integers(weights)
         self.groups = np.arange(len(weights))
         if groups is not None:
             self.groups = np.unique(groups, return_inverse=True)[1].astype(np.intp)
@@ -53,60 +54,55 @@ class Hypotheses:
 
     @property
     def total(self):
-        """Weight of all hypotheses."""
+        """Total weight of the hypotheses."""
         return self.weights.sum()
 
     def edges(self, outcomes, alive):
-        """Edges between those that are alive, given what all predict of some rows."""
+        """Edges between the hypotheses alive; `outcomes` are predictions of all."""
         n_classes, unit = len(self.classes), self.total**2
         return Edges(outcomes, self.weights, self.groups, alive, n_classes, unit)
 
     def outcomes(self, X, rows):
-        """What each hypothesis foresees of rows of a pool, as places in `classes`."""
+        """Class that each hypothesis predicts for rows of a pool, (n_hypotheses, n)."""
         size = max(1, CELLS // len(self))
-        if len(rows) <= size:
-            return self._ask_again(take(X, rows))
-        found = np.empty((len(self), len(rows)), dtype=np.int16)
-        for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            found[:, part] = self._ask_again(take(X, rows[part]))
-        return found
+        parts = [rows[i : i + size] for i in range(0, max(len(rows), 1), size)]
+        return np.hstack([self._predict(take(X, part)) for part in parts])
 
-    def _ask_again(self, X):
-        outcomes, weights, groups = self._ask(X)
-        old_weights, old_groups = self._told
+    def _predict(self, X):
+        outcomes, weights, groups = self._call_hypotheses(X)
+        old_weights, old_groups = self._weights_and_groups
         if not np.array_equal(weights, old_weights) or not (
             groups is old_groups or np.array_equal(groups, old_groups)
         ):
             raise ValueError(
-                f"{self.name}.hypotheses must give the same weights and groups for any "
-                "rows."
+                f"{self.name}.hypotheses must return the same weights and groups for "
+                "all rows. They differ between two calls."
             )
         return outcomes
 
-    def _ask(self, X):
-        # What the classifier says, checked: compiled code indexes by it.
-        final, seen = final_step(self.estimator)
-        X = seen(X)
-        told = final.hypotheses(X)
-        if not (isinstance(told, tuple) and len(told) == 3):
+    def _call_hypotheses(self, X):
+        # The result is validated because compiled code uses it as indices.
+        final, transform = final_step(self.estimator)
+        X = transform(X)
+        result = final.hypotheses(X)
+        if not (isinstance(result, tuple) and len(result) == 3):
             raise ValueError(
-                f"{self.name}.hypotheses must give outcomes, weights and groups. Got "
-                f"{type(told).__name__}."
+                f"{self.name}.hypotheses must return a tuple (outcomes, weights, "
+                f"groups). Got {type(result).__name__}."
             )
-        outcomes, weights, groups = told
+        outcomes, weights, groups = result
         outcomes = np.asarray(outcomes)
         n = n_rows_of(X)
         if outcomes.ndim != 2 or outcomes.shape[1] != n or not len(outcomes):
             raise ValueError(
-                f"{self.name}.hypotheses must give outcomes of shape (n_hypotheses, "
+                f"{self.name}.hypotheses must return outcomes of shape (n_hypotheses, "
                 f"{n}), for at least one hypothesis. Got shape {outcomes.shape}."
             )
         n_classes = len(self.classes)
         if n_classes > MAX_CLASSES:
             raise ValueError(
-                f"Hypotheses can tell at most {MAX_CLASSES} classes apart. "
-                f"{self.name} has {n_classes}."
+                f"Hypotheses support at most {MAX_CLASSES} classes. {self.name} has "
+                f"{n_classes}."
             )
         if (
             outcomes.dtype.kind not in "iu"
@@ -114,8 +110,8 @@ class Hypotheses:
             or outcomes.max() >= n_classes
         ):
             raise ValueError(
-                f"Outcomes of {self.name}.hypotheses must be places in classes_, "
-                f"from 0 to {n_classes - 1}. Got {outcomes.dtype} from "
+                f"Outcomes of {self.name}.hypotheses must be indices into classes_, "
+                f"integers from 0 to {n_classes - 1}. Got {outcomes.dtype} from "
                 f"{outcomes.min()} to {outcomes.max()}."
             )
         weights = np.asarray(weights, dtype=np.float64)
@@ -125,8 +121,7 @@ class Hypotheses:
         ):
             raise ValueError(
                 f"Weights of {self.name}.hypotheses must be finite and not negative, "
-                f"one for each of {h} hypotheses and one of them above 0. Got "
-                f"{weights!r}."
+                f"one for each of {h} hypotheses, and not all 0. Got {weights!r}."
             )
         if groups is not None:
             groups = np.asarray(groups)
@@ -138,44 +133,44 @@ class Hypotheses:
         return np.ascontiguousarray(outcomes, dtype=np.int16), weights, groups
 
     def _cluster(self, clusterer, rows, some):
-        # Copies of one hypothesis stay together: one of each is given to the clusterer.
+        # Copies of a hypothesis stay in one group: one of each is clustered.
         _, first = np.unique(self.groups, return_index=True)
         final, _ = final_step(self.estimator)
         if hasattr(final, "hypothesis_points"):
             points = np.asarray(final.hypothesis_points())[first]
         else:
-            foreseen = self._ask_again(take(rows, some))[first]
-            points = np.eye(len(self.classes))[foreseen].reshape(len(first), -1)
-        most = int(np.sqrt(len(self) / 2.0))
+            predicted = self._predict(take(rows, some))[first]
+            points = np.eye(len(self.classes))[predicted].reshape(len(first), -1)
+        max_groups = int(np.sqrt(len(self) / 2.0))
         if len(first) < 2:
             return
         if clusterer is True:
             tree = linkage(points, "average", metric="sqeuclidean")
-            found = fcluster(tree, max(most, 1), "maxclust")
+            clusters = fcluster(tree, max(max_groups, 1), "maxclust")
         else:
-            found = np.asarray(clone(clusterer).fit_predict(points))
-            if found.shape != (len(first),) or found.dtype.kind not in "iu":
+            clusters = np.asarray(clone(clusterer).fit_predict(points))
+            if clusters.shape != (len(first),) or clusters.dtype.kind not in "iu":
                 raise ValueError(
-                    f"{type(clusterer).__name__}.fit_predict must give a whole number "
-                    f"for each of {len(first)} hypotheses. Got {found!r}."
+                    f"{type(clusterer).__name__}.fit_predict must return an integer "
+                    f"for each of {len(first)} hypotheses. Got {clusters!r}."
                 )
-            alone = np.flatnonzero(found < 0)  # noise, as some clusterers have it
-            found[alone] = found.max(initial=0) + 1 + np.arange(len(alone))
-        found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-        self.groups = found[self.groups]
+            noise = np.flatnonzero(clusters < 0)  # each becomes a cluster
+            clusters[noise] = clusters.max(initial=0) + 1 + np.arange(len(noise))
+        clusters = np.unique(clusters, return_inverse=True)[1].astype(np.intp)
+        self.groups = clusters[self.groups]
 
 
-def _whole(weights):
-    # Multiples of the smallest weight as whole numbers, of which sums are exact.
+def _as_integers(weights):
+    # Convert multiples of the smallest weight to integers, whose sums are exact.
     ratio = weights / weights[weights > 0.0].min()
-    whole = np.rint(ratio)
-    if np.abs(ratio - whole).max() < 1e-6 and whole.sum() < WHOLE:
-        return whole
+    integers = np.rint(ratio)
+    if np.abs(ratio - integers).max() < 1e-6 and integers.sum() < MAX_EXACT_SUM:
+        return integers
     return weights / weights.sum()
 
 
 class VersionSpace:
-    """Hypotheses that foresaw all answers about a pool so far."""
+    """Hypotheses that agree with all labels of a pool so far."""
 
     def __init__(self, hypotheses, X):
         n = n_rows_of(X)
@@ -185,7 +180,7 @@ class VersionSpace:
         self._edges = None
 
     def learn(self, rows, labels):
-        """Leave alive what foresaw labels."""
+        """Eliminate hypotheses that predicted other labels."""
         known = {label: i for i, label in enumerate(self.hypotheses.classes.tolist())}
         for row, label in zip(rows, labels.tolist(), strict=True):
             self.alive &= self.outcomes[:, row] == known.get(label, -1)
@@ -200,74 +195,77 @@ class VersionSpace:
 
     @property
     def is_exhausted(self):
-        """Whether there is nothing to find out any more: no edge is left."""
+        """Whether all hypotheses alive are in one group: no edge is left."""
         return not self.edges.all > 0.0
 
 
-FIRST_BLOCK = 16  # rows that are scored at first where old scores are trusted
+FIRST_BLOCK = 16  # rows that lazy evaluation scores first
 
 
 class EC2Sampling(SamplingStrategy):
-    r"""Ask for the label that is expected to cut most edges between hypotheses.
+    r"""Query strategy that cuts edges between hypotheses (EC2).
 
-    Equivalence class edge cutting (EC2). Hypotheses are what the classifier holds
-    possible: the planes of an :class:`~skconftree.OASISClassifier`, drawn by their
-    weights, or the trees of a :class:`~skconftree.ConfidenceForestClassifier`. An edge
-    joins two of different groups; a label removes all hypotheses that did not foresee
-    it, with their edges. With :math:`A_z` the weight of those that foresee the outcome
-    :math:`z`, :math:`B` that of all, :math:`|E|` the weight of the edges and
-    :math:`E_z` of those among hypotheses that foresee :math:`z`, the score is
+    Equivalence class edge cutting queries the label that is expected to cut the most
+    edges. Hypotheses are those of the classifier: the planes of an
+    :class:`~skconftree.OASISClassifier`, drawn by their weights, or the trees of a
+    :class:`~skconftree.ConfidenceForestClassifier`. An edge joins two hypotheses of
+    different groups; a label removes all hypotheses that predicted another class, with
+    their edges. Let :math:`A_z` be the weight of the hypotheses that predict class
+    :math:`z`, :math:`B` the weight of all, :math:`|E|` the weight of the edges and
+    :math:`E_z` that of the edges between hypotheses that predict :math:`z`. The score
+    is
 
     .. math:: S(x) = \sum_z \frac{A_z}{B} (|E| - E_z).
 
-    The thesis's family of eight is made by three settings. :doc:`/guide/ec2` says what
-    each of them costs and is worth.
+    Three parameters give the eight variants of the thesis. :doc:`/guide/ec2` compares
+    their cost and benefit.
 
     Parameters
     ----------
     lazy : bool, default=False
-        Whether old scores save new ones. If `pure`, scores never rise: the row is the
-        same as without it, and so is the time, as each answer leaves fewer hypotheses.
-        Otherwise old scores, times `stale_factor`, are a guess, and the choice depends
-        on earlier queries.
+        Whether scores of earlier queries are reused. With `pure`, scores never
+        increase, so that the same rows are selected; it hardly saves time, because
+        each label leaves fewer hypotheses. Otherwise old scores, multiplied by
+        `stale_factor`, are an estimate, and the selection depends on earlier queries.
     clustered : bool, default=False
-        Whether groups are clusters of hypotheses. Otherwise they are those that the
-        classifier gives: each hypothesis by itself, copies of one together.
+        Whether groups are clusters of hypotheses. If False, the classifier determines
+        the groups: usually one per hypothesis, with its copies.
     pure : bool, default=False
-        Whether hypotheses are drawn once and only lose those that an answer
-        contradicts. Otherwise they are drawn from the classifier at each query.
+        Whether hypotheses are drawn once and then only eliminated. If False, they are
+        drawn from the classifier at each query.
     clusterer : clusterer, default=None
-        What ``fit_predict`` makes of the coordinates of hypotheses, of their outcomes
+        Its ``fit_predict`` clusters the coordinates of hypotheses, or their predictions
         if they have no coordinates. None: average linkage of squared distances, into at
         most :math:`\sqrt{h / 2}` groups of h hypotheses.
     stale_factor : "consistent" or float, default="consistent"
-        What old scores are multiplied by at each round if `lazy` and not `pure`:
-        the share of the hypotheses that foresaw the answer, as published, or a number
-        of 0 or more. With 0 the best of the first rows wins; the larger, the more rows
-        are scored, up to all.
+        Factor by which old scores are multiplied in each round if `lazy` and not
+        `pure`: the share of the hypotheses that predicted the label, as published, or
+        a number of 0 or more. Larger values score more rows, which takes longer; with
+        0 the best of the first rows is selected.
     on_exhausted : {"random", "resample"}, default="random"
-        What to do if `pure` and no edge is left: ask at random, or draw hypotheses
-        from the classifier as it is then.
+        What to do with `pure` if no edge is left: query at random, or draw new
+        hypotheses from the current classifier.
     costs : array-like of shape (n_rows,), default=None
-        Price of each row's label in the pool, above 0: the score per cost decides.
-        Those given to ``query`` come before these.
+        Positive cost of labeling each row of the pool. Rows are ranked by score divided
+        by cost. Costs passed to ``query`` take precedence.
 
     Attributes
     ----------
     n_scored_ : int
-        How many rows were scored at the last query.
+        Number of rows scored at the last query.
 
     See Also
     --------
-    GBSSampling : Halves the weight of hypotheses, whatever their groups.
-    skconftree.bounds.ec2_score : The same score of tables of counts.
+    GBSSampling : Bisects the weight of hypotheses, without groups.
+    skconftree.bounds.ec2_score : The same score for tables of counts.
 
     Notes
     -----
-    Any classifier with a method ``hypotheses(X)`` will do, which gives ``outcomes``,
-    places in `classes_` of shape (n_hypotheses, n_rows), ``weights``, and ``groups`` or
-    None; the same hypotheses for any rows. ``hypothesis_points()`` may give coordinates
-    to cluster by. With `pure` two bytes are kept for each of them and each row.
+    Any classifier with a method ``hypotheses(X)`` can be used. It returns ``outcomes``,
+    indices into `classes_` of shape (n_hypotheses, n_rows), ``weights``, and ``groups``
+    or None, and must return the same hypotheses for all rows. The optional method
+    ``hypothesis_points()`` returns coordinates for clustering. With `pure`, two bytes
+    are stored per hypothesis and row.
 
     References
     ----------
@@ -283,12 +281,12 @@ class EC2Sampling(SamplingStrategy):
     >>> from skconftree.active import ActiveLearner, ArrayOracle, EC2Sampling
     >>> from skconftree.datasets import make_diced
     >>> X, y = make_diced(500, random_state=0)
-    >>> cloud = OASISClassifier(
+    >>> oasis = OASISClassifier(
     ...     standardize=False, fit_intercept=False, resample=False, random_state=0)
-    >>> cloud = cloud.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
+    >>> oasis = oasis.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
     >>> strategy = EC2Sampling(pure=True, lazy=True, on_exhausted="resample")
     >>> learner = ActiveLearner(
-    ...     cloud, strategy=strategy, prefit=True, refit=False, random_state=0)
+    ...     oasis, strategy=strategy, prefit=True, refit=False, random_state=0)
     >>> learner = learner.fit(X).run(ArrayOracle(y), budget=15)
     >>> bool(learner.score(X, y) > 0.9)
     True
@@ -329,32 +327,32 @@ class EC2Sampling(SamplingStrategy):
         self.costs = costs
 
     def score(self, context: Any) -> Floats:
-        price = self._prices(context)
+        costs = self._prices(context)
         if self.pure:
             scores = self._space(context).edges.scores(context.candidates)
         else:
-            scores = _score_anew(self._hypotheses(context), context)
+            scores = _score_all(self._hypotheses(context), context)
         self.n_scored_ = len(scores)
-        # those of the context are the learner's affair
-        return scores if context.costs is not None or price is None else scores / price
+        # the learner applies the costs of the context
+        return scores if context.costs is not None or costs is None else scores / costs
 
     def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
-        price = self._prices(context)
+        costs = self._prices(context)
         if self.lazy and not self.pure:
-            chosen, scores = self._choose_likely(context, k, price, _ties(context))
-            if price is not None:
-                scores = scores / price[chosen]
+            chosen, scores = self._choose_likely(context, k, costs, _ties(context))
+            if costs is not None:
+                scores = scores / costs[chosen]
         else:
             scores = checked_scores(self, self.score(context), context)
             chosen = largest(scores, k, context)
             scores = scores[chosen]
-        if k and not scores[0] > 0.0:  # no label tells anything
+        if k and not scores[0] > 0.0:  # no label would cut an edge
             chance = context.rng(FOR_ROWS)
             chosen = chance.choice(len(context.candidates), k, replace=False)
         return chosen, scores
 
     def _prices(self, context):
-        # Of the candidates' labels, or None.
+        # Costs of the candidates' labels, or None.
         validate_parameters(self)
         if context.costs is not None or self.costs is None:
             return context.costs
@@ -373,7 +371,7 @@ class EC2Sampling(SamplingStrategy):
         return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted
 
     def _space(self, context):
-        # What the answers have left of the hypotheses: the same whenever it is asked.
+        # Hypotheses that agree with all labels; cached, but independent of the cache.
         done, space = context.memory.get(self._key(), (None, None))
         if done is None:
             done = 0
@@ -389,41 +387,43 @@ class EC2Sampling(SamplingStrategy):
         context.memory[self._key()] = done, space
         return space
 
-    def _choose_likely(self, context, k, price, ties):
-        # Rows in the order of their old scores, until none that is left had a higher
-        # one than the best new ones have.
+    def _choose_likely(self, context, k, costs, ties):
+        # Score rows in the order of their old scores, until no remaining old score is
+        # above the best new scores.
         candidates = context.candidates
         hypotheses = self._hypotheses(context)
-        before = self._stale(context)
-        stale = before[candidates] if price is None else before[candidates] / price
+        old_scores = self._stale(context)
+        stale = old_scores[candidates]
+        if costs is not None:
+            stale = stale / costs
         order = np.lexsort((ties, -stale))
         scores = np.empty(len(candidates))
-        worth = np.empty(len(candidates))
+        priority = np.empty(len(candidates))
         n = 0
         size = max(k, FIRST_BLOCK, int(np.isinf(stale).sum()))
         while n < len(candidates):
             part = order[n : n + size]
-            scores[part] = worth[part] = _scores_of(hypotheses, context, part)
-            if price is not None:
-                worth[part] /= price[part]
+            scores[part] = priority[part] = _scores_of(hypotheses, context, part)
+            if costs is not None:
+                priority[part] /= costs[part]
             n += len(part)
             size *= 2
             known = order[:n]
-            if n == len(candidates) or np.sort(worth[known])[-k] >= stale[order[n]]:
+            if n == len(candidates) or np.sort(priority[known])[-k] >= stale[order[n]]:
                 break
         known = order[:n]
-        chosen = known[np.lexsort((ties[known], -worth[known]))[:k]]
-        after = before.copy()
-        after[candidates[known]] = scores[known]
+        chosen = known[np.lexsort((ties[known], -priority[known]))[:k]]
+        new_scores = old_scores.copy()
+        new_scores[candidates[known]] = scores[known]
         rows = candidates[chosen]
-        foreseen = hypotheses.outcomes(context.X, rows)
-        context.memory[self._key()] = Round(
+        predicted = hypotheses.outcomes(context.X, rows)
+        context.memory[self._key()] = QueryRound(
             len(context.answers),
-            before,
-            after,
+            old_scores,
+            new_scores,
             hypotheses.weights,
             hypotheses.classes.tolist(),
-            dict(zip(rows.tolist(), foreseen.T, strict=True)),
+            dict(zip(rows.tolist(), predicted.T, strict=True)),
         )
         self.n_scored_ = n
         return chosen, scores[chosen]
@@ -433,33 +433,34 @@ class EC2Sampling(SamplingStrategy):
         if last is None:
             return np.full(len(context.codes), np.inf)
         if last.number == len(context.answers):
-            return last.before  # the same query again
+            return last.old_scores  # the same query again
         factor = self.stale_factor
         if factor == "consistent":
             factor = last.consistent_share(context)
-        stale = last.after.copy()
+        stale = last.new_scores.copy()
         known = np.isfinite(stale)
         with np.errstate(over="ignore"):
             stale[known] *= factor
         return stale
 
     def __getstate__(self):
-        # what a query found is no part of the state
+        # results of queries are not part of the state
         state = dict(super().__getstate__())
         state.pop("n_scored_", None)
         return state
 
     def best_table(self, context: Any) -> Floats:
-        """Hypotheses by what they foresee of the best row, and by group.
+        """Contingency table of the predictions for the best row and the groups.
 
         Parameters
         ----------
         context : QueryContext
+            Pool, classifier and labels at the time of the query.
 
         Returns
         -------
         ndarray of shape (n_outcomes, n_groups)
-            Weights of those that are alive.
+            Weights of the hypotheses that are alive.
         """
         if self.pure:
             space = self._space(context)
@@ -468,29 +469,29 @@ class EC2Sampling(SamplingStrategy):
         else:
             hypotheses = self._hypotheses(context)
             alive = hypotheses.weights > 0.0
-            scores = _score_anew(hypotheses, context)
+            scores = _score_all(hypotheses, context)
         best = context.candidates[np.lexsort((_ties(context), -scores))[:1]]
-        foreseen = hypotheses.outcomes(context.X, best)[alive, 0]
+        predicted = hypotheses.outcomes(context.X, best)[alive, 0]
         groups = hypotheses.groups
         table = np.zeros((len(hypotheses.classes), groups.max() + 1))
-        np.add.at(table, (foreseen, groups[alive]), hypotheses.weights[alive])
+        np.add.at(table, (predicted, groups[alive]), hypotheses.weights[alive])
         return table
 
 
-class Round(NamedTuple):
-    """Scores before and after a round, to estimate those of the next one."""
+class QueryRound(NamedTuple):
+    """Scores before and after a query, to estimate those of the next query."""
 
-    number: int  # of batches of answers before it
-    before: np.ndarray
-    after: np.ndarray
+    number: int  # of batches of labels before it
+    old_scores: np.ndarray
+    new_scores: np.ndarray
     weights: np.ndarray  # of the hypotheses
     classes: list
-    foreseen: dict  # outcomes of the rows that were chosen
+    predicted: dict  # predictions of all hypotheses for the selected rows
 
     def consistent_share(self, context):
-        """Share of the weight of hypotheses that foresaw the answers since."""
+        """Weight share of the hypotheses that predicted the labels since then."""
         right = np.ones(len(self.weights), dtype=bool)
-        for row, outcomes in self.foreseen.items():
+        for row, outcomes in self.predicted.items():
             code = context.codes[row]
             if code >= 0:
                 label = context.classes[code]
@@ -501,16 +502,17 @@ class Round(NamedTuple):
 
 
 class GBSSampling(SamplingStrategy):
-    r"""Ask where a label halves the hypotheses: generalised binary search.
+    r"""Query strategy that bisects the hypotheses: generalized binary search.
 
-    The score is one minus the largest share of the hypotheses' weight that foresees
-    the same, for two classes the smaller of the two shares. A classifier that has
-    ``query_score``, such as :class:`~skconftree.OASISClassifier`, is asked for its
-    ``"gbs"``, from all its planes with their weights; of others ``hypotheses`` count.
+    The score is one minus the largest weight share of hypotheses that predict the same
+    class; with two classes, the smaller of the two shares. For a classifier with
+    ``query_score``, such as :class:`~skconftree.OASISClassifier`, the score is its
+    ``"gbs"``, which uses all planes with their weights; otherwise ``hypotheses`` are
+    used.
 
     See Also
     --------
-    EC2Sampling : Minds the groups of hypotheses.
+    EC2Sampling : Takes groups of hypotheses into account.
 
     References
     ----------
@@ -533,25 +535,25 @@ class GBSSampling(SamplingStrategy):
     needs = ("hypotheses",)
 
     def score(self, context: Any) -> Floats:
-        final, seen = final_step(context.estimator)
+        final, transform = final_step(context.estimator)
         if hasattr(final, "query_score"):
             return in_chunks(
                 context.X,
                 context.candidates,
-                lambda X: final.query_score(seen(X), "gbs"),
+                lambda X: final.query_score(transform(X), "gbs"),
             )
         hypotheses = Hypotheses(context.estimator, context.X)
         n_classes = len(hypotheses.classes)
-        found = []
+        scores = []
         for part in _parts(hypotheses, context):
             outcomes = hypotheses.outcomes(context.X, context.candidates[part])
             shares = [hypotheses.weights @ (outcomes == z) for z in range(n_classes)]
-            found.append(1.0 - np.max(shares, axis=0) / hypotheses.total)
-        return np.concatenate(found)
+            scores.append(1.0 - np.max(shares, axis=0) / hypotheses.total)
+        return np.concatenate(scores)
 
 
 def _parts(hypotheses, context):
-    # Candidates that are asked about at once.
+    # Blocks of candidates that are predicted at once.
     size = max(1, CELLS // len(hypotheses))
     n = len(context.candidates)
     return [np.arange(i, min(i + size, n)) for i in range(0, n, size)]
@@ -563,14 +565,14 @@ def _scores_of(hypotheses, context, part):
     return edges.scores(np.arange(len(part)))
 
 
-def _score_anew(hypotheses, context):
+def _score_all(hypotheses, context):
     return np.concatenate(
         [_scores_of(hypotheses, context, part) for part in _parts(hypotheses, context)]
     )
 
 
 def _ties(context):
-    # One number a candidate, the lower the sooner.
+    # Rank of each candidate among ties; lower ranks are selected first.
     keys = tie_keys(np.arange(len(context.candidates)), context)
     if len(keys) == 1:
         return keys[0]

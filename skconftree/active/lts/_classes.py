@@ -25,7 +25,7 @@ from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike
 from .._labels import LabelCodes
-from .._transaction import Aside
+from .._transaction import Transactional
 from ._boosting import (
     ENOUGH,
     FOLDS,
@@ -38,7 +38,7 @@ from ._selection import choose, find_groups
 
 
 @suggests_parameters()
-class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
+class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
     r"""Boosted trees that choose the labels they are fitted to.
 
     For pools of very many rows, few of which can be labelled, with classes that may be
@@ -208,7 +208,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         LearningToSampleClassifier
             The fitted classifier.
         """
-        other = self._aside()
+        other = self._shadow_copy()
         run, ask, sizes = other._begin(X, y)
         for size in sizes:
             try:

@@ -38,8 +38,8 @@ from .._labels import LabelCodes, n_rows_of, readable
 from .._registry import STRATEGIES, resolve_strategy
 from .._strategy import TIES
 from .._transaction import reads_settled
-from ._query import Asking
-from ._teach import Answer, Batch, Learning, Pool
+from ._query import QueryMixin
+from ._teach import Answer, Batch, LearningMixin, Pool
 
 if TYPE_CHECKING:
     from .._strategy import SamplingStrategy
@@ -54,7 +54,7 @@ def _estimator_has(name):
     return check
 
 
-class Reporting:
+class ReportingMixin:
     """Mixin of an active learner that tells what it knows and predicts."""
 
     @property
@@ -250,14 +250,19 @@ class Reporting:
 
 
 # attributes that a step changes in place
-CHANGING = ("_codes", "_parked", "_order", "_weights", "_answers", "_pool")
+MUTABLE = ("_codes", "_skipped", "_order", "_weights", "_answers", "_pool")
 # attributes that are no part of the state
-REMADE = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
+CACHES = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
 @suggests_parameters()
 class ActiveLearner(
-    Asking, Learning, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    QueryMixin,
+    LearningMixin,
+    ReportingMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """A classifier that asks for the labels it wants to learn from.
 
@@ -421,7 +426,7 @@ class ActiveLearner(
         ActiveLearner
             The fitted learner.
         """
-        other = self._aside()
+        other = self._shadow_copy()
         other._begin(X, y)
         self._take_over(other)
         return self
@@ -447,7 +452,7 @@ class ActiveLearner(
         self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
         self._coder = coder
         self._start = Batch(np.flatnonzero(known), known[known], labels, None)
-        self._replay([], _asked=None, _memory={}, _in_query=False)
+        self._replay([], _queried_rows=None, _memory={}, _in_query=False)
 
     def _check_parameters(self):
         validate_parameters(self)
@@ -506,7 +511,7 @@ class ActiveLearner(
             check_is_fitted(self, "_codes")
         self._settle()
         batch = self._read_batch(rows, labels, sample_weight)
-        asked = batch.rows if self._asked is None else self._asked
+        asked = batch.rows if self._queried_rows is None else self._queried_rows
         others = sorted(set(batch.rows.tolist()) - set(asked.tolist()))
         if others:
             warn(
@@ -577,19 +582,19 @@ class ActiveLearner(
                 f"teach so far. Got {n!r} instead."
             )
         kept = self._answers[: len(self._answers) - n]
-        self._learn_anew(kept, _asked=None, _memory={}, _in_query=False)
+        self._relearn(kept, _queried_rows=None, _memory={}, _in_query=False)
         return self
 
     @reads_settled
     def __getstate__(self):
         # what was handed out, but not answered, is not part of the state, nor is what
         # can be made again
-        state = super().__getstate__() | {"_asked": None}
+        state = super().__getstate__() | {"_queried_rows": None}
         # what the next call of teach changes is written later, or lives on in a copy
-        state |= {name: copy.copy(state[name]) for name in CHANGING if name in state}
+        state |= {name: copy.copy(state[name]) for name in MUTABLE if name in state}
         if self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)
-        return with_version({k: v for k, v in state.items() if k not in REMADE})
+        return with_version({k: v for k, v in state.items() if k not in CACHES})
 
     def __setstate__(self, state):
         kind = type(self)

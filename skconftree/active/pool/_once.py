@@ -80,5 +80,5 @@ def query_once(
 class _AsItIs(ActiveLearner):
     """An active learner of a classifier that somebody else fits."""
 
-    def _fit_anew(self):
+    def _refit(self):
         self.estimator_ = self.estimator

@@ -78,7 +78,7 @@ class NoisyOracle(BaseEstimator):
         return classes[np.where(wrong, (codes + step) % len(classes), codes)]
 
 
-class QuestionsEnded(KeyboardInterrupt):
+class QueriesEnded(KeyboardInterrupt):
     """No more questions are wanted; `answers` are to the first rows asked for."""
 
     def __init__(self, answers):
@@ -129,7 +129,7 @@ class ConsoleOracle(BaseEstimator):
             try:
                 out.append(self._ask(keys, meanings))
             except EOFError:
-                raise QuestionsEnded(_as_objects(out)) from None
+                raise QueriesEnded(_as_objects(out)) from None
         return _as_objects(out)
 
     def _ask(self, keys, meanings):

@@ -21,13 +21,13 @@ from .._registry import STRATEGIES
 from .._strategy import FOR_AUDIT
 from .._transaction import reads_settled
 from ._context import QueryContext
-from ._oracles import QuestionsEnded
+from ._oracles import QueriesEnded
 from ._recorded import Recorded
 from ._stopping import largest_share, read_rules
 from ._strategies import tie_break_for
 
 
-class Asking:
+class QueryMixin:
     """Mixin of an active learner that chooses the rows to be labelled next."""
 
     @learns
@@ -83,7 +83,7 @@ class Asking:
         else:
             none = np.empty(0, dtype=np.intp), np.empty(0)
             rows, scores = map(np.concatenate, zip(*(parts or [none]), strict=True))
-        vars(self).update(_asked=rows, _in_query=False)
+        vars(self).update(_queried_rows=rows, _in_query=False)
         return (rows.copy(), scores) if return_scores else rows.copy()
 
     def _model(self):
@@ -107,7 +107,7 @@ class Asking:
             and rows.dtype.kind in "iu"
             and ((rows >= 0) & (rows < self._pool.n_rows)).all()
             and (self._codes[rows] < 0).all()
-            and (self._parked[rows] == parked).all()
+            and (self._skipped[rows] == parked).all()
         )
         if not sound:
             raise ValueError(
@@ -119,14 +119,14 @@ class Asking:
     def _n_open(self, parked):
         # Rows that may be asked for: those that were skipped, or all others.
         if parked:
-            return self._n_parked
-        return self._pool.n_rows - len(self._order) - self._n_parked
+            return self._n_skipped
+        return self._pool.n_rows - len(self._order) - self._n_skipped
 
     def _context(self, needs, parked=False, price=None):
         estimator = self._model()
 
         def candidates():
-            return np.flatnonzero((self._codes < 0) & (self._parked == parked))
+            return np.flatnonzero((self._codes < 0) & (self._skipped == parked))
 
         context = QueryContext(
             self._pool,
@@ -172,7 +172,7 @@ class Asking:
         index = None
         if hasattr(estimator, "index_rows") and hasattr(estimator, "tree_"):
             index = estimator.index_rows(self._pool.X)
-            index.take(np.flatnonzero((self._codes >= 0) | self._parked))
+            index.take(np.flatnonzero((self._codes >= 0) | self._skipped))
         self._index = estimator, index
         self._kept = {}
         return index
@@ -203,12 +203,12 @@ class Asking:
         return self._reached(read_rules(stop, self.estimator))
 
     def _reached(self, rules):
-        return self._looked(
+        return self._call_with_context(
             rules, lambda context: any(rule.reached(context) for rule in rules)
         )
 
     @learns
-    def _looked(self, rules, look):
+    def _call_with_context(self, rules, look):
         # What is seen where the rules look.
         self._settle()
         if self._in_query:
@@ -281,7 +281,7 @@ class Asking:
             if not len(rows):
                 break
             asked[rows] = True
-            answers, enough = self._told_by(oracle, rows)
+            answers, enough = self._query_oracle(oracle, rows)
             if enough:
                 rows = rows[: len(answers)]
             if len(rows):
@@ -290,11 +290,11 @@ class Asking:
                 break
         return self
 
-    def _told_by(self, oracle, rows):
+    def _query_oracle(self, oracle, rows):
         # Answers of an oracle, and whether it wants no more questions.
         try:
             return oracle(take(self._pool.X, rows), rows), False
-        except QuestionsEnded as end:
+        except QueriesEnded as end:
             return end.answers, True
 
     def _run_saved(self, oracle, budget, rules, path):
@@ -305,7 +305,7 @@ class Asking:
                 asked = record.ask()
                 if asked is None:
                     break
-                answers, enough = self._told_by(oracle, np.array([asked.row]))
+                answers, enough = self._query_oracle(oracle, np.array([asked.row]))
                 if len(answers):
                     record.answer(asked, answers[0])
                 if enough:
@@ -330,7 +330,7 @@ class Asking:
         if self._model() is None:
             return None
         chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
-        candidates = np.flatnonzero((self._codes < 0) & ~self._parked)
+        candidates = np.flatnonzero((self._codes < 0) & ~self._skipped)
         if chance.random() >= share or not len(candidates):
             return None
         return chance.choice(candidates, min(k, len(candidates)), replace=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...utils import own_version, to_json, with_default_parameters, written_by
 from .._journal import (
-    NOTHING,
+    NO_LABEL,
     Journal,
     JournalError,
     Ledger,
@@ -23,7 +23,7 @@ from ._view import LearnerView
 AGO = 5  # answers that lie between two of one person to one row, at least
 
 
-class Asked(NamedTuple):
+class QueriedRow(NamedTuple):
     """A row that is asked for; `guess` is NOTHING but in an audit."""
 
     row: int
@@ -86,7 +86,9 @@ class Recorded:
         self.repeat = repeat
         self.share = largest_share(rules)
         self._skipped = set()  # rows, since the journal was opened
-        self._learnt = None  # lines of the journal that all the rest is made of
+        self._n_learned_lines = (
+            None  # lines of the journal that all the rest is made of
+        )
         # what decides on the questions besides the learner
         settings = {
             "stop": to_json(list(rules), names=True),
@@ -139,7 +141,7 @@ class Recorded:
                     "question may be another one than it would have been there."
                 )
         except (KeyError, TypeError) as error:
-            raise JournalError(f"{path} is damaged in line 1: {error!r}") from None
+            raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
         given = {**head["learner"]["with"], **settings}
         seeded = given["random_state"] is not None
         for name, value in given.items():
@@ -159,7 +161,7 @@ class Recorded:
         # What a learner was taught before it had a journal, or by an earlier one.
         if self.journal.lines:
             told = {
-                (one.row, None if one.label is NOTHING else one.label)
+                (one.row, None if one.label is NO_LABEL else one.label)
                 for one in Ledger(self.journal.lines).entries
             }
             own = {(row, label) for one in answers for row, label in one.pairs()}
@@ -175,10 +177,12 @@ class Recorded:
             left = len(one.rows)
             for row, label in one.pairs():
                 left -= 1
-                self._append(Asked(row, number, left, NOTHING, False), label, None)
+                self._append(
+                    QueriedRow(row, number, left, NO_LABEL, False), label, None
+                )
 
     def _catch_up(self):
-        if self._learnt == len(self.journal.lines):
+        if self._n_learned_lines == len(self.journal.lines):
             return
         self._ledger = Ledger(
             self.journal.lines,
@@ -202,12 +206,12 @@ class Recorded:
             else:  # of another version, or of other rows skipped
                 self.view.learn(*_told(part))
         self._part = part if self._queue else []
-        self._learnt = len(self.journal.lines)
+        self._n_learned_lines = len(self.journal.lines)
 
     def _find_wrong_label(self):
         # Raise an error that names the line whose label cannot be learned.
         for one in self._ledger.entries:
-            if one.label is not NOTHING:
+            if one.label is not NO_LABEL:
                 try:
                     self.view.plain_label(one.label)
                 except ValueError as error:
@@ -231,14 +235,14 @@ class Recorded:
             rows = learner.query()
         else:
             guesses = learner.predict(take(self.view.X, rows)).tolist()
-        guesses = guesses or [NOTHING] * len(rows)
+        guesses = guesses or [NO_LABEL] * len(rows)
         rows = [
             (row, guess)
             for row, guess in zip(rows.tolist(), guesses, strict=True)
             if row in answered or row not in self._skipped
         ]
         return [
-            Asked(row, batch, len(rows) - place, guess, False)
+            QueriedRow(row, batch, len(rows) - place, guess, False)
             for place, (row, guess) in enumerate(rows, 1)
         ]
 
@@ -267,7 +271,7 @@ class Recorded:
         self._catch_up()
         again = self._second_opinion(by)
         if again is not None:
-            return Asked(again, None, 0, NOTHING, True)
+            return QueriedRow(again, None, 0, NO_LABEL, True)
         if not self._queue:
             numbers = [one.batch for one in self._ledger.entries if one.batch]
             self._queue = self._hand_out(max(numbers, default=0) + 1)
@@ -288,7 +292,7 @@ class Recorded:
         self._part = part if self._queue else []
         if not self._queue:
             self.view.learn(*_told(part))
-        self._learnt = len(self.journal.lines)
+        self._n_learned_lines = len(self.journal.lines)
 
     def relabel(self, row, label, by=None):
         """Give a row that has been asked for another label; None withdraws it."""
@@ -296,7 +300,7 @@ class Recorded:
         label = self.view.plain_label(label)
         if all(one.row != row for one in self._ledger.entries):
             raise ValueError(f"Row {row!r} has no answer that could be relabeled.")
-        self._append(Asked(int(row), None, 0, NOTHING, False), label, by)
+        self._append(QueriedRow(int(row), None, 0, NO_LABEL, False), label, by)
         self._catch_up()
 
     def undo(self, by=None):
@@ -335,7 +339,7 @@ class Recorded:
             record["again"] = True
         if asked.batch is not None:
             record |= {"batch": asked.batch, "left": asked.left}
-        if asked.guess is not NOTHING:
+        if asked.guess is not NO_LABEL:
             record["guess"] = asked.guess
         return self._write(record, by)
 
@@ -371,12 +375,12 @@ def _told(batch):
     judged = [
         not same_label(one.guess, label)
         for one, label in batch
-        if one.guess is not NOTHING and label is not NOTHING
+        if one.guess is not NO_LABEL and label is not NO_LABEL
     ]
-    audit = any(one.guess is not NOTHING for one, _ in batch)
+    audit = any(one.guess is not NO_LABEL for one, _ in batch)
     return (
         [one.row for one, _ in batch],
-        [None if label is NOTHING else label for _, label in batch],
+        [None if label is NO_LABEL else label for _, label in batch],
         sum(judged) if audit else None,
     )
 

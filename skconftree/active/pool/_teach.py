@@ -15,7 +15,7 @@ from ...bounds._registry import resolve_bound
 from ...utils import canonical
 from ...utils._lock import learns
 from .._labels import n_rows_of, take
-from .._transaction import Aside, reads_settled
+from .._transaction import Transactional, reads_settled
 from ._context import Embedding
 
 
@@ -78,7 +78,7 @@ class Pool:
         return canonical(state)
 
 
-class Learning(Aside):
+class LearningMixin(Transactional):
     """Mixin of an active learner: all that follows from its answers.
 
     The answers are what is true: the rest can be made of them again, and is if a call
@@ -93,14 +93,14 @@ class Learning(Aside):
 
     def _settle(self):
         if self._unsettled:
-            self._learn_anew(self._answers)
+            self._relearn(self._answers)
 
-    def _learn_anew(self, answers, **more):
+    def _relearn(self, answers, **more):
         self._take_over(self._with_answers(answers, **more))
 
     def _with_answers(self, answers, **more):
         # Another learner, of the same pool and start, with other answers.
-        other = self._aside()
+        other = self._shadow_copy()
         other._replay(answers, **more)
         return other
 
@@ -118,7 +118,7 @@ class Learning(Aside):
         if self._in_query:
             self._forget_queries()
         if self._coder.encode(batch.labels) is None:
-            self._learn_anew([*self._answers, batch], _asked=None)
+            self._relearn([*self._answers, batch], _queried_rows=None)
             return
         self._unsettled = True
         try:
@@ -126,25 +126,25 @@ class Learning(Aside):
             if self.refit is False:
                 self._grow(batch)
             else:
-                self._fit_anew()
+                self._refit()
             self._answers.append(batch)
-            vars(self).update(_asked=None, _unsettled=False)
+            vars(self).update(_queried_rows=None, _unsettled=False)
         except BaseException:
             self._settle()
             raise
 
     @learns
-    def _retell(self, told, seed):
+    def _replace_answers(self, told, seed):
         # Answers and a seed that were written down, in the place of its own; `told` are
         # lists of rows and of labels, None where there is none, and wrong predictions.
-        more = {"_asked": None, "_memory": {}, "_in_query": False}
+        more = {"_queried_rows": None, "_memory": {}, "_in_query": False}
         if seed != self._seed:
             pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
             more |= {"_seed": seed, "_pool": pool}
-        self._learn_anew([self._told(*one) for one in told], **more)
+        self._relearn([self._told(*one) for one in told], **more)
 
     @learns
-    def _learn_told(self, rows, labels, n_wrong):
+    def _learn_answers(self, rows, labels, n_wrong):
         self._settle()
         self._learn(self._told(rows, labels, n_wrong))
 
@@ -176,11 +176,11 @@ class Learning(Aside):
         labels = [one.labels for one in (self._start, *self._answers)]
         self._coder = self._coder.learned(*labels)
         self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
-        self._parked = np.zeros(self._pool.n_rows, dtype=bool)
+        self._skipped = np.zeros(self._pool.n_rows, dtype=bool)
         self._order = []  # labelled rows as they came
         self._weights = None
         self._n_taught = 0  # rows, skipped ones included
-        self._n_parked = 0
+        self._n_skipped = 0
         self._index = self._forest = None, None
         self._weighs_pool = False
         self.__dict__.pop("estimator_", None)
@@ -192,17 +192,17 @@ class Learning(Aside):
                 self._grow(one)
         self._n_taught -= len(self._start.rows)
         if self.refit is not False:
-            self._fit_anew()
+            self._refit()
 
     def _note(self, batch):
         # Labels of a batch, all of whose classes are known.
         rows = batch.rows[batch.known]
         self._codes[rows] = self._coder.encode(batch.labels)
         skipped = batch.rows[~batch.known]
-        self._n_parked -= int(self._parked[batch.rows].sum())
-        self._n_parked += len(skipped)
-        self._parked[skipped] = True
-        self._parked[rows] = False
+        self._n_skipped -= int(self._skipped[batch.rows].sum())
+        self._n_skipped += len(skipped)
+        self._skipped[skipped] = True
+        self._skipped[rows] = False
         if self._index[1] is not None:
             self._index[1].take(batch.rows)
         if batch.weight is not None and self._weights is None:
@@ -212,7 +212,7 @@ class Learning(Aside):
         self._order.extend(rows.tolist())
         self._n_taught += len(batch.rows)
 
-    def _fit_anew(self):
+    def _refit(self):
         labeled = np.array(self._order, dtype=np.intp)
         present = np.unique(self._codes[labeled])
         if len(present) < 2:

@@ -72,7 +72,7 @@ class LearnerView:
 
     def look(self, rules, look):
         """Call a function with the `QueryContext` that stopping rules look at."""
-        return self._learner._looked(rules, look)
+        return self._learner._call_with_context(rules, look)
 
     def plain_label(self, label):
         """A label as a journal holds it, None for none; an error if it is not valid."""
@@ -80,11 +80,11 @@ class LearnerView:
 
     def learn(self, rows, labels, n_wrong):
         """Learn labels (None: skipped); `n_wrong` of them were mispredicted."""
-        self._learner._learn_told(rows, labels, n_wrong)
+        self._learner._learn_answers(rows, labels, n_wrong)
 
     def replace_answers(self, told, seed):
         """Learn lists of arguments of `learn` in the place of all former answers."""
-        self._learner._retell(told, seed)
+        self._learner._replace_answers(told, seed)
 
     def with_answers(self, rows, labels, n_wrong):
         """Another learner that has learned more answers, as by `learn`."""

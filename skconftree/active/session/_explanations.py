@@ -101,7 +101,11 @@ def _tests(tree, leaf, named):
     return tests[::-1]
 
 
-KEPT = {"\n", "\u200c", "\u200d"}  # of other signs than visible ones; emoji need some
+VISIBLE_CONTROLS = {
+    "\n",
+    "\u200c",
+    "\u200d",
+}  # of other signs than visible ones; emoji need some
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories of signs
 MAX_ENTRIES = 30  # of a sparse row
 
@@ -175,14 +179,16 @@ def _text(value):
 
 
 def visible(text):
-    """A text without what a terminal would obey: control signs, marks of direction."""
+    """Text without characters that control a terminal or the writing direction."""
     text = text.replace("\r\n", "\n").replace("\t", " ")
     return "".join(
-        one for one in text if one in KEPT or unicodedata.category(one) not in UNSEEN
+        one
+        for one in text
+        if one in VISIBLE_CONTROLS or unicodedata.category(one) not in UNSEEN
     )
 
 
-FEWEST = 20  # answers that a learning curve is made of
+MIN_LABELS = 20  # answers that a learning curve is made of
 RUNS = 10
 
 
@@ -215,10 +221,10 @@ def _curve_text(learner, n):
     labeled = np.sort(view.labeled)
     codes = view.codes[labeled]
     counts = np.bincount(codes, minlength=1)
-    if len(labeled) < FEWEST or (counts > 1).sum() < 2:
+    if len(labeled) < MIN_LABELS or (counts > 1).sum() < 2:
         return (
-            f"It takes {FEWEST} labels, of two classes at least, to say what more of "
-            "them would bring."
+            f"At least {MIN_LABELS} labels of two or more classes are needed to "
+            "forecast the benefit of further labels."
         )
     X, y = take(view.X, labeled), learner.classes_[codes]
     step = len(labeled) // 4

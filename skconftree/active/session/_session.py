@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...utils import CannotBeRestored, from_json, write_text, written_by
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._journal import (
-    NOTHING,
+    NO_LABEL,
     RESOLUTIONS,
     Journal,
     JournalError,
@@ -227,7 +227,7 @@ class LabelingSession:
                 "it as learner."
             ) from None
         except (KeyError, TypeError) as error:
-            raise JournalError(f"{path} is damaged in line 1: {error!r}") from None
+            raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
         return cls(
             learner,
             path,
@@ -398,7 +398,7 @@ class LabelingSession:
                 entry.row,
                 {
                     "row": entry.row,
-                    "label": None if rules.label is NOTHING else rules.label,
+                    "label": None if rules.label is NO_LABEL else rules.label,
                     "annotator": rules.by,
                     "at": rules.at,
                     "opinions": [(by, label) for by, label, _ in told],

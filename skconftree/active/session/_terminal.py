@@ -17,7 +17,7 @@ ENDS = {
 }
 
 
-def check_desk(session, show):
+def check_labels_and_columns(session, show):
     """Raise ValueError if there is nothing to choose from, or no such column."""
     if not session.labels:
         raise ValueError(
@@ -56,7 +56,7 @@ HELP = "[u] undo  [s] skip  [?] why this row  [q] quit"
 
 def label_at_terminal(session, show=None):
     """Ask until there is no question, the person quits or closes the terminal."""
-    check_desk(session, show)
+    check_labels_and_columns(session, show)
     labels = session.labels
     for note in session.notes:
         _say(note)

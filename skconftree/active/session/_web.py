@@ -21,7 +21,7 @@ from ...utils import escape
 from .._journal import same_label
 from .._strategy import choices
 from ._explanations import visible
-from ._terminal import COMMANDS, ENDS, check_desk, progress_text
+from ._terminal import COMMANDS, ENDS, check_labels_and_columns, progress_text
 
 if TYPE_CHECKING:
     from ._session import LabelingSession
@@ -304,8 +304,8 @@ class WebOracle:
         show: Sequence[str] | None = None,
         images: str | PathLike | None = None,
     ) -> None:
-        check_desk(session, show)
-        self._desk = _Desk(
+        check_labels_and_columns(session, show)
+        self._desk = _Api(
             session,
             None if show is None else list(show),
             None if images is None else Images(images),
@@ -359,7 +359,7 @@ class WebOracle:
         )
 
 
-class _Desk:
+class _Api:
     """What the page is told of a session, and does with it; one request at a time."""
 
     def __init__(self, session, show, images):
@@ -511,10 +511,10 @@ def _told(row, label):
 
 
 ACTS = {
-    "answer": _Desk._answer,
-    "skip": _Desk._skip,
-    "undo": _Desk._undo,
-    "relabel": _Desk._relabel,
-    "why": _Desk._why,
-    "quit": _Desk._quit,
+    "answer": _Api._answer,
+    "skip": _Api._skip,
+    "undo": _Api._undo,
+    "relabel": _Api._relabel,
+    "why": _Api._why,
+    "quit": _Api._quit,
 }

@@ -1,6 +1,6 @@
-"""Streams: what strategies derive from and see, and what a run gives.
+"""Streams: base class of query strategies, their context, and results of runs.
 
-Strategies without parameters are here, too: a learner takes their names.
+Strategies without parameters are here, too; they are usually passed by name.
 """
 
 from ._context import StreamContext

@@ -1,4 +1,4 @@
-"""What a stream strategy may ask about the rows it decides on."""
+"""Context of a stream strategy: the rows to decide on, the model and the budget."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class StreamContext:
-    """Rows of a stream that wait for a decision, and the model as it is.
+    """Rows of a stream to decide on, and the state of the learner.
 
     Parameters
     ----------
     estimator : classifier or None
-        None before it has learnt two classes.
+        The current model; None before it has learned two classes.
     X : array-like of shape (n_rows, n_features)
         The rows.
     n_classes : int
@@ -31,17 +31,17 @@ class StreamContext:
     first : int
         Number of the first row in the stream.
     seed : int
-        What draws are keyed by.
+        Key of random draws.
     leaves : LeafLabels
-        Labels requested in each leaf of a single tree since it was made.
+        Number of labels queried in each leaf of a single tree since it was created.
     budget : Account
-        What has been spent.
+        Numbers of rows and queried labels so far.
     stop : bool
-        Decide no further than the first label that is requested.
+        Whether decisions end after the first label that is queried.
 
     Examples
     --------
-    A strategy that asks wherever the model is less than 80 % sure:
+    A strategy that queries labels if the largest probability is below 80%:
 
     >>> from skconftree.active.stream import StreamStrategy
     >>> class Unsure(StreamStrategy):
@@ -85,48 +85,49 @@ class StreamContext:
     @cached_property
     def leaf_ids(self):
         """Leaf of each row in a single tree, (n_rows,)."""
-        final, seen = final_step(self.estimator)
-        return np.asarray(final.apply(seen(self.X)), dtype=np.intp)
+        final, transform = final_step(self.estimator)
+        return np.asarray(final.apply(transform(self.X)), dtype=np.intp)
 
     def draws(self, use: int) -> NDArray[Any]:
-        """Draws from [0, 1) of the rows, which do not depend on how they are cut.
+        """Uniform draws from [0, 1) for the rows, independent of the division in calls.
 
         Parameters
         ----------
         use : int
-            Tells the draws of one purpose from those of another.
+            Key that separates the draws for different purposes.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            One draw per row.
         """
         return draws(self.seed, self.first, self.n_rows, use)
 
 
 class LeafLabels:
-    """Labels requested and rows seen in each leaf since it was made."""
+    """Numbers of queried labels and of rows in each leaf since it was created."""
 
     def __init__(self):
         self.counts = np.zeros((0, 2))
-        self.seen = np.zeros(0)
+        self.n_rows = np.zeros(0)
 
     def copy(self):
-        """Make the same counts, which change on their own."""
-        other = LeafLabels()
-        other.counts, other.seen = self.counts.copy(), self.seen.copy()
-        return other
+        """Copy the counts."""
+        copied = LeafLabels()
+        copied.counts, copied.n_rows = self.counts.copy(), self.n_rows.copy()
+        return copied
 
     def of(self, leaves, n_classes):
-        """Counts of labels, and rows seen, of leaves; with room for new ones."""
+        """Label counts and numbers of rows of leaves, which may be new."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)
-        return self.counts[leaves], self.seen[leaves]
+        return self.counts[leaves], self.n_rows[leaves]
 
     def add_rows(self, leaves):
-        """Count rows that were seen."""
-        np.add.at(self.seen, leaves, 1.0)
+        """Count rows."""
+        np.add.at(self.n_rows, leaves, 1.0)
 
     def add_labels(self, leaves, codes, n_classes):
-        """Count labels that were requested."""
+        """Count queried labels."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)
         np.add.at(self.counts, (leaves, codes), 1.0)
 
@@ -134,8 +135,8 @@ class LeafLabels:
         return canonical(self.__dict__)
 
     def _reserve(self, n_nodes, n_classes):
-        more = max(n_nodes - len(self.counts), 0)
-        wider = max(n_classes - self.counts.shape[1], 0)
-        if more or wider:
-            self.counts = np.pad(self.counts, ((0, more), (0, wider)))
-            self.seen = np.pad(self.seen, (0, more))
+        n_new_nodes = max(n_nodes - len(self.counts), 0)
+        n_new_classes = max(n_classes - self.counts.shape[1], 0)
+        if n_new_nodes or n_new_classes:
+            self.counts = np.pad(self.counts, ((0, n_new_nodes), (0, n_new_classes)))
+            self.n_rows = np.pad(self.n_rows, (0, n_new_nodes))

@@ -1,4 +1,4 @@
-"""Decisions whether to buy a label, row by row within a budget."""
+"""Decisions whether to query labels, row by row within a budget."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from skconftree.utils._typedefs cimport float64_t, intp_t, int64_t, uint64_t, ui
 
 
 def draws(seed, int64_t first, intp_t n, use):
-    """Draws from [0, 1) that depend on seed, number of the row and `use` alone.
+    """Uniform draws from [0, 1), keyed by the seed, the number of the row and `use`.
 
-    `use` tells the draws of one purpose from those of another.
+    `use` is an integer that separates the draws for different purposes.
     """
     out = np.empty(n)
     cdef float64_t[::1] values = out
@@ -21,11 +21,12 @@ def draws(seed, int64_t first, intp_t n, use):
 
 
 cdef class Account:
-    """How many labels have been bought of how many rows.
+    """Label budget: counts rows and queried labels.
 
-    A `strict` account is never above the share of rows at any row; else a label may be
-    bought while the share of the rows before is below it. Over `window` rows the share
-    is estimated, forgetting older ones; 0: all rows.
+    With `strict`, the share of queried labels never exceeds `share` at any row.
+    Otherwise a label may be queried while the share of the previous rows is below it.
+    The share is estimated over the last `window` rows by exponential forgetting; 0: all
+    rows.
     """
 
     cdef readonly float64_t share
@@ -33,11 +34,13 @@ cdef class Account:
     cdef readonly int64_t window
     cdef readonly int64_t n_rows
     cdef readonly int64_t n_asked
-    cdef readonly float64_t recent      # labels requested in the window, by estimate
+    cdef readonly float64_t recent      # estimated number of queried labels in the window
 
     def __init__(self, float64_t share, bint strict, int64_t window):
         if not (0.0 < share <= 1.0 and window >= 0):
-            raise ValueError(f"No budget has the share {share} of {window} rows.")
+            raise ValueError(
+                f"share must be in (0, 1] and window 0 or more. Got {share}, {window}."
+            )
         self.share = share
         self.strict = strict
         self.window = window
@@ -53,7 +56,7 @@ cdef class Account:
         self.n_rows, self.n_asked, self.recent = n_rows, n_asked, recent
 
     cpdef bint begin(self) noexcept:
-        """Count a row; say whether its label could be paid for."""
+        """Count a row; return whether the budget permits to query its label."""
         self.n_rows += 1
         if self.window > 0:
             if self.strict:
@@ -66,34 +69,34 @@ cdef class Account:
             return self.n_asked + 1 <= self.share * self.n_rows
         return self.n_asked < self.share * self.n_rows
 
-    cpdef void end(self, bint asked) noexcept:
-        """Say whether the label of that row was bought."""
-        self.n_asked += asked
+    cpdef void end(self, bint queried) noexcept:
+        """Record whether the label of that row was queried."""
+        self.n_asked += queried
         if self.window > 0:
-            self.recent = self.recent * (self.window - 1) / self.window + asked
+            self.recent = self.recent * (self.window - 1) / self.window + queried
 
 
 cdef class Accounts(Account):
-    """A budget of a stream that is parted at random, with an account for each branch.
+    """Budget of a stream that is split at random, with an account for each branch.
 
-    An account holds the budget's share of the rows of its branch, so that no branch can
-    spend what another one has not used yet. Both together hold what the whole does,
-    which is charged too. `random_branch` tells the branch of the rows to come, `spent`
-    (6 numbers) goes on from zeros.
+    An account permits the budget's share of the rows of its branch, so that no branch
+    can spend what the other has not used. The overall account is charged too.
+    `random_branch` is the mask of the rows to come, `spent` (6 numbers, initially 0)
+    the state of both accounts.
     """
 
-    cdef Account whole, chosen, random, current
+    cdef Account overall, by_strategy, by_chance, current
     cdef const uint8_t[::1] random_branch
     cdef intp_t i
 
-    def __init__(self, Account whole, const uint8_t[::1] random_branch, spent):
-        super().__init__(whole.share, whole.strict, whole.window)
-        self.whole = whole
-        self.chosen, self.random = (
-            Account(whole.share, whole.strict, whole.window) for _ in range(2)
+    def __init__(self, Account overall, const uint8_t[::1] random_branch, spent):
+        super().__init__(overall.share, overall.strict, overall.window)
+        self.overall = overall
+        self.by_strategy, self.by_chance = (
+            Account(overall.share, overall.strict, overall.window) for _ in range(2)
         )
         for account, (n_rows, n_asked, recent) in zip(
-            (self.chosen, self.random), spent.reshape(2, 3).tolist()
+            (self.by_strategy, self.by_chance), spent.reshape(2, 3).tolist()
         ):
             account.__setstate__((int(n_rows), int(n_asked), recent))
         self.random_branch = random_branch
@@ -101,42 +104,42 @@ cdef class Accounts(Account):
 
     @property
     def spent(self):
-        """Rows, labels and recent labels of both accounts, (6,)."""
+        """Rows, queried labels and recent labels of both accounts, (6,)."""
         return np.array([
             value
-            for account in (self.chosen, self.random)
+            for account in (self.by_strategy, self.by_chance)
             for value in (account.n_rows, account.n_asked, account.recent)
         ], dtype=np.float64)
 
     cpdef bint begin(self) noexcept:
-        """Count a row; say whether its branch and the whole can pay for its label."""
-        cdef bint payable = self.whole.begin()
-        self.current = self.random if self.random_branch[self.i] else self.chosen
+        """Count a row; return whether its account and the overall one permit it."""
+        cdef bint payable = self.overall.begin()
+        self.current = self.by_chance if self.random_branch[self.i] else self.by_strategy
         self.i += 1
-        # The share of a window is kept on average alone: whoever asks at once whenever
-        # it can would leave nothing of it to the other branch.
+        # With a window, the overall budget is not checked, because it is only kept on
+        # average: a branch that queries whenever it can would starve the other one.
         return self.current.begin() and (payable or self.window > 0)
 
-    cpdef void end(self, bint asked) noexcept:
-        """Say whether the label of that row was bought."""
-        self.whole.end(asked)
-        self.current.end(asked)
+    cpdef void end(self, bint queried) noexcept:
+        """Record whether the label of that row was queried."""
+        self.overall.end(queried)
+        self.current.end(queried)
 
 
-def decide_by_chance(
+def decide_at_random(
     Account budget, const float64_t[::1] chance, const float64_t[::1] draw,
-    uint8_t[::1] asked, bint stop,
+    uint8_t[::1] queried, bint stop,
 ):
-    """Buy each label whose draw is below its chance, as long as it can be paid for.
+    """Query each label whose draw is below its probability `chance`, within the budget.
 
-    Writes `asked` and returns how many rows are decided; `stop`: up to the first label
-    bought.
+    Fills `queried` and returns the number of rows decided; with `stop`, decisions end
+    after the first queried label.
     """
     cdef intp_t i
     for i in range(chance.shape[0]):
-        asked[i] = budget.begin() and draw[i] < chance[i]
-        budget.end(asked[i])
-        if stop and asked[i]:
+        queried[i] = budget.begin() and draw[i] < chance[i]
+        budget.end(queried[i])
+        if stop and queried[i]:
             return i + 1
     return chance.shape[0]
 
@@ -144,26 +147,27 @@ def decide_by_chance(
 def decide_by_threshold(
     Account budget, float64_t[::1] theta, float64_t step, const float64_t[::1] certainty,
     const float64_t[::1] noise, const uint8_t[::1] random_branch,
-    const float64_t[::1] draw, uint8_t[::1] asked, bint stop,
+    const float64_t[::1] draw, uint8_t[::1] queried, bint stop,
 ):
-    """Buy labels of rows whose certainty is below a threshold that follows them.
+    """Query labels of rows whose certainty is below an adaptive threshold.
 
-    The one of `theta` is changed, by the part `step` a row, and times the row's
-    `noise`; it stays as it is while nothing can be paid for. In the random branch
-    labels are requested by chance, if `draw` is below the budget's share. Writes `asked`
-    and returns how many rows are decided; `stop`: up to the first label requested.
+    The threshold is `theta` times the row's `noise`. `theta` decreases by the fraction
+    `step` after a query and increases otherwise; it does not change while the budget is
+    exhausted. In the random branch, labels are queried if `draw` is below the budget's
+    share. Fills `queried` and returns the number of rows decided; with `stop`,
+    decisions end after the first queried label.
     """
     cdef intp_t i
     cdef bint paid
     for i in range(certainty.shape[0]):
         paid = budget.begin()
-        asked[i] = False
+        queried[i] = False
         if paid and random_branch[i]:
-            asked[i] = draw[i] < budget.share
+            queried[i] = draw[i] < budget.share
         elif paid:
-            asked[i] = certainty[i] < theta[0] * noise[i]
-            theta[0] *= 1.0 - step if asked[i] else 1.0 + step
-        budget.end(asked[i])
-        if stop and asked[i]:
+            queried[i] = certainty[i] < theta[0] * noise[i]
+            theta[0] *= 1.0 - step if queried[i] else 1.0 + step
+        budget.end(queried[i])
+        if stop and queried[i]:
             return i + 1
     return certainty.shape[0]

@@ -41,9 +41,9 @@ from ._strategies import (
     resolve_stream_strategy,
 )
 from ._update import (
-    NOTHING,
-    Begun,
-    StreamSteps,
+    NO_LABEL,
+    PendingUpdate,
+    StreamUpdates,
     check_strategy,
     read_parts,
     write_parts,
@@ -112,7 +112,7 @@ LOOKAHEAD = 512  # rows that are decided on at once at most, as each label chang
 
 @suggests_parameters()
 class StreamActiveLearner(
-    StreamSteps, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    StreamUpdates, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
     """A classifier that says of each row of a stream whether its label is worth buying.
 
@@ -274,12 +274,12 @@ class StreamActiveLearner(
         self._budget = Account(self.budget, self.strict_budget, window)
         self._leaves = LeafLabels()
         self._classes = classes
-        self._held_back = []  # rows before there is a model, labels (None: without)
-        self._unasked = None  # the last row, if its label was not asked for
+        self._stored_batches = []  # (rows, labels or None, weights) before the model
+        self._unqueried = None  # the last row, if its label was not queried
         self._detector = None if detector is None else detector.kernel()
         self._background = None
         self._n_drifts = self._n_taught = 0
-        self._pending = NOTHING  # of rows whose labels are awaited: random branch?
+        self._pending = NO_LABEL  # of rows whose labels are awaited: random branch?
 
     @learns
     def query(self, X: TableLike) -> NDArray[np.bool_]:
@@ -296,7 +296,7 @@ class StreamActiveLearner(
             Where to buy the label. The budget is charged for it.
         """
         self._settle()
-        other = self._aside()
+        other = self._shadow_copy()
         X = other._read(X)
         if self._learns_unlabeled:
             other._check_rows(X)
@@ -310,8 +310,8 @@ class StreamActiveLearner(
             asked, _, other._pending = other._decide(X, stop=False)
         else:
             if X.shape[0] == 1 and self._learns_inplace():
-                self._hand_over()  # whatever becomes of the row at hand
-                other._unasked = None
+                self._learn_unqueried()  # whatever becomes of the row at hand
+                other._unqueried = None
             else:
                 other._copy_models()
             asked, other._pending = other._decide_each(X)
@@ -369,7 +369,7 @@ class StreamActiveLearner(
     def _decide(self, X, stop):
         one_by_one = self._learns_unlabeled  # then X is one row
         if one_by_one:
-            self._hand_over()
+            self._learn_unqueried()
         first = self._budget.n_rows
         n_classes = 2 if self._classes is None else len(self._classes)
         context = StreamContext(
@@ -389,7 +389,7 @@ class StreamActiveLearner(
         if context.estimator is not None and "leaves" in self._strategy.needs:
             self._leaves.add_rows(context.leaf_ids[:n])
         if one_by_one and not asked[0]:
-            self._unasked = X
+            self._unqueried = X
         branch = self._strategy.random_branch(context) == 1
         return asked, n, branch[:n][asked[:n] == 1]
 
@@ -414,7 +414,7 @@ class StreamActiveLearner(
             The learner itself.
         """
         self._settle()
-        other = self._aside()
+        other = self._shadow_copy()
         X = other._read(X)
         y = other._read_labels(y, X)
         weight = None
@@ -429,9 +429,9 @@ class StreamActiveLearner(
                 )
             branch = np.zeros(len(y), dtype=bool)
         if len(y) and self._learns_inplace():
-            self._learn_inplace(Begun(X, y, branch, weight))
+            self._learn_inplace(PendingUpdate(X, y, branch, weight))
             return self
-        other._pending = NOTHING
+        other._pending = NO_LABEL
         if len(y):
             other._copy_models()
             other._learn_aside(X, y, branch, weight)
@@ -475,7 +475,7 @@ class StreamActiveLearner(
         StreamRun
         """
         self._settle()
-        other = self._aside()
+        other = self._shadow_copy()
         X = other._read(X)
         y = other._read_labels(y, X)
         if self._learns_unlabeled:
@@ -530,8 +530,13 @@ class StreamActiveLearner(
         StreamActiveLearner
             The learner itself.
         """
-        other = self._aside()
-        for name in ("n_features_in_", "feature_names_in_", "estimator_", "_begun"):
+        other = self._shadow_copy()
+        for name in (
+            "n_features_in_",
+            "feature_names_in_",
+            "estimator_",
+            "_pending_update",
+        ):
             vars(other).pop(name, None)
         other._start()
         X = other._read(X)
@@ -615,7 +620,7 @@ class StreamActiveLearner(
     @reads_settled
     def __getstate__(self):
         state = dict(super().__getstate__())
-        state.pop("_begun", None)
+        state.pop("_pending_update", None)
         return with_version(write_parts(state))
 
     def __setstate__(self, state):

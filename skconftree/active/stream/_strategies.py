@@ -1,4 +1,4 @@
-"""Query strategies for streams, and their names."""
+"""Query strategies for streams."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from ...bounds import consistency_radius
 from ...bounds._base import check_range
 from ...utils import VersionedState
 from ...utils._types import Floats
-from ._decisions import Accounts, decide_by_chance, decide_by_threshold
+from ._decisions import Accounts, decide_at_random, decide_by_threshold
 
 if TYPE_CHECKING:
     from ._context import StreamContext
 
-# what draws are for
-FOR_CHANCE, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
+# purposes of random draws
+FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
-THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
+THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within the range of the thesis
 
 
 class StreamStrategy(VersionedState, BaseEstimator):
-    """Base class of strategies that decide on one row after the other.
+    """Base class of query strategies for streams, which decide row by row.
 
-    A class of your own defines `wants`, which is asked row by row while labels can be
-    paid for. What it remembers between rows goes into ``state``, an array of numbers
-    that the learner keeps and pickles.
+    A custom strategy defines `wants`, which is called for each row while the budget
+    permits queries. Its memory between rows is ``state``, an array of numbers that the
+    learner stores and pickles.
 
     Attributes
     ----------
     needs : tuple of str
-        What the estimator must have: ``"predict_proba"``, ``"leaves"``,
+        Capabilities that the estimator must have: ``"predict_proba"``, ``"leaves"``,
         ``"query_score"``.
     has_random_branch : bool
-        Some labels are requested at random, and they alone feed the drift detector.
+        Whether some labels are queried at random. Only these feed the drift detector.
 
     See Also
     --------
-    skconftree.testing.check_strategy : Tries a strategy of your own.
+    skconftree.testing.check_strategy : Checks a custom strategy.
 
     Examples
     --------
@@ -67,27 +67,29 @@ class StreamStrategy(VersionedState, BaseEstimator):
     _parameter_constraints: dict = {}
 
     def start(self) -> Floats:
-        """Make what the strategy remembers, before the first row.
+        """Create the state of the strategy before the first row.
 
         Returns
         -------
         ndarray of float64
+            Initial state.
         """
         return np.zeros(1)
 
     def wants(self, context: StreamContext, i: int) -> bool:
-        """Say whether the label of a row is wanted; asked only if it can be paid for.
+        """Return whether to query the label of a row, which the budget permits.
 
         Parameters
         ----------
         context : StreamContext
-            The rows, and the model as it is.
+            The rows and the current model.
         i : int
-            Place of the row among them.
+            Index of the row in `context.X`.
 
         Returns
         -------
         bool
+            Whether the label is queried.
         """
         raise NotImplementedError(f"{type(self).__name__} must define wants.")
 
@@ -101,14 +103,15 @@ class StreamStrategy(VersionedState, BaseEstimator):
         context : StreamContext
             The rows, the model and the budget, which is charged.
         state : ndarray of float64
-            What the strategy remembers; changed in place.
+            State of the strategy, modified in place.
         asked : ndarray of shape (n_rows,), uint8
-            Written: 1 where a label is requested.
+            Output: 1 for rows whose label is queried.
 
         Returns
         -------
         int
-            Rows decided: all, or up to the first label requested with ``context.stop``.
+            Number of rows decided: all, or with ``context.stop`` the rows up to the
+            first query.
         """
         for i in range(context.n_rows):
             asked[i] = context.budget.begin() and bool(self.wants(context, i))
@@ -118,7 +121,7 @@ class StreamStrategy(VersionedState, BaseEstimator):
         return context.n_rows
 
     def random_branch(self, context: StreamContext) -> NDArray[np.uint8]:
-        """Mark rows whose labels are requested by chance alone.
+        """Mark rows whose labels are queried purely at random.
 
         Parameters
         ----------
@@ -128,15 +131,16 @@ class StreamStrategy(VersionedState, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows,), uint8
+            1 for rows of the random branch.
         """
         return np.zeros(context.n_rows, dtype=np.uint8)
 
 
-class _ByChance(StreamStrategy):
-    # Strategies that buy the label of each row with a probability of its own.
+class _ProbabilisticStrategy(StreamStrategy):
+    # Strategies that query the label of each row with a given probability.
 
     def chances(self, context: StreamContext) -> Floats:
-        """Probability that the label of each row is wanted.
+        """Probability of querying the label of each row.
 
         Parameters
         ----------
@@ -146,21 +150,22 @@ class _ByChance(StreamStrategy):
         Returns
         -------
         ndarray of shape (n_rows,)
+            Probabilities.
         """
         raise NotImplementedError
 
     def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
-        return decide_by_chance(
+        return decide_at_random(
             context.budget,
             self.chances(context),
-            context.draws(FOR_CHANCE),
+            context.draws(FOR_QUERIES),
             asked,
             context.stop,
         )
 
 
-class RandomStream(_ByChance):
-    """Buy labels at random, each with the probability of the budget.
+class RandomStream(_ProbabilisticStrategy):
+    """Random sampling: queries each label with a probability equal to the budget.
 
     Examples
     --------
@@ -182,15 +187,16 @@ class RandomStream(_ByChance):
         return np.ones(context.n_rows, dtype=np.uint8)
 
 
-class FixedUncertainty(_ByChance):
-    """Buy labels of rows whose most probable class is less probable than a threshold.
+class FixedUncertainty(_ProbabilisticStrategy):
+    """Uncertainty sampling with a fixed threshold.
 
-    Once the model is sure of everything, rightly or not, it never asks again.
+    A label is queried if the largest class probability is below the threshold. A model
+    that is confident everywhere, rightly or not, queries no more labels.
 
     Parameters
     ----------
     threshold : float, default=0.9
-        In (0, 1].
+        Threshold of the largest probability, in (0, 1]. Larger values query more.
 
     Examples
     --------
@@ -211,20 +217,20 @@ class FixedUncertainty(_ByChance):
         return (context.certainty < self.threshold).astype(np.float64)
 
 
-class QueryScoreSampling(_ByChance):
-    """Buy labels of rows whose score, by the classifier itself, is beyond a threshold.
+class QueryScoreSampling(_ProbabilisticStrategy):
+    """Query strategy with a threshold for the classifier's own query score.
 
-    The classifier has `query_score`, as :class:`~skconftree.OASISClassifier` has. The
-    first labels are requested unseen, until there is a model.
+    The classifier must have `query_score`, like :class:`~skconftree.OASISClassifier`.
+    All labels are queried until there is a model.
 
     Parameters
     ----------
     score : {"oasis", "gbs", "uc"}, default="oasis"
-        Which score. Small is worth asking; of ``"gbs"`` large is.
+        Which score. Small values are informative; of ``"gbs"``, large values are.
     threshold : float or None, default=None
-        Labels are requested below it, with ``"gbs"`` above it. ``"oasis"`` and
-        ``"gbs"`` ask for the same rows at thresholds :math:`s` and :math:`(1 - s) / 2`.
-        None: 0.1, 0.45 and 0.05.
+        Labels are queried if the score is below the threshold, with ``"gbs"`` if it is
+        above. ``"oasis"`` and ``"gbs"`` query the same rows at thresholds :math:`s` and
+        :math:`(1 - s) / 2`. None: 0.1, 0.45 and 0.05.
 
     References
     ----------
@@ -266,25 +272,26 @@ class QueryScoreSampling(_ByChance):
         if context.estimator is None:
             return np.ones(context.n_rows)
         limit = THRESHOLDS[self.score] if self.threshold is None else self.threshold
-        found = context.estimator.query_score(context.X, score=self.score)
-        wanted = found > limit if self.score == "gbs" else found < limit
-        return wanted.astype(np.float64)
+        scores = context.estimator.query_score(context.X, score=self.score)
+        is_queried = scores > limit if self.score == "gbs" else scores < limit
+        return is_queried.astype(np.float64)
 
 
 class VariableUncertainty(StreamStrategy):
-    """Buy labels of uncertain rows, by a threshold that follows the stream.
+    """Uncertainty sampling with an adaptive threshold.
 
-    It falls by a share `step` with each label requested and rises with each row that is
-    let go, so that labels are requested all along; while the budget is spent it stays.
+    The threshold decreases by the fraction `step` after each query and increases after
+    each other row, so that labels are queried along the whole stream. It does not
+    change while the budget is exhausted.
 
     Parameters
     ----------
     step : float, default=0.01
-        In (0, 1).
+        Relative change of the threshold per row, in [0, 1). Larger values adapt faster.
     noise : float, default=0.0
-        Standard deviation of the factor, of mean 1, that the threshold is multiplied
-        by for each row: with 1, as published, rows that are certain are asked for now
-        and then (``"random_variable_uncertainty"``).
+        Standard deviation of a random factor of mean 1, by which the threshold is
+        multiplied for each row. With 1, as published, labels of rows with a confident
+        prediction are queried occasionally (``"random_variable_uncertainty"``).
 
     References
     ----------
@@ -332,11 +339,11 @@ class VariableUncertainty(StreamStrategy):
         )
 
 
-class SelectiveSampling(_ByChance):
-    """Buy labels with a probability that grows with the uncertainty.
+class SelectiveSampling(_ProbabilisticStrategy):
+    """Query labels with a probability that increases with the uncertainty.
 
-    ``B / (B + |p - 1/K|)`` with the budget B and the largest of K class probabilities;
-    1 before there is a model.
+    The probability is ``B / (B + |p - 1/K|)``, with the budget B and the largest p of K
+    class probabilities. It is 1 before there is a model.
 
     References
     ----------
@@ -365,22 +372,23 @@ class SelectiveSampling(_ByChance):
 def query_probability(
     budget: float | ArrayLike, radius: float | ArrayLike, gap: float | ArrayLike
 ) -> NDArray[Any]:
-    """Probability of a question in a leaf whose majority is settled.
+    """Probability of a query in a leaf whose majority class is known with confidence.
 
     Parameters
     ----------
     budget : float or array-like
-        Share of labels that may be requested, in (0, 1].
+        Share of labels that may be queried, in (0, 1].
     radius : float or array-like
-        How sure the majority is, see :func:`~skconftree.bounds.consistency_radius`;
-        not negative.
+        Uncertainty of the majority, see
+        :func:`~skconftree.bounds.consistency_radius`; not negative.
     gap : float or array-like
-        Half the gap between the shares of the two most frequent classes, in [0, 1/2].
+        Half the difference of the shares of the two most frequent classes, in [0, 1/2].
 
     Returns
     -------
     ndarray
-        Grows with the budget and the radius, and falls with the gap.
+        Probability; it increases with the budget and the radius, and decreases with the
+        gap.
 
     Examples
     --------
@@ -390,30 +398,30 @@ def query_probability(
     """
     budget = check_range("budget", budget, 0, 1, closed="right")
     radius = np.asarray(radius, dtype=np.float64)
-    unknown = np.isposinf(radius)  # of a leaf without labels
+    unlabeled = np.isposinf(radius)  # leaves without labels
     radius = check_range(
-        "radius", np.where(unknown, 0, radius), 0, np.inf, closed="left"
+        "radius", np.where(unlabeled, 0, radius), 0, np.inf, closed="left"
     )
     gap = check_range("gap", gap, 0, 0.5, closed="both")
-    return np.where(unknown, 1.0, (budget + radius) / (budget + radius + gap))[()]
+    return np.where(unlabeled, 1.0, (budget + radius) / (budget + radius + gap))[()]
 
 
-class ConfTreeSampling(_ByChance):
-    """Buy labels where the leaf of a tree has not settled its majority (ConfTree).
+class ConfTreeSampling(_ProbabilisticStrategy):
+    """Query strategy for the leaves of a tree with uncertain majority (ConfTree).
 
-    In a leaf that is consistent, its most frequent class being the most probable one
-    with probability ``1 - delta``, labels are requested with `probability`; elsewhere
-    always, as long as they can be paid for. Counted are labels that were requested
-    since the leaf was made.
+    A leaf is consistent if its most frequent class is the most probable class with
+    probability ``1 - delta``. In consistent leaves, labels are queried with
+    `probability`; in other leaves always, within the budget. Only labels queried since
+    the leaf was created are counted.
 
     Parameters
     ----------
     consistency : {"theory", "practical"}, default="theory"
         Form of the radius, see :func:`~skconftree.bounds.consistency_radius`.
     c : float, default=1.0
-        Factor of the practical form.
+        Factor of the radius in the practical form. Larger values query more labels.
     probability : callable, default=query_probability
-        Given budget, radius and gap.
+        Function of budget, radius and gap that returns the probability of a query.
 
     References
     ----------
@@ -455,8 +463,8 @@ class ConfTreeSampling(_ByChance):
         top = np.sort(counts, axis=1)[:, -2:] / np.maximum(queried, 1.0)[:, None]
         gap = (top[:, 1] - top[:, 0]) / 2.0
         if self.consistency == "practical":
-            # rows of this leaf up to and with the one decided on
-            seen = before + _ranks(context.leaf_ids) + 1.0
+            # number of rows of the leaf, including the row to decide on
+            seen = before + _previous_occurrences(context.leaf_ids) + 1.0
         else:
             seen = context.first + np.arange(context.n_rows) + 1.0
         radius = consistency_radius(
@@ -474,8 +482,8 @@ class ConfTreeSampling(_ByChance):
         return chance
 
 
-def _ranks(values):
-    # How often each value has come before.
+def _previous_occurrences(values):
+    # Number of previous occurrences of each value.
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -486,7 +494,7 @@ def _ranks(values):
 
 
 class _RandomBranch(StreamStrategy):
-    # Strategies that part the stream at random: rows and accounts of the two branches.
+    # Strategies that split the stream at random into two branches with accounts.
 
     has_random_branch = True
 
@@ -514,24 +522,26 @@ class _RandomBranch(StreamStrategy):
 
 
 class SplitSampling(_RandomBranch, VariableUncertainty):
-    """Part the stream at random: some labels by chance, the others by uncertainty.
+    """Combination of random sampling, for drift detection, and uncertainty sampling.
 
-    A row falls into the random branch with probability `nu`. Labels requested there,
-    with the probability of the budget, are a fair sample of the stream: they alone feed
-    the drift detector.
+    A row is assigned to the random branch with probability `nu`. Labels in this branch
+    are queried with a probability equal to the budget. They are a representative sample
+    of the stream, and only they feed the drift detector. The other branch uses
+    uncertainty sampling.
 
     Parameters
     ----------
     nu : float, default=0.2
-        Share of the rows in the random branch, in (0, 1).
+        Share of the rows in the random branch, in (0, 1). Larger values detect drift
+        earlier and leave fewer labels for uncertainty sampling.
     step : float, default=0.01
         See :class:`VariableUncertainty`.
     noise : float, default=0.0
         See :class:`VariableUncertainty`.
     n_accounts : {1, 2}, default=2
-        2: each branch may spend the budget's share of its own rows. 1: both pay from
-        one account, as published; the other branch then spends most of it, and the
-        smaller the budget, the fewer of the labels are requested at random.
+        2: each branch may spend the budget's share of its own rows. 1: both share one
+        account, as published. The uncertainty branch then spends most of the budget,
+        and the smaller the budget, the fewer labels are queried at random.
 
     References
     ----------
@@ -627,7 +637,7 @@ STREAM_STRATEGIES = {
 
 
 def resolve_stream_strategy(strategy):
-    """A strategy from its name or an object, one that the constraints allow."""
+    """Create a strategy from its name or an object, which was validated before."""
     if isinstance(strategy, StreamStrategy):
         return strategy
     return STREAM_STRATEGIES[strategy]()

@@ -16,14 +16,14 @@ from ...utils import check_state_parts, is_array
 from ...utils._lock import Lockable
 from .._estimators import final_step
 from .._labels import take
-from .._transaction import Aside
+from .._transaction import Transactional
 from ._context import LeafLabels
 from ._decisions import Account
 
-NOTHING = np.zeros(0, dtype=bool)
+NO_LABEL = np.zeros(0, dtype=bool)
 
 
-class Begun(NamedTuple):
+class PendingUpdate(NamedTuple):
     # A batch that is being learnt: `at` is its first row that has not been counted.
     # A step of it, all rows or one, is a call of partial_fit for each of some models
     # with the rows that they had seen before, and what changes when they have learnt.
@@ -37,7 +37,7 @@ class Begun(NamedTuple):
     changes: dict | None = None
 
 
-class StreamSteps(Aside):
+class StreamUpdates(Transactional):
     """Mixin of a stream active learner: all that changes its models.
 
     A model that keeps whole rows, see `keeps_rows`, learns in place: it is noted
@@ -45,34 +45,34 @@ class StreamSteps(Aside):
     nothing has been learnt. Any other model is copied first.
     """
 
-    _begun = None
+    _pending_update = None
 
     def _is_settled(self):
-        return self._begun is None
+        return self._pending_update is None
 
     def _settle(self):
-        begun = self._begun
+        begun = self._pending_update
         if begun is None:
             return
-        if begun.at == 0 and not any(_learnt(begun)):
-            self._begun = None
+        if begun.at == 0 and not any(_n_learned_by_model(begun)):
+            self._pending_update = None
             return
         try:
-            self._go_on()
+            self._run_steps()
         except MemoryError:
             raise
         except Exception:
             # it would be the same again: what has been learnt stays
-            self._begun = None
+            self._pending_update = None
             raise
 
     def _learn_aside(self, X, y, branch, weight):
         # By a learner whose models are copies, or that has none yet.
         if not hasattr(self, "estimator_"):
-            self._hold_back(X, y, weight)
+            self._store_until_model(X, y, weight)
         else:
-            self._begun = Begun(X, y, branch, weight)
-            self._go_on()
+            self._pending_update = PendingUpdate(X, y, branch, weight)
+            self._run_steps()
 
     def _learn_inplace(self, begun):
         watched = begun.branch is not None and self._detector is not None
@@ -80,15 +80,15 @@ class StreamSteps(Aside):
             # rows come one by one: the first must not be learnt if the last is bad
             zeros = np.zeros(len(begun.y))
             self.estimator_.partial_fit(begun.X, begun.y, sample_weight=zeros)
-        self._begun = begun
+        self._pending_update = begun
         try:
-            self._go_on()
+            self._run_steps()
         except BaseException:
             self._settle()
             raise
 
     def _learns_inplace(self):
-        return hasattr(self, "estimator_") and keeps_rows(self.estimator_)
+        return hasattr(self, "estimator_") and counts_rows(self.estimator_)
 
     def _copy_models(self):
         models = vars(self).get("estimator_"), self._background
@@ -96,10 +96,10 @@ class StreamSteps(Aside):
         if model is not None:
             self.estimator_ = model
 
-    def _go_on(self):
-        while (begun := self._begun) is not None:
+    def _run_steps(self):
+        while (begun := self._pending_update) is not None:
             if begun.models is None:
-                self._begun = self._next_step(begun)
+                self._pending_update = self._next_step(begun)
             else:
                 self._finish(begun)
 
@@ -110,7 +110,7 @@ class StreamSteps(Aside):
             counting = rows
         else:
             counting = rows[begun.weight[rows] > 0.0]
-        for (model, _), n in zip(begun.models, _learnt(begun), strict=True):
+        for (model, _), n in zip(begun.models, _n_learned_by_model(begun), strict=True):
             if 0 < n >= len(counting):
                 continue
             left = rows if n == 0 else np.arange(counting[n], begun.end)
@@ -122,13 +122,13 @@ class StreamSteps(Aside):
         rest = None
         if begun.end < len(begun.y):
             rest = begun._replace(at=begun.end, models=None, changes=None)
-        vars(self).update(begun.changes, _begun=rest)
+        vars(self).update(begun.changes, _pending_update=rest)
 
     def _next_step(self, begun):
         at, end = begun.at, len(begun.y)
         model, background, changes = self.estimator_, self._background, {}
         if begun.branch is None:
-            changes["_unasked"] = None
+            changes["_unqueried"] = None
         else:
             leaves = self._leaves
             if self._detector is not None:
@@ -136,7 +136,7 @@ class StreamSteps(Aside):
                 if begun.branch[at]:
                     row = take(begun.X, np.arange(at, end))
                     wrong = model.predict(row)[0] != begun.y[at]
-                    changes = self._watched(wrong)
+                    changes = self._monitor_errors(wrong)
                     model = changes.get("estimator_", model)
                     background = changes.get("_background", background)
                     leaves = changes.get("_leaves", leaves)
@@ -145,7 +145,7 @@ class StreamSteps(Aside):
             changes |= {
                 "_leaves": self._with_labels(leaves, model, X, begun.y[at:end]),
                 "_n_taught": self._n_taught + len(rows),
-                "_pending": NOTHING,
+                "_pending": NO_LABEL,
             }
         models = tuple(
             (one, getattr(one, "n_rows_seen_", 0))
@@ -154,17 +154,17 @@ class StreamSteps(Aside):
         )
         return begun._replace(end=end, models=models, changes=changes)
 
-    def _hold_back(self, X, y, weight):
+    def _store_until_model(self, X, y, weight):
         # Until there are two classes; then the model is made whole or not at all.
-        held = [*self._held_back, (X, y, weight)]
+        held = [*self._stored_batches, (X, y, weight)]
         seen = [labels for _, labels, _ in held if labels is not None]
         classes = self._classes
         if classes is None:
             classes = unique_classes(np.concatenate(seen))
         changes = {
-            "_held_back": held,
+            "_stored_batches": held,
             "_n_taught": self._n_taught + len(y),
-            "_pending": NOTHING,
+            "_pending": NO_LABEL,
         }
         if len(classes) >= 2:
             model = self._new_estimator()
@@ -173,14 +173,14 @@ class StreamSteps(Aside):
                 if labels is None:
                     labels = self._without_label(rows)
                 model.partial_fit(rows, labels, classes=classes, **given)
-            changes |= {"estimator_": model, "_classes": classes, "_held_back": []}
+            changes |= {"estimator_": model, "_classes": classes, "_stored_batches": []}
             self._classes = classes
             changes["_leaves"] = self._with_labels(self._leaves, model, X, y)
         else:
             self._check_rows(X)
         vars(self).update(changes)
 
-    def _watched(self, wrong):
+    def _monitor_errors(self, wrong):
         # What a label requested at random changes, before it is learnt.
         detector = copy.deepcopy(self._detector)
         changes = {"_detector": detector}
@@ -216,24 +216,24 @@ class StreamSteps(Aside):
         leaves.add_labels(np.asarray(found, dtype=np.intp), codes, len(self._classes))
         return leaves
 
-    def _hand_over(self):
+    def _learn_unqueried(self):
         # The row before, which was not asked for: decisions and predictions of a row
         # are made by the model that has learnt all rows before it, and none later.
-        row = self._unasked
+        row = self._unqueried
         if row is None:
             return
         if not hasattr(self, "estimator_"):
-            held = [*self._held_back, (row, None, None)]
-            vars(self).update(_held_back=held, _unasked=None)
+            held = [*self._stored_batches, (row, None, None)]
+            vars(self).update(_stored_batches=held, _unqueried=None)
             return
-        self._learn_inplace(Begun(row, self._without_label(row), None, None))
+        self._learn_inplace(PendingUpdate(row, self._without_label(row), None, None))
 
     def _without_label(self, X):
         marker = getattr(self.estimator, "missing_label", None)
         return np.full(X.shape[0], marker)
 
 
-def keeps_rows(model):
+def counts_rows(model):
     """Whether an interrupted call of a classifier's `partial_fit` can be gone on with.
 
     Classes of this package check everything before the first row, and count in
@@ -253,7 +253,7 @@ def _is_countable(kind):
     )
 
 
-def _learnt(begun):
+def _n_learned_by_model(begun):
     # Rows of the step at hand that each model has learnt.
     models = begun.models or ()
     return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]

@@ -453,9 +453,9 @@ def test_halving_with_many_classes():
         ({"stale_factor": "none"}, "'stale_factor'"),
         ({"on_exhausted": "stop"}, "'on_exhausted'"),
         ({"costs": [1.0, 2.0]}, "each of the 120 rows"),
-        ({"costs": np.zeros(120)}, "above 0"),
-        ({"costs": np.full(120, -1.0)}, "above 0"),
-        ({"costs": np.full(120, np.inf)}, "above 0"),
+        ({"costs": np.zeros(120)}, "positive"),
+        ({"costs": np.full(120, -1.0)}, "positive"),
+        ({"costs": np.full(120, np.inf)}, "positive"),
     ],
 )
 def test_parameters_out_of_range(parameters, message):
@@ -473,11 +473,11 @@ def rows_of(X, value=0, h=3):
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        (lambda X: rows_of(X), "outcomes, weights and groups"),
+        (lambda X: rows_of(X), "outcomes, weights, groups"),
         (lambda X: (rows_of(X)[0], np.ones(3), None), "shape"),
         (lambda X: (rows_of(X)[:0], np.ones(0), None), "at least one"),
         (lambda X: (rows_of(X)[:, :-1], np.ones(3), None), "shape"),
-        (lambda X: (rows_of(X) + 0.5, np.ones(3), None), "places in classes_"),
+        (lambda X: (rows_of(X) + 0.5, np.ones(3), None), "indices into classes_"),
         (lambda X: (rows_of(X, 2), np.ones(3), None), "from 0 to 1"),
         (lambda X: (rows_of(X, -1), np.ones(3), None), "from 0 to 1"),
         (lambda X: (rows_of(X), np.ones(2), None), "Weights"),
@@ -509,7 +509,7 @@ def test_too_many_classes():
 
 def test_classifiers_without_hypotheses():
     for name in ("ec2", "gbs"):
-        with pytest.raises(ValueError, match=r"hypotheses that foresee.*'margin'"):
+        with pytest.raises(ValueError, match=r"hypotheses that predict.*'margin'"):
             ActiveLearner(GaussianNB(), strategy=name).fit(IRIS, KIND)
 
 
@@ -518,7 +518,7 @@ def test_a_clusterer_that_gives_something_else():
         def fit_predict(self, X):
             return np.zeros(len(X))
 
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(ValueError, match="must return an integer"):
         learner_of(EC2Sampling(clustered=True, clusterer=Odd())).query()
 
 

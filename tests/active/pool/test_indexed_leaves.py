@@ -134,10 +134,10 @@ def test_the_tree_is_told_among_weighted_strategies(refit):
 
 def test_skipped_rows_come_last():
     learner = taught(grower("leaf_risk"), 20)
-    parked = np.flatnonzero(learner._parked)
-    assert learner._n_parked == len(parked) == 4
+    parked = np.flatnonzero(learner._skipped)
+    assert learner._n_skipped == len(parked) == 4
     learner.teach(parked[:1], Y[parked[:1]])
-    assert learner._n_parked == 3
+    assert learner._n_skipped == 3
     n_open = int((learner._codes < 0).sum())
     rows = learner.query(n_open)
     np.testing.assert_array_equal(np.sort(rows[-3:]), np.sort(parked[1:]))

@@ -78,7 +78,7 @@ def test_a_file_that_is_cut_anywhere_loses_its_last_line_only(path):
         whole = size in (first, second)
         assert (note is None) == whole
         if not whole:
-            assert "was torn" in note
+            assert "was incomplete" in note
         assert lines(path)[1] is None  # it was said once
         assert path.read_bytes() == content[: second if size >= second else first]
 
@@ -86,7 +86,7 @@ def test_a_file_that_is_cut_anywhere_loses_its_last_line_only(path):
 def test_what_is_no_journal_is_left_alone(path):
     for content in (b"a,b\n1,2\n", b"{}\n", b'{"journal": "another"}\n'):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="is not a journal of answers"):
+        with pytest.raises(ValueError, match="is not a journal of labels"):
             Journal(path, {})
         assert path.read_bytes() == content
 
@@ -94,10 +94,12 @@ def test_what_is_no_journal_is_left_alone(path):
 def test_damage_in_the_midst_is_an_error_with_the_line(path):
     content = path.read_bytes()
     path.write_bytes(content.replace(b'{"row": 0', b'{"row" 0'))
-    with pytest.raises(ValueError, match="is damaged in line 2"):
+    with pytest.raises(ValueError, match="is corrupt in line 2"):
         Journal(path)
     path.write_bytes(content.replace(b'"format": 1', b'"format": 9'))
-    with pytest.raises(ValueError, match=r"has format 9, this version .* reads 1"):
+    with pytest.raises(
+        ValueError, match=r"has format 9, this version .* reads format 1"
+    ):
         Journal(path)
 
 
@@ -107,10 +109,10 @@ def test_a_last_line_that_is_no_record_is_dropped(path, line):
     path.write_bytes(content + line + b"\n")
     found, note = lines(path)
     assert [one["row"] for one in found] == [0, 1]
-    assert note.startswith(f"The last line of {path} was torn")
+    assert note.startswith(f"The last line of {path} was incomplete")
     assert path.read_bytes() == content
     path.write_bytes(content + line + b"\n" + b'{"row": 3}\n')
-    with pytest.raises(ValueError, match="is damaged in line 4"):
+    with pytest.raises(ValueError, match="is corrupt in line 4"):
         Journal(path)
 
 
@@ -118,13 +120,13 @@ def test_the_first_line_of_another_file(path):
     assert read_head(path)["about"] == "rows"
     for content in (b"a,b\n", path.read_bytes().splitlines()[0]):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="not a journal of answers, or has none"):
+        with pytest.raises(ValueError, match="not a journal of labels, or it is empty"):
             read_head(path)
 
 
 def test_two_writers(path):
     journal = Journal(path)
-    with pytest.raises(BlockingIOError, match="is being written by another process"):
+    with pytest.raises(BlockingIOError, match="is open in another process"):
         Journal(path)
     journal.close()
     with pytest.raises(ValueError, match="is closed"):
@@ -176,7 +178,7 @@ def test_rows_are_known_by_what_they_hold():
     assert fingerprint(X.astype(np.float32)) != one
     other = X.copy()
     other[7, 2] += 1e-9
-    assert difference(fingerprint(other), one) == "rows of it hold other values"
+    assert difference(fingerprint(other), one) == "some rows have other values"
     assert "another order" in difference(fingerprint(X[::-1]), one)
     assert "49 rows" in difference(fingerprint(X[:-1]), one)
     assert "2 columns" in difference(fingerprint(X[:, :2]), one)
@@ -264,7 +266,7 @@ def test_a_label_that_is_withdrawn_leaves_the_row_open():
 
 
 def test_undo_takes_back_the_last_line_only():
-    with pytest.raises(ValueError, match="takes back line 2, which is not the last"):
+    with pytest.raises(ValueError, match="withdraws line 2, which is not the last"):
         Ledger([asked(5, "ham", 1), asked(6, "ham", 2), {"undo": 2}])
     with pytest.raises(
         ValueError, match="Line 2 of the journal is not valid: row must be"

@@ -29,7 +29,7 @@ from skconftree.active import (
     StableModel,
 )
 from skconftree.active._journal import Ledger
-from skconftree.active.pool._oracles import QuestionsEnded
+from skconftree.active.pool._oracles import QueriesEnded
 from skconftree.active.session._explanations import Shown, _changed
 
 X, y = load_iris(return_X_y=True)
@@ -248,7 +248,9 @@ def test_a_full_disk_leaves_the_question_open(path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left on device. The 5 lines"):
+        with pytest.raises(
+            OSError, match="No space left on device. The 5 earlier lines"
+        ):
             give(one, 1)
         monkeypatch.undo()
         assert path.read_bytes() == content
@@ -310,7 +312,7 @@ def test_a_fork_cannot_write_into_the_journal(path):
             try:
                 one.answer("ham")
             except BlockingIOError as error:
-                os._exit(0 if "this process is a fork" in str(error) else 1)
+                os._exit(0 if "was opened by the parent process" in str(error) else 1)
             os._exit(2)
         assert os.waitpid(child, 0)[1] == 0
         assert path.read_bytes() == content
@@ -354,10 +356,10 @@ def test_a_first_line_that_was_torn_is_written_again(path):
         ({"row": True}, "row must be .* Got True"),
         ({"row": 150}, "row must be a row of the pool, 0 to 149. Got 150"),
         ({"row": None}, "row must be .* Got None"),
-        ({"row": 140}, "row 140 had a label at the start"),
+        ({"row": 140}, "row 140 has an initial label"),
         ({"label": ["ham"]}, "label must be a string, .* Got \\['ham'\\]"),
         ({"label": None}, "label must be a string, .* Got None"),
-        ({"batch": "9"}, "batch must be the number of a question, .* Got '9'"),
+        ({"batch": "9"}, "batch must be the number of a query, .* Got '9'"),
         ({"left": None}, "left must be an integer of 0 or more. Got None"),
         ({"left": -1}, "left must be an integer of 0 or more. Got -1"),
         ({"again": 1}, "again must be true or false. Got 1"),
@@ -413,9 +415,9 @@ def test_a_first_line_that_lacks_a_part_is_damaged(path, name):
     del head[name]
     path.write_text("".join([json.dumps(head) + "\n", *lines]))
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="is damaged in line 1"):
+    with pytest.raises(ValueError, match="is corrupt in line 1"):
         LabelingSession.resume(path, X)
-    with pytest.raises(ValueError, match="damaged in line 1|was begun with resolve_by"):
+    with pytest.raises(ValueError, match="corrupt in line 1|was begun with resolve_by"):
         session(path)
     assert path.read_bytes() == content
 
@@ -438,7 +440,7 @@ def test_another_pool_or_other_parameters_are_refused(path):
     one = ActiveLearner(GaussianNB(), random_state=0)
     with pytest.raises(ValueError, match=r"X is not the pool .* in another order"):
         LabelingSession(one, path, X[::-1])
-    with pytest.raises(ValueError, match="it has 140 rows, the other had 150"):
+    with pytest.raises(ValueError, match="it has 140 rows, expected 150"):
         LabelingSession.resume(path, X[:140])
     with pytest.raises(ValueError, match="was begun with repeat=0.1. Got 0.0"):
         session(path)
@@ -608,7 +610,7 @@ def test_a_person_at_the_terminal_takes_answers_back(path, monkeypatch, capsys):
         session(path, learner=given)
     path.write_bytes(path.read_bytes() + b'{"row"')
     with LabelingSession.resume(path, X) as one:
-        assert "was torn" in at_terminal(one, "q", monkeypatch, capsys)
+        assert "was incomplete" in at_terminal(one, "q", monkeypatch, capsys)
 
 
 def test_the_terminal_says_what_is_known_of_a_row(path, monkeypatch, capsys):
@@ -707,7 +709,7 @@ def test_run_saves_and_goes_on(path, batch_size):
 
 def test_a_saved_run_ends_with_the_pool_or_the_questions(path):
     def wants_no_more(rows, places):
-        raise QuestionsEnded([])
+        raise QueriesEnded([])
 
     one = ActiveLearner(GaussianNB(), random_state=0).fit(X[::25])
     one.run(wants_no_more, save=path)

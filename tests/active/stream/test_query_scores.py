@@ -145,7 +145,9 @@ def test_few_labels_are_enough_where_classes_have_a_gap():
 @pytest.mark.parametrize("score", ["oasis", "gbs", "uc"])
 def test_a_classifier_without_scores(score):
     one = learner(score, ConfidenceTreeClassifier())
-    message = r"needs scores of its own \(query_score\), which ConfidenceTreeClassifier"
+    message = (
+        r"needs its own query scores \(query_score\), which ConfidenceTreeClassifier"
+    )
     with pytest.raises(ValueError, match=message):
         one.query(X[:3])
 

@@ -112,7 +112,9 @@ def test_it_is_the_variance_over_training_sets():
 
 def test_few_trees_are_warned_of():
     X, y = make_classification(200, flip_y=0.3, random_state=0)
-    with pytest.warns(UserWarning, match="6 trees are too few .* Increase n_estimators"):
+    with pytest.warns(
+        UserWarning, match="6 trees are too few .* Increase n_estimators"
+    ):
         forest_of(6).fit(X, y).predict_proba_interval(X)
 
 
