@@ -14,11 +14,11 @@ from ...tables._sparse import blocks, take_rows
 from ...tree import ConfidenceTreeClassifier
 from ...tree._growth import (
     TableRequest,
+    remember,
     grow_on,
-    remove_pool_rows,
     number_of_bins,
-    add_fitted_rows,
     remembers,
+    leave_out,
 )
 from ...tree._model import TreeModel
 from ...tree._parameters import (
@@ -224,7 +224,7 @@ class ForestGrowth(NamedTuple):
         forest, _, retained, parameters, statements, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if retained else forest._draw_seed()
-        left_out = remove_pool_rows(table)
+        left_out = leave_out(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
@@ -319,7 +319,7 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
     if remembers(template):
         X, y, weight = rows_of_sample(table, sampler, new.index)
         sample = table._replace(X=X, y=y, weight=weight)
-        grower = add_fitted_rows(
+        grower = remember(
             template, new.plan.settings, tree, sample, in_forest=True, rate=rate
         )
     return TreeModel(

@@ -23,7 +23,7 @@ from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
-from ...utils import canonical, merge_defaults, default_parameters, check_state_parts
+from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 
@@ -141,7 +141,9 @@ class NCMModel:
     @classmethod
     def read(cls, state, owner):
         """Restore the common parts from a serialized state."""
-        state = merge_defaults(state, default_parameters(cls), "The state of an NCM model")
+        state = merge_defaults(
+            state, default_parameters(cls), "The state of an NCM model"
+        )
         samples = state["samples"]
         parts = state | {
             "schema": Schema.of_state(state["schema"], owner),
