@@ -107,10 +107,7 @@ class Journal:
         with open(self._file, "rb", closefd=False) as file:
             content = file.read()
         if content and not content.startswith(START[: len(content)]):
-            raise JournalError(
-                f"{self.path} is not a journal of labels. Pass a file that was written "
-                "by a labeling session, or a new path."
-            )
+            raise JournalError(f"{self.path} is not a journal of labels.")
         *complete, torn = content.split(b"\n")
         records, last = [], len(complete) - 1
         for index, line in enumerate(complete):

@@ -188,7 +188,7 @@ def test_an_interrupt_is_a_quiet_exit(pool, terminal):
         one.press(KEYS[labels[row_of(one.question())]])
     one.question()
     one.press("\x03")  # Ctrl-C
-    shown = one.read_until(r"It takes 20 labels")
+    shown = one.read_until(r"At least 20 labels")
     assert "Traceback" not in shown
     assert "3 labels are in" in shown
     assert one.run.wait(60) == 0
@@ -266,7 +266,7 @@ def test_a_page_asks_what_a_terminal_would(pool, terminal):
         else:
             one.press(ending)  # Ctrl-C
         assert f"{end} labels are in" in one.read_until("labels are in")
-        shown = one.read_until("It takes 20 labels|if the next 20 labels")
+        shown = one.read_until("At least 20 labels|if the next 20 labels")
         assert "Traceback" not in shown
         assert one.run.wait(60) == 0
     assert re.search(r"16 of 30, .*, at most \d+ % wrong", state["progress"])

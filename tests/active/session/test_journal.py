@@ -97,9 +97,7 @@ def test_damage_in_the_midst_is_an_error_with_the_line(path):
     with pytest.raises(ValueError, match="is corrupt in line 2"):
         Journal(path)
     path.write_bytes(content.replace(b'"format": 1', b'"format": 9'))
-    with pytest.raises(
-        ValueError, match=r"has format 9, this version .* reads format 1"
-    ):
+    with pytest.raises(ValueError, match=r"has format 9, but this .* reads format 1"):
         Journal(path)
 
 

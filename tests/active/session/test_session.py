@@ -633,7 +633,7 @@ def test_nobody_is_asked_without_labels_to_choose_from(path):
             one.label()
         with pytest.raises(ValueError, match="no answer that could be taken back"):
             one.undo()
-        assert one.forecast().startswith("It takes 20 labels")
+        assert one.forecast().startswith("At least 20 labels")
 
 
 def test_labels_of_one_class_predict_nothing(path, tmp_path):
@@ -650,7 +650,7 @@ def test_labels_of_one_class_predict_nothing(path, tmp_path):
 def test_forecasts(path):
     with session(path) as one:
         give(one, 10)
-        assert "It takes 20 labels" in one.forecast()
+        assert "At least 20 labels" in one.forecast()
         give(one, 10)
         before = one.predictions()[0]
         give(one, 20)
