@@ -1,4 +1,4 @@
-"""The console script."""
+"""The console script ``skconftree``."""
 
 import contextlib
 import os
@@ -8,11 +8,11 @@ import threading
 
 from skconftree import __version__
 
-from ._options import TABLES, later, make_parser, meant
+from ._options import TABLES, did_you_mean, later, make_parser
 from ._text import UserError, abandon_output, printable, standard_output, warn
 
-BROKEN_PIPE = 128 + 13  # as a shell counts a program that SIGPIPE has ended
-ENDING = ("SIGTERM", "SIGHUP")
+BROKEN_PIPE = 128 + 13  # exit code of a program that SIGPIPE ended, as in a shell
+TERMINATION_SIGNALS = ("SIGTERM", "SIGHUP")
 COMMANDS = ("fit", "predict", "audit", "stream", "label", "completion")
 
 
@@ -20,30 +20,30 @@ def main(argv=None):
     """Run the console script and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if not argv:
-        return _ended(later("_welcome", "run_welcome"), None)
-    argv = _with_command(argv)
+        return _run_command(later("_welcome", "run_welcome"), None)
+    argv = _add_command(argv)
     parser = make_parser(__version__)
     if argv[0] not in COMMANDS and not argv[0].startswith("-"):
         parser.error(
             f"{argv[0]!r} is neither a command ({', '.join(COMMANDS)}) nor a table."
-            f"{meant(argv[0], COMMANDS)}"
+            f"{did_you_mean(argv[0], COMMANDS)}"
         )
 
     def command(argv):
-        with standard_output():  # where --help goes
+        with standard_output():  # for --help
             options = parser.parse_args(argv)
         return options.run(options)
 
-    return _ended(command, argv)
+    return _run_command(command, argv)
 
 
-def _ended(command, given):
-    """Run a command; return its exit code, or that of what went wrong."""
+def _run_command(command, argument):
+    """Run a command and return its exit code, or report an error."""
     try:
-        with _terminable():
-            return command(given)
+        with _handled_termination():
+            return command(argument)
     except BrokenPipeError:
-        abandon_output()  # whose reader has gone
+        abandon_output()  # the reader has closed the pipe
         return BROKEN_PIPE
     except (UserError, ValueError, OSError) as error:
         return _failed(str(error))
@@ -54,23 +54,23 @@ def _ended(command, given):
 
 
 @contextlib.contextmanager
-def _terminable():
-    """Let a signal that ends the program clean up, as Ctrl-C does."""
-    before = {}
+def _handled_termination():
+    """Let signals that end the program raise SystemExit, so that it cleans up."""
+    old_handlers = {}
     if threading.current_thread() is threading.main_thread():
-        for name in ENDING:
+        for name in TERMINATION_SIGNALS:
             number = getattr(signal, name, None)
-            # what somebody else handles, or ignores as nohup does, is left alone
+            # signals that are handled, or ignored as by nohup, do not change
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, _end)
+                old_handlers[number] = signal.signal(number, _exit_on_signal)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
 
 
-def _end(number, frame):
+def _exit_on_signal(number, frame):
     raise SystemExit(128 + number)
 
 
@@ -79,8 +79,8 @@ def _failed(message):
     return 1
 
 
-def _with_command(argv):
-    # A table in the place of a command is fitted, and so is one that is not named.
+def _add_command(argv):
+    # `skconftree TABLE ...` and `skconftree --option ...` mean `skconftree fit ...`.
     first = argv[0]
     if first in COMMANDS or first in ("-h", "--help", "--version"):
         return argv

@@ -1,4 +1,4 @@
-"""``skconftree audit``: tests of the splits of a saved tree on new labeled rows."""
+"""``skconftree audit``: test the splits of a saved tree on new labeled rows."""
 
 import warnings
 from collections import Counter
@@ -15,7 +15,7 @@ from ._readers import listed
 from ._table import model_columns, read_labeled
 from ._text import Progress, UserError, counted, say
 
-VERDICTS = {  # of `audit_splits`, and as they are written in the counts
+VERDICTS = {  # verdicts of `audit_splits`, with their names in the output
     "confirmed": "confirmed",
     "not confirmed": "not confirmed",
     "too few rows": "undecided (too few rows)",
@@ -23,7 +23,7 @@ VERDICTS = {  # of `audit_splits`, and as they are written in the counts
 
 
 def run_audit(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree audit`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
         return _run_audit(options, progress)
 
@@ -31,30 +31,32 @@ def run_audit(options):
 def _run_audit(options, progress):
     check_files(options)
     model = model_columns(options.model)
-    tree = with_columns(model.tree, None)  # the columns read are in its order
+    tree = with_columns(model.tree, None)  # the columns are already in its order
     X, y, notes = _read_rows(options, model, progress)
     progress.note(*notes)
-    progress.tell(f"testing splits on {len(y):,} rows")
+    progress.update(f"testing splits on {len(y):,} rows")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         audit = audit_splits(tree, X, y, alpha=options.alpha)
-    more = [str(one.message).replace("X_new", options.data) for one in caught]
-    progress.note(*more)
+    fit_notes = [
+        str(warning.message).replace("X_new", options.data) for warning in caught
+    ]
+    progress.note(*fit_notes)
     progress.clear()
     names = {
         "feature_names": model.features,
-        "class_names": [str(one) for one in tree.classes_.tolist()],
+        "class_names": [str(warning) for warning in tree.classes_.tolist()],
     }
     rows = {row.node: row for row in node_table(tree, **names)}
     if options.json is not None:
-        write_json(options.json, _report(options, audit, rows, [*notes, *more]))
+        write_json(options.json, _report(options, audit, rows, [*notes, *fit_notes]))
     if options.json != STANDARD:
         say("\n\n".join(_parts(options, tree, audit, rows, names)))
     return 0
 
 
 def _read_rows(options, model, progress):
-    """Labeled rows of the table, with notes on what is odd about them."""
+    """Return the labeled rows of the table, and notes on them."""
     target = model.target
     if target is None:
         raise UserError(f"{options.model} does not name the column that it predicts")
@@ -68,13 +70,13 @@ def _read_rows(options, model, progress):
         model.dialect,
     )
     y = _typed(labels, options, model)
-    strange = unknown_categories(X, model.tree.categories_)
-    if strange.any():
+    is_unknown = unknown_categories(X, model.tree.categories_)
+    if is_unknown.any():
         notes.append(
-            f"{counted(np.count_nonzero(strange), 'row')} with categories that the "
+            f"{counted(np.count_nonzero(is_unknown), 'row')} with categories that the "
             "model has not seen left out"
         )
-        X, y = X[~strange], y[~strange]
+        X, y = X[~is_unknown], y[~is_unknown]
     n_classes = len(model.tree.classes_)
     if len(y) < n_classes:
         raise UserError(
@@ -85,7 +87,7 @@ def _read_rows(options, model, progress):
 
 
 def _typed(texts, options, model):
-    """Labels of the type of the model's classes; refuse those that it does not have."""
+    """Convert labels to the type of the classes; UserError for unknown labels."""
     classes = model.tree.classes_
     y = np.array(texts, dtype=str)
     if classes.dtype.kind in "iu":
@@ -101,9 +103,11 @@ def _typed(texts, options, model):
 
 
 def _parts(options, tree, audit, rows, names):
-    """The counts, the tree, and each split if verbose."""
-    words = Counter(one.verdict for one in audit.splits_)
-    counts = ", ".join(f"{words[one]:,} {written}" for one, written in VERDICTS.items())
+    """Yield the parts of the output: counts, tree, and if verbose each split."""
+    verdicts = Counter(split.verdict for split in audit.splits_)
+    counts = ", ".join(
+        f"{verdicts[split]:,} {shown}" for split, shown in VERDICTS.items()
+    )
     yield (
         f"{options.data}: {counted(audit.n_rows_, 'labeled row')}\n"
         f"{counted(len(audit.splits_), 'split')}: {counts}, at a family-wise error of "
@@ -115,19 +119,19 @@ def _parts(options, tree, audit, rows, names):
     yield _by_level(audit, rows)
     yield tree_lines(tree, names, verbose=options.verbose, audit=audit)
     if options.verbose:
-        yield "\n".join(_line(one, rows[one.node]) for one in audit.splits_)
+        yield "\n".join(_line(split, rows[split.node]) for split in audit.splits_)
 
 
 def _by_level(audit, rows):
-    """A table of verdicts by level of evidence."""
-    found = Counter(
-        (rows[one.node].evidence.level, one.verdict) for one in audit.splits_
+    """Format a table of verdicts by level of evidence."""
+    counts = Counter(
+        (rows[split.node].evidence.level, split.verdict) for split in audit.splits_
     )
     table = [("evidence", "confirmed", "not confirmed", "undecided")]
     table += [
-        (level, *(f"{found[level, verdict]:,}" for verdict in VERDICTS))
+        (level, *(f"{counts[level, verdict]:,}" for verdict in VERDICTS))
         for level in LEVELS
-        if any(found[level, verdict] for verdict in VERDICTS)
+        if any(counts[level, verdict] for verdict in VERDICTS)
     ]
     return aligned(table)
 
@@ -143,24 +147,24 @@ def _line(split, row):
 
 
 def _report(options, audit, rows, notes):
-    """What --json writes."""
-    verdicts = Counter(one.verdict for one in audit.splits_)
+    """Return the report of --json."""
+    verdicts = Counter(split.verdict for split in audit.splits_)
     splits = []
-    for one in audit.splits_:
-        row = rows[one.node]
+    for split in audit.splits_:
+        row = rows[split.node]
         splits.append(
             {
-                "id": one.node,
-                "depth": one.depth,
+                "id": split.node,
+                "depth": split.depth,
                 "test": row.test,
                 "level_of_evidence": row.evidence.level,
-                "verdict": one.verdict,
-                "p_value": one.p_value,
-                "level": one.level,
-                "least_p_value": one.least_p,
-                "method": one.method,
-                "rows": one.n_rows,
-                "counts": one.counts,
+                "verdict": split.verdict,
+                "p_value": split.p_value,
+                "level": split.level,
+                "least_p_value": split.least_p,
+                "method": split.method,
+                "rows": split.n_rows,
+                "counts": split.counts,
             }
         )
     return as_json(
@@ -169,7 +173,7 @@ def _report(options, audit, rows, notes):
             "model": options.model,
             "data": {"name": options.data, "rows": audit.n_rows_, "notes": notes},
             "settings": {"alpha": audit.alpha, "correction": audit.correction},
-            "verdicts": {one: verdicts[one] for one in VERDICTS},
+            "verdicts": {split: verdicts[split] for split in VERDICTS},
             "splits": splits,
         }
     )

@@ -1,4 +1,4 @@
-"""What the commands share."""
+"""Functions shared by the commands."""
 
 import ast
 import math
@@ -14,39 +14,48 @@ import skconftree.tree
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
 
-from ._options import BOUNDS, CRITERIA, PRUNINGS, meant
+from ._options import BOUNDS, CRITERIA, PRUNINGS, did_you_mean
 from ._text import UserError, counted
 
-# Words, in lower case, that stand for a missing value in columns and in the target:
-# those of programs, error values of spreadsheets, and "not available" (or "no answer")
-# as English, German and French abbreviate it.
+# Texts, in lower case, that denote a missing value in columns and in the target: those
+# of programs, error values of spreadsheets, and abbreviations of "not available" or "no
+# answer" in English, German and French.
 MISSING = {
     *("", "?", "na", "nan", "<na>", "n/a", "null", "none"),
     *("#n/a", "#na", "#nv", "#n/d"),
     *("n.a.", "n. a.", "k.a.", "k. a.", "keine angabe", "n.d.", "n/d"),
 }
-MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
-# Parameters of the tree that have parameters of their own: public classes, names.
+MISSING_CATEGORY = MISSING - {"none"}  # "none" can be a category
+# Parameters of the tree that are objects with parameters: public classes, names.
 PLUG_INS = {
     "bound": (skconftree.bounds, BOUNDS),
     "pruning": (skconftree.tree, PRUNINGS),
 }
-# Options that are parameters of the tree, and those that have no part in the result.
-NO_PART = {"bound", "delta", "criterion", "set", "run", "data", "verbose", "in_parts"}
-NO_PART |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
-NO_PART |= {"chunk_size"}
-# More classes than these need so many rows of each on average.
+# Options that are reported as parameters of the tree, or do not affect the result.
+IRRELEVANT_OPTIONS = {
+    "bound",
+    "delta",
+    "criterion",
+    "set",
+    "run",
+    "data",
+    "verbose",
+    "in_parts",
+}
+IRRELEVANT_OPTIONS |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
+IRRELEVANT_OPTIONS |= {"chunk_size"}
+# More than MANY_CLASSES classes require this mean number of rows per class.
 MANY_CLASSES = 100
-FEWEST_ROWS_PER_CLASS = 3
+MIN_ROWS_PER_CLASS = 3
 
 
 def is_missing(text):
-    """Whether a text says that there is no value."""
+    """Whether a text denotes a missing value."""
     return text.strip().lower() in MISSING
 
 
-def as_decimal(text):
-    """Finite number that a text is, to the last digit; None if it is none."""
+def parse_decimal(text):
+    """Parse a finite number without rounding; None if the text is not a number."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -54,9 +63,9 @@ def as_decimal(text):
     return value if value.is_finite() else None
 
 
-def whole_number(text):
-    """Integer of 64 bits that a text represents exactly, or None."""
-    value = as_decimal(text)
+def parse_int64(text):
+    """Parse a text that exactly represents a 64-bit integer; None for other texts."""
+    value = parse_decimal(text)
     if value is None or value.adjusted() > 18 or value % 1:
         return None
     value = int(value)
@@ -64,50 +73,50 @@ def whole_number(text):
 
 
 def typed_labels(texts, target):
-    """Convert labels to 64-bit integers if all of them are; refuse measurements."""
-    if any("\0" in text for text in texts):  # NumPy would cut it off at an end
+    """Convert labels to int64 if all are integers; UserError for measurements."""
+    if any("\0" in text for text in texts):  # NumPy strips trailing zero bytes
         raise UserError(f"target column {target!r} has a label with a zero byte")
-    whole = {text: whole_number(text) for text in set(texts)}
-    if None not in whole.values():
-        return np.array([whole[text] for text in texts], dtype=np.int64)
-    values = list(map(as_decimal, whole))
+    integers = {text: parse_int64(text) for text in set(texts)}
+    if None not in integers.values():
+        return np.array([integers[text] for text in texts], dtype=np.int64)
+    values = list(map(parse_decimal, integers))
     if None not in values and any(
         value.adjusted() <= 18 and value % 1 for value in values
     ):
         raise UserError(
-            f"target column {target!r} holds measurements, not classes; a column of "
-            "a few ranges, such as low and high, would do"
+            f"target column {target!r} holds measurements, not classes; use a column "
+            "of a few ranges, such as low and high"
         )
     return np.array(texts)
 
 
-def check_labels_known(found, target, remedy=""):
-    """Refuse missing values in the target, given each label with its first row."""
-    for text, row in found.items():
+def check_labels_known(first_rows, target, remedy=""):
+    """Raise UserError if a label is missing. `first_rows` maps labels to rows."""
+    for text, row in first_rows.items():
         if is_missing(text):
             raise UserError(
                 f"target column {target!r} has no value in row {row}"
-                f"{missing_word(text)}{remedy}"
+                f"{missing_text(text)}{remedy}"
             )
 
 
-def missing_word(label):
-    """Say which word stands for the missing value of a target."""
+def missing_text(label):
+    """Return the text that denotes a missing label, for an error message."""
     return f", but {label.strip()!r}" if label.strip() else ""
 
 
 def check_number_of_classes(n_classes, n_rows, target, remedy=""):
-    """Refuse a target whose values are too many for the rows to be classes."""
-    if n_classes > MANY_CLASSES and n_rows < FEWEST_ROWS_PER_CLASS * n_classes:
+    """Raise UserError if a target has too many different values to be classes."""
+    if n_classes > MANY_CLASSES and n_rows < MIN_ROWS_PER_CLASS * n_classes:
         raise UserError(
             f"target column {target!r} has {n_classes:,} different values in "
             f"{n_rows:,} rows; this predicts classes, not amounts. Make a column with "
-            f"a few ranges of them, such as low and high, and predict that{remedy}"
+            f"a few ranges, such as low and high, and predict that column{remedy}"
         )
 
 
 def tree_settings(options):
-    """Parameters given for the tree, its bound and its pruning, and the seed."""
+    """Return the options that are parameters of the tree, its bound and pruning."""
     settings = {"delta": options.delta, "criterion": options.criterion}
     settings = {name: value for name, value in settings.items() if value is not None}
     if options.bound is not None:
@@ -120,7 +129,7 @@ def tree_settings(options):
     for text in options.set:
         name, equals, value = text.partition("=")
         if equals and name not in known and "__" not in name:
-            # of scikit-learn, whose counterparts the constructor knows
+            # the constructor suggests counterparts of scikit-learn's parameters
             try:
                 ConfidenceTreeClassifier(**{name: None})
             except TypeError as error:
@@ -129,12 +138,12 @@ def tree_settings(options):
         if not equals or (name not in known and "__" not in name):
             raise UserError(
                 f"--set {text!r} must be NAME=VALUE with NAME one of "
-                f"{', '.join(known)}.{meant(name, known)}"
+                f"{', '.join(known)}.{did_you_mean(name, known)}"
             )
         if name == "categorical_features":
-            raise UserError(f"--set {text!r}: name the columns by --nominal")
+            raise UserError(f"--set {text!r}: use --nominal to name the columns")
         if name in settings:
-            raise UserError(f"--set {text!r}: {name} is given already")
+            raise UserError(f"--set {text!r}: {name} is given twice")
         try:
             settings[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -144,7 +153,7 @@ def tree_settings(options):
 
 
 def make_tree(settings, **more):
-    """Make a tree of `tree_settings` and of further parameters."""
+    """Create a tree from `tree_settings` and further parameters."""
     parameters = {name: value for name, value in settings.items() if "__" not in name}
     for nested, value in settings.items():
         owner, nests, name = nested.partition("__")
@@ -154,36 +163,35 @@ def make_tree(settings, **more):
             if name not in known:
                 raise UserError(
                     f"--set {nested}: {type(plug_in).__name__} has the parameters "
-                    f"{', '.join(known)}.{meant(name, known)}"
+                    f"{', '.join(known)}.{did_you_mean(name, known)}"
                 )
             parameters[owner] = plug_in.set_params(**{name: value})
     return ConfidenceTreeClassifier(**parameters, **more)
 
 
 def _plug_in(owner, parameters, nested):
-    """Object of the bound or the pruning that was named, or is already made."""
+    """Return the object of a bound or pruning, creating it from its name if needed."""
     if owner not in PLUG_INS:
         raise UserError(
-            f"--set {nested}: only {' and '.join(PLUG_INS)} have parameters of "
-            "their own"
+            f"--set {nested}: only {' and '.join(PLUG_INS)} have nested parameters"
         )
     module, names = PLUG_INS[owner]
-    given = parameters.get(owner, ConfidenceTreeClassifier().get_params()[owner])
-    if isinstance(given, BaseEstimator):
-        return given
-    if given not in names:
+    value = parameters.get(owner, ConfidenceTreeClassifier().get_params()[owner])
+    if isinstance(value, BaseEstimator):
+        return value
+    if value not in names:
         raise UserError(
             f"--set {nested} needs a {owner}, named by --set {owner}=NAME with NAME "
             f"one of {', '.join(names)}"
         )
-    name_of_class = f"{given.replace('_', '')}{owner}"  # but for upper case
+    class_name = f"{value.replace('_', '')}{owner}"  # in lower case
     classes = {name.lower(): getattr(module, name) for name in module.__all__}
-    return classes[name_of_class]()
+    return classes[class_name]()
 
 
 def json_settings(options, settings, **more):
-    """Options that affect the result, and the parameters given for the tree."""
-    shown = {k: v for k, v in vars(options).items() if k not in NO_PART}
+    """Return the options that affect the result, and the parameters of the tree."""
+    shown = {k: v for k, v in vars(options).items() if k not in IRRELEVANT_OPTIONS}
     shown |= {k: v for k, v in settings.items() if k != "random_state"}  # the seed
     return as_json(shown | more)
 
@@ -191,52 +199,53 @@ def json_settings(options, settings, **more):
 def _check_name(option, name, known):
     if name not in known:
         raise UserError(
-            f"{option} {name!r} is none of {', '.join(known)}.{meant(name, known)}"
+            f"{option} {name!r} is none of {', '.join(known)}."
+            f"{did_you_mean(name, known)}"
         )
 
 
 def with_names(message, features):
-    """Name columns of which a message knows the places only."""
+    """Replace column numbers in a message by column names."""
 
-    def named(found):
-        place = int(found[2])
-        if place >= len(features):
-            return found[0]
-        return f"{found[1]} {features[place]!r}"
+    def named(match):
+        index = int(match[2])
+        if index >= len(features):
+            return match[0]
+        return f"{match[1]} {features[index]!r}"
 
     return re.sub(r"\b([Cc]olumn) (\d+)\b", named, message)
 
 
 def aligned(rows):
-    """Lay out rows of cells: the first column to the left, the others to the right."""
+    """Format rows of cells: first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     )
 
 
-def about(name, n_rows, n_columns, n_classes, n_nominal):
-    """Lines that say what a table is."""
+def table_lines(name, n_rows, n_columns, n_classes, n_nominal):
+    """Describe a table in one or two lines."""
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
     text = f"{name}: {size}, {n_classes} classes"
     return [text, f"nominal columns: {n_nominal}"] if n_nominal else [text]
 
 
 def duration(seconds):
-    """Write a time with three digits or so and its unit."""
+    """Format a duration with about three digits and its unit."""
     if seconds < 0.9995:
         return f"{1e3 * seconds:.{1 if seconds < 0.1 else 0}f} ms"
     return f"{seconds:.2f} s"
 
 
 def as_json(value):
-    """Turn a value, or those in it, into what JSON has; NaN and inf become null."""
+    """Convert a value to JSON types; NaN and infinity become None."""
     if isinstance(value, dict):
-        return {name: as_json(one) for name, one in value.items()}
+        return {name: as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return list(map(as_json, value))
     value = value.item() if isinstance(value, np.generic) else value
@@ -244,25 +253,25 @@ def as_json(value):
 
 
 def with_columns(tree, names):
-    """A tree like this one whose columns have such names; None: it takes arrays."""
+    """Return a copy of a tree with column names; None removes them."""
     return _with_schema(tree, names=names)
 
 
 def with_dates(tree, kinds):
-    """The tree, told which columns are days since 1970-01-01; see `date_kinds`."""
+    """Return a copy of the tree with columns of dates marked; see `date_types`."""
     return tree if kinds is None else _with_schema(tree, dates=kinds)
 
 
 def with_feature_names(tree, names):
-    """Write the tree's parameters, its nominal columns by name."""
-    given = tree.categorical_features
-    if given is None or isinstance(given, str):  # a rule instead of places
+    """Format the parameters of the tree, with names of its nominal columns."""
+    features = tree.categorical_features
+    if features is None or isinstance(features, str):  # a rule instead of indices
         return repr(tree)
     try:
-        tree.categorical_features = [names[place] for place in given]
+        tree.categorical_features = [names[index] for index in features]
         return repr(tree)
     finally:
-        tree.categorical_features = given
+        tree.categorical_features = features
 
 
 def _with_schema(tree, **changes):
@@ -273,15 +282,24 @@ def _with_schema(tree, **changes):
 
 
 LEVELS = ("overwhelming", "strong", "weak", "none", "distilled")
-MAX_LEAVES = 200  # of a tree that is printed whole
-TOP = 5
+MAX_LEAVES = 200  # of a tree that is printed completely
+MAX_PRINTED_LEVELS = 5
 
 
-def tree_lines(tree, names, *, verbose=False, unfold="--verbose", whole="", audit=None):
-    """Write a tree, weak splits folded unless verbose; of a large one the top.
+def tree_lines(
+    tree,
+    names,
+    *,
+    verbose=False,
+    unfold_option="--verbose",
+    full_tree_hint="",
+    audit=None,
+):
+    """Format a tree; weak splits are folded unless verbose.
 
-    `unfold` is what a user of the command line writes to see folded splits, `whole`
-    names the options that write all of a large tree.
+    Of a large tree, only the upper levels are shown. `unfold_option` is the option that
+    shows folded splits. `full_tree_hint` names the options that write a large tree
+    completely.
     """
     n_leaves = tree.get_n_leaves()
     if n_leaves == 1:
@@ -289,17 +307,18 @@ def tree_lines(tree, names, *, verbose=False, unfold="--verbose", whole="", audi
     text = export_text(
         tree,
         **names,
-        max_depth=None if n_leaves <= MAX_LEAVES else TOP,
+        max_depth=None if n_leaves <= MAX_LEAVES else MAX_PRINTED_LEVELS,
         fold_weak=not verbose,
         verbose=verbose,
         audit=audit,
-    ).replace("fold_weak=False", unfold)
+    ).replace("fold_weak=False", unfold_option)
     if n_leaves <= MAX_LEAVES:
         return text
-    return f"{text}\n\n{n_leaves:,} leaves; these are the upper {TOP} levels{whole}"
+    levels = f"these are the upper {MAX_PRINTED_LEVELS} levels{full_tree_hint}"
+    return f"{text}\n\n{n_leaves:,} leaves; {levels}"
 
 
 def count_levels(nodes):
-    """How many splits have each level of evidence, in words."""
+    """Return the number of splits per level of evidence, as text."""
     counts = Counter(row.evidence.level for row in nodes if row.branches)
     return ", ".join(f"{counts[level]:,} {level}" for level in LEVELS if counts[level])

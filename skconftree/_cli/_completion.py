@@ -1,4 +1,4 @@
-"""What makes shells complete commands and options."""
+"""Scripts for shell completion of commands and options."""
 
 import argparse
 
@@ -9,35 +9,35 @@ from ._text import standard_output
 
 
 def run_completion(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree completion`` and return the exit code."""
     with standard_output() as file:
         print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](), file=file)
     return 0
 
 
 def commands():
-    """Give the options of each command, and what some of them may be."""
+    """Return the options of each command with their choices."""
     parser = make_parser(__version__)
     (group,) = (
         action
         for action in parser._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    found = {}
+    result = {}
     for name, command in group.choices.items():
-        found[name] = {}
+        result[name] = {}
         for action in command._actions:
             values = list(map(str, action.choices or ()))
             for option in action.option_strings or [""]:
                 if option.startswith("--") or not option:
-                    found[name][option] = values
+                    result[name][option] = values
         for option, values in (
             ("--bound", [*BOUNDS, "none"]),
             ("--criterion", CRITERIA),
         ):
-            if option in found[name]:
-                found[name][option] = list(values)
-    return found
+            if option in result[name]:
+                result[name][option] = list(values)
+    return result
 
 
 BASH = """\
@@ -60,18 +60,22 @@ ANSWER = 'COMPREPLY=($(compgen -W "@WORDS@" -- "$word")); return'
 
 
 def _bash():
-    cases, values = [], {}
+    command_cases, choices_of = [], {}
     for name, options in commands().items():
-        words = " ".join([one for one in options if one] + options.get("", []))
-        cases.append(f'    {name}) words="{words}" ;;')
-        values |= {one: found for one, found in options.items() if one and found}
-    answers = (
-        f"    {option}) {ANSWER.replace('@WORDS@', ' '.join(found))} ;;"
-        for option, found in values.items()
+        candidates = " ".join(
+            [option for option in options if option] + options.get("", [])
+        )
+        command_cases.append(f'    {name}) words="{candidates}" ;;')
+        choices_of |= {
+            option: choices for option, choices in options.items() if option and choices
+        }
+    value_cases = (
+        f"    {option}) {ANSWER.replace('@WORDS@', ' '.join(choices))} ;;"
+        for option, choices in choices_of.items()
     )
     return (
-        BASH.replace("@VALUES@", "\n".join(answers))
-        .replace("@COMMANDS@", "\n".join(cases))
+        BASH.replace("@VALUES@", "\n".join(value_cases))
+        .replace("@COMMANDS@", "\n".join(command_cases))
         .replace("@NAMES@", " ".join(commands()))
     )
 

@@ -1,4 +1,4 @@
-"""Cross-validated figures of a confidence tree and its baselines."""
+"""Cross-validation of a confidence tree and its baselines."""
 
 import time
 
@@ -11,38 +11,38 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ._common import aligned, duration
-from ._text import at_words
+from ._text import shorten
 
-OWN = "confidence tree"
+OUR_MODEL = "confidence tree"
 INNER_FOLDS = 5
 MAX_ALPHAS = 25
-MAX_CLASSES = 12  # in a table of classes
-LONGEST = 14  # characters of a class there
+MAX_CLASSES = 12  # in the table of classes
+MAX_NAME_CHARACTERS = 14  # longer class names are shortened
 
 
 def pruned_cart(X, y, seed):
-    """Fit CART with the ccp_alpha that cross-validation prefers.
+    """Fit CART with the ccp_alpha that is selected by cross-validation.
 
-    What `GridSearchCV` over `ccp_alpha` chooses, with one tree per fold instead of one
-    per fold and `ccp_alpha`: the pruned trees of a fold are nested.
+    Equivalent to `GridSearchCV` over `ccp_alpha`, but grows only one tree per fold,
+    because the pruned trees of a fold are nested.
     """
     cart = DecisionTreeClassifier(random_state=seed)
     alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
     if len(alphas) > MAX_ALPHAS:
-        places = np.linspace(0, len(alphas) - 1, MAX_ALPHAS)
-        alphas = alphas[places.round().astype(int)]
+        indices = np.linspace(0, len(alphas) - 1, MAX_ALPHAS)
+        alphas = alphas[indices.round().astype(int)]
     folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
     scores = []
     for train, test in folds.split(X, y):
-        whole = clone(cart).fit(X[train], y[train])
-        scores.append(pruned_accuracies(whole, alphas, X[test], y[test]))
-    # The last of equals has the smaller tree.
+        unpruned = clone(cart).fit(X[train], y[train])
+        scores.append(pruned_accuracies(unpruned, alphas, X[test], y[test]))
+    # Ties go to the largest ccp_alpha, which gives the smallest tree.
     best = len(alphas) - 1 - np.mean(scores, axis=0)[::-1].argmax()
     return clone(cart).set_params(ccp_alpha=alphas[best]).fit(X, y)
 
 
 def pruned_accuracies(cart, alphas, X, y):
-    """Accuracy of an unpruned CART after pruning by each of `alphas`."""
+    """Return the accuracies of an unpruned CART after pruning with each of `alphas`."""
     tree = cart.tree_
     limits = pruning_limits(tree)
     labels = cart.classes_[tree.value[:, 0].argmax(axis=1)]
@@ -55,12 +55,12 @@ def pruned_accuracies(cart, alphas, X, y):
 
 def _first(paths, is_leaf):
     # Nodes come before their children, so the first has the smallest index.
-    found = np.where(is_leaf[paths.indices], paths.indices, len(is_leaf))
-    return np.minimum.reduceat(found, paths.indptr[:-1])
+    nodes = np.where(is_leaf[paths.indices], paths.indices, len(is_leaf))
+    return np.minimum.reduceat(nodes, paths.indptr[:-1])
 
 
 def pruning_limits(tree):
-    """Smallest ccp_alpha by which each node of a tree is a leaf, -inf for its leaves.
+    """Return the smallest ccp_alpha that makes each node a leaf, -inf for leaves.
 
     Minimal cost-complexity pruning (Breiman et al., 1984), as scikit-learn does it: the
     inner node whose subtree lowers the impurity least per leaf is pruned first.
@@ -77,18 +77,22 @@ def pruning_limits(tree):
         below[parent[node]] += below[node]
         n_leaves[parent[node]] += n_leaves[node]
     limits = np.where(is_inner, np.inf, -np.inf)
-    gain = np.full(tree.node_count, np.inf)  # per leaf, of what is not pruned
+    gain = np.full(tree.node_count, np.inf)  # per leaf of the remaining subtree
     gain[is_inner] = (own - below)[is_inner] / (n_leaves[is_inner] - 1)
-    reached = 0.0
+    alpha = 0.0
     while is_inner[0]:
         node = int(gain.argmin())
-        reached = max(reached, gain[node])
-        waiting = [node]
-        while waiting:
-            one = waiting.pop()
-            if is_inner[one]:
-                is_inner[one], limits[one], gain[one] = False, reached, np.inf
-                waiting += (left[one], right[one])
+        alpha = max(alpha, gain[node])
+        stack = [node]
+        while stack:
+            descendant = stack.pop()
+            if is_inner[descendant]:
+                is_inner[descendant], limits[descendant], gain[descendant] = (
+                    False,
+                    alpha,
+                    np.inf,
+                )
+                stack += (left[descendant], right[descendant])
         fewer, more = n_leaves[node] - 1, own[node] - below[node]
         while (node := parent[node]) >= 0:
             n_leaves[node] -= fewer
@@ -98,7 +102,7 @@ def pruning_limits(tree):
 
 
 def encoded_categories(table, train):
-    """Give each category of the training rows a column, as CART needs it."""
+    """One-hot encode the nominal columns for CART, with training categories."""
     if not table.nominal:
         return table.X
     encoder = make_column_transformer(
@@ -115,8 +119,8 @@ def encoded_categories(table, train):
 
 
 def make_models(tree, baselines, seed):
-    """Say how the confidence tree, CART and pruned CART are fitted."""
-    models = {OWN: lambda X, y: clone(tree).fit(X, y)}
+    """Return functions that fit the confidence tree, CART and pruned CART."""
+    models = {OUR_MODEL: lambda X, y: clone(tree).fit(X, y)}
     if baselines != "none":
         cart = DecisionTreeClassifier(random_state=seed)
         models["CART"] = lambda X, y: clone(cart).fit(X, y)
@@ -126,16 +130,16 @@ def make_models(tree, baselines, seed):
     return models
 
 
-def compare(table, models, folds, seed, progress, budget=np.inf, first=None):
-    """Cross-validate models, the baselines until the budget is used up.
+def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=None):
+    """Cross-validate models; baselines stop when the budget of CPU time is used up.
 
-    Returns the figures of the folds of each model that was finished, the confidence
-    tree's predictions for held-out rows, their probabilities, and the models that were
-    not finished. `first(found, predicted)` is called when the confidence tree is done.
+    Returns the results per fold of each finished model, the predictions of the
+    confidence tree for held-out rows, their probabilities, and the unfinished models.
+    `on_own_result(results, predicted)` is called when the confidence tree is finished.
     """
-    found, late = {}, []
+    results, unfinished = {}, []
     predicted = np.empty_like(table.y)
-    sure = np.empty(len(table.y))
+    confidence = np.empty(len(table.y))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     parts = list(splits.split(table.X, table.y))
     classes = np.unique(table.y)
@@ -143,47 +147,47 @@ def compare(table, models, folds, seed, progress, budget=np.inf, first=None):
     for name, fit in models.items():
         figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
         for fold, (train, test) in enumerate(parts, start=1):
-            progress.tell(f"fold {fold} of {folds}: {name}")
+            progress.update(f"fold {fold} of {folds}: {name}")
             begin = time.process_time()
-            X = table.X if name == OWN else encoded_categories(table, train)
+            X = table.X if name == OUR_MODEL else encoded_categories(table, train)
             start = time.process_time()
             model = fit(X[train], table.y[train])
             figures["seconds"].append(time.process_time() - start)
             labels = model.predict(X[test])
             proba = _of_classes(model, model.predict_proba(X[test]), classes)
-            if name == OWN:
+            if name == OUR_MODEL:
                 predicted[test] = labels
-                sure[test] = proba.max(axis=1)
+                confidence[test] = proba.max(axis=1)
             figures["accuracy"].append(float((labels == table.y[test]).mean()))
             figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
             figures["leaves"].append(int(model.get_n_leaves()))
-            if name != OWN:
+            if name != OUR_MODEL:
                 spent += time.process_time() - begin
                 if spent > budget and fold < folds:
-                    late.append(name)
+                    unfinished.append(name)
                     break
         else:
-            found[name] = figures
-            if name == OWN and first is not None:
-                first(found, predicted)
-    return found, predicted, sure, late
+            results[name] = figures
+            if name == OUR_MODEL and on_own_result is not None:
+                on_own_result(results, predicted)
+    return results, predicted, confidence, unfinished
 
 
 def majority(table, folds, seed):
-    """Share of the largest class, and the log loss of the shares of the classes."""
-    classes, place = np.unique(table.y, return_inverse=True)
-    shares = np.bincount(place) / len(place)
+    """Return frequency, log loss of the class frequencies, and largest class."""
+    classes, codes = np.unique(table.y, return_inverse=True)
+    shares = np.bincount(codes) / len(codes)
     loss = -np.sum(shares * np.log(shares))
     return float(shares.max()), float(loss), str(classes[shares.argmax()])
 
 
 def _of_classes(model, proba, classes):
-    # A fold may lack a class.
+    # Adds columns for classes that are absent from a fold.
     if len(model.classes_) == len(classes):
         return proba
-    found = np.zeros((len(proba), len(classes)))
-    found[:, np.searchsorted(classes, model.classes_)] = proba
-    return found
+    expanded = np.zeros((len(proba), len(classes)))
+    expanded[:, np.searchsorted(classes, model.classes_)] = proba
+    return expanded
 
 
 def _log_loss(y, proba, classes):
@@ -193,14 +197,14 @@ def _log_loss(y, proba, classes):
 
 
 def standard_error(values):
-    """Standard error of the mean of values of independent folds."""
+    """Return the standard error of the mean over folds."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def results_table(found, base):
-    """Write the figures of `compare`, and those of `majority`, as an aligned table."""
+def results_table(results, baseline):
+    """Format the results of `compare` and `majority` as a table."""
     rows = [("", "accuracy", "SE", "log loss", "leaves", "fit time")]
-    for name, figures in found.items():
+    for name, figures in results.items():
         accuracy = np.array(figures["accuracy"])
         rows.append(
             (
@@ -212,21 +216,21 @@ def results_table(found, base):
                 duration(np.mean(figures["seconds"])),
             )
         )
-    largest, loss, _ = base
+    largest, loss, _ = baseline
     rows.append(("majority class", share(largest), "", "", "", ""))
     rows.append(("class frequencies", "", "", f"{loss:.3f}", "", ""))
     return aligned(rows)
 
 
 def class_figures(y, predicted):
-    """Recall, precision and confusion matrix, with a row for each true class."""
+    """Return recall, precision and confusion matrix (rows are true classes)."""
     classes = np.unique(np.concatenate([y, predicted]))
     table = confusion_matrix(y, predicted, labels=classes)
     right, rows = np.diag(table), table.sum(axis=1)
     with np.errstate(invalid="ignore"):
         recall, precision = right / rows, right / table.sum(axis=0)
     return {
-        "classes": [str(one) for one in classes],
+        "classes": [str(label) for label in classes],
         "rows": rows.tolist(),
         "recall": recall.tolist(),
         "precision": precision.tolist(),
@@ -235,43 +239,43 @@ def class_figures(y, predicted):
 
 
 def classes_table(figures):
-    """Write `class_figures`: all and the confusion, or those of lowest recall."""
-    names = [at_words(name, LONGEST) for name in figures["classes"]]
+    """Format `class_figures`; with many classes only those of lowest recall."""
+    names = [shorten(name, MAX_NAME_CHARACTERS) for name in figures["classes"]]
     n_classes = len(names)
     order = range(n_classes)
-    whole = n_classes <= MAX_CLASSES
-    if not whole:
+    is_complete = n_classes <= MAX_CLASSES
+    if not is_complete:
         recall = np.nan_to_num(figures["recall"], nan=2.0)
         order = np.argsort(recall, kind="stable")[:MAX_CLASSES].tolist()
     head = ["class", "rows", "recall", "precision"]
-    if whole:
+    if is_complete:
         head += ["| predicted:", *names]
     rows = [tuple(head)]
-    for place in order:
+    for index in order:
         row = [
-            names[place],
-            f"{figures['rows'][place]:,}",
-            share(figures["recall"][place]),
-            share(figures["precision"][place]),
+            names[index],
+            f"{figures['rows'][index]:,}",
+            share(figures["recall"][index]),
+            share(figures["precision"][index]),
         ]
-        if whole:
-            row += ["|", *(f"{one:,}" for one in figures["confusion"][place])]
+        if is_complete:
+            row += ["|", *(f"{count:,}" for count in figures["confusion"][index])]
         rows.append(tuple(row))
     text = aligned(rows)
-    if max(map(len, text.splitlines())) > 100 and whole:
+    if max(map(len, text.splitlines())) > 100 and is_complete:
         text = aligned([row[:4] for row in rows])
-    if not whole:
+    if not is_complete:
         text += f"\n(the {MAX_CLASSES} classes of lowest recall out of {n_classes})"
     return text
 
 
 def share(value):
-    """Write a share as a percentage, nothing for NaN."""
+    """Format a share as a percentage, empty for NaN."""
     return "" if np.isnan(value) else f"{100 * value:.1f}%"
 
 
 def tested(tree, X, y):
-    """Accuracy and log loss of a fitted tree, and what `class_figures` gives."""
+    """Return accuracy, log loss and `class_figures` of a fitted tree."""
     predicted = tree.predict(X)
     proba = tree.predict_proba(X)
     known = np.isin(y, tree.classes_)

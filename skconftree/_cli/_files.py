@@ -1,4 +1,4 @@
-"""Input and output files of a command, and the lock of a model."""
+"""Input and output files of a command, and the lock file of a model."""
 
 import contextlib
 import glob
@@ -14,26 +14,26 @@ from ._text import UserError, standard_output
 
 try:
     import fcntl
-except ImportError:  # Windows, where a model is not locked
+except ImportError:  # Windows, where models are not locked
     fcntl = None
 
 PROGRAM = "skconftree stream"
-MAX_LOCK_BYTES = 1000  # of the file that is locked
+MAX_LOCK_BYTES = 1000  # bytes read from a lock file
 
 
 def lock_path(model):
-    """Path of the lock of a model, which lies beside it."""
+    """Return the path of the lock file of a model, in the same folder."""
     return f"{os.path.realpath(model)}.lock"
 
 
 @contextlib.contextmanager
 def locked(model):
-    """Keep other processes from writing a model; gives the name of a temporary file.
+    """Keep other processes from writing a model; yield the name of a temporary file.
 
-    The lock is the kernel's, on a file beside the model, which says who has it: it ends
-    with the process, however that ends. Who has it removes temporary files that killed
-    processes have left. The name is another one in each run, as some file systems have
-    no locks.
+    The kernel locks a file in the folder of the model, which contains the number of the
+    process, and releases it when the process ends for any reason. The owner of the lock
+    removes temporary files of killed processes. The name differs in each run, because
+    some file systems do not support locks.
     """
     folder, name = os.path.split(os.path.realpath(model))
     scratch = f".{name}.{secrets.token_hex(8)}.part"
@@ -52,14 +52,14 @@ def locked(model):
                 os.unlink(os.path.join(folder, other))
         yield scratch
     finally:
-        # as long as it is locked, so that nobody else's file goes
+        # while it is locked, so that the file of another process is not removed
         with contextlib.suppress(OSError):
             os.unlink(path)
         os.close(file)
 
 
 def _lock(path, model):
-    # An open file, and whether it is locked.
+    # Return an open file and whether it is locked.
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         file = os.open(path, flags, 0o666)
@@ -67,8 +67,8 @@ def _lock(path, model):
             owner = os.pread(file, MAX_LOCK_BYTES, 0).decode(errors="replace")
             if owner and not owner.startswith(PROGRAM):
                 raise UserError(
-                    f"{path} is not a lock of `{PROGRAM}`; if it is not needed, remove "
-                    "it"
+                    f"{path} is not a lock file of `{PROGRAM}`; if it is not needed, "
+                    "remove it"
                 )
             is_locked = True
             try:
@@ -80,7 +80,7 @@ def _lock(path, model):
                 ) from None
             except OSError:
                 is_locked = False  # a file system without locks
-            # Who had it may have removed the file in the meantime.
+            # The previous owner may have removed the file in the meantime.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file), os.stat(path)):
                     who = f"process {os.getpid()} on {socket.gethostname()}"
@@ -94,49 +94,52 @@ def _lock(path, model):
 
 
 STANDARD = "-"  # input or output
-READ = ("model", "data", "test")  # options, by their names
+READ = ("model", "data", "test")  # names of options
 WRITTEN = ("output", "plot", "report", "json", "answers")
 
 
 def check_files(options, *, saves_model=False):
-    """Check before the work that all files can be written; models need regular ones."""
-    taken = {}
+    """Check in advance that all files can be written. Models need regular files."""
+    used = {}
     for option in READ:
         path = getattr(options, option, None)
         if path is not None:
             name = "standard input" if path == STANDARD else path
-            taken[_identity(path)] = f"would replace the input {name}"
+            used[_identity(path)] = f"would replace the input {name}"
     for option in WRITTEN:
         path = getattr(options, option, None)
         if path is None or (option == "json" and path == STANDARD):
             continue
         option = f"--{option}"
         _check_writable(path, option, regular=saves_model and option == "--output")
-        found = _identity(path)
-        if found is not None and found in taken:
-            raise UserError(f"{option} {path} {taken[found]}; name another file")
-        taken[found] = f"is the file of {option}, too"
+        identity = _identity(path)
+        if identity is not None and identity in used:
+            raise UserError(f"{option} {path} {used[identity]}; name another file")
+        used[identity] = f"is the file of {option}, too"
     if saves_model and options.output is not None and hasattr(options, "resume"):
-        found = _identity(lock_path(options.output))
-        if found in taken:
+        identity = _identity(lock_path(options.output))
+        if identity in used:
             raise UserError(
-                f"{lock_path(options.output)} locks the model of --output; give no "
-                "other file this name"
+                f"{lock_path(options.output)} locks the model of --output; give the "
+                "other file another name"
             )
 
 
 def _identity(path):
-    """What all names of a file have in common; None: nothing of it can be replaced."""
+    """Return an identifier of a file that does not depend on its name.
+
+    None means that writing cannot replace it.
+    """
     try:
-        found = os.fstat(sys.stdin.fileno()) if path == STANDARD else os.stat(path)
+        status = os.fstat(sys.stdin.fileno()) if path == STANDARD else os.stat(path)
     except (OSError, ValueError, AttributeError):  # no such file, or no standard input
         return None if path == STANDARD else os.path.normcase(os.path.realpath(path))
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _check_writable(path, option, *, regular):
     if not path:
-        raise UserError(f"{option} names no file")
+        raise UserError(f"{option} names no file; pass its path")
     is_special = os.path.exists(path) and not os.path.isfile(path)
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
@@ -153,11 +156,11 @@ def _check_writable(path, option, *, regular):
 
 @contextlib.contextmanager
 def atomic_write(path, mode="wb", **how):
-    """Open a file that replaces another when all is written, see `utils.atomic_write`."""
+    """Call `utils.atomic_write`, and raise UserError if the file cannot be written."""
     try:
         with utils.atomic_write(path, mode, **how) as file:
             yield file
-    except BrokenPipeError:  # of a pipe that the path names
+    except BrokenPipeError:  # the path is a pipe
         raise
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from error
@@ -170,10 +173,10 @@ def write_text(path, text):
 
 
 def write_json(path, report):
-    """Write figures as JSON."""
-    written = json.dumps(report, indent=1, allow_nan=False) + "\n"
+    """Write a report as JSON to a file or to standard output."""
+    text = json.dumps(report, indent=1, allow_nan=False) + "\n"
     if path == STANDARD:
         with standard_output() as file:
-            file.write(written)
+            file.write(text)
         return
-    write_text(path, written)
+    write_text(path, text)

@@ -1,4 +1,4 @@
-"""``skconftree fit``: a confidence tree of a table, compared with CART."""
+"""``skconftree fit``: fit a confidence tree to a table and compare it with CART."""
 
 import os
 import textwrap
@@ -8,15 +8,15 @@ import numpy as np
 
 from .. import __version__, large
 from ..tree import export_text, node_table
-from ._columns import POINT, left_out, own_notes, unknown_notes
+from ._columns import POINT, excluded_columns, excluded_notes, unknown_notes
 from ._common import (
-    about,
     aligned,
     as_json,
     check_labels_known,
     check_number_of_classes,
     json_settings,
     make_tree,
+    table_lines,
     tree_lines,
     tree_settings,
     typed_labels,
@@ -38,23 +38,32 @@ from ._cross_validation import (
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
 from ._options import BASELINES
-from ._readers import ParquetStream, headless, indices_of, listed, open_stream
+from ._readers import (
+    ParquetStream,
+    indices_of,
+    listed,
+    missing_header_note,
+    open_stream,
+)
 from ._report import baselines_lines, calibration_sentence, headline, write_report
 from ._report_figures import calibration, check_picture, draw_tree
 from ._stream import FITTED
 from ._table import bundled_table, read_labeled, read_table
-from ._text import Progress, UserError, at_words, counted, say
+from ._text import Progress, UserError, counted, say, shorten
 
-LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
+SKIPPED_BASELINES = {
+    "cart": "CART but not with pruned CART",
+    "none": "neither CART nor pruned CART",
+}
 MAX_FEATURES = 12
-LONGEST_NAME = 60
+MAX_NAME_CHARACTERS = 60
 WIDTH = 100
 HELD_OUT = "Each row was predicted by a tree that was fitted without it."
 IMPORTANCE = "Share of the total impurity decrease of all splits."
 
 
 def run_fit(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree fit`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
         return _run_fit(options, progress)
 
@@ -62,7 +71,7 @@ def run_fit(options):
 def _run_fit(options, progress):
     check_files(options, saves_model=True)
     check_picture(options.plot, of_tree=True)
-    table = asked_table(options, progress)
+    table = input_table(options, progress)
     notes = list(table.notes)
     progress.note(*notes)
     counts = np.unique(table.y, return_counts=True)[1]
@@ -80,7 +89,7 @@ def _run_fit(options, progress):
     baselines = options.baselines or next(
         name for name, largest in BASELINES.items() if len(table.y) <= largest
     )
-    progress.tell(f"growing a tree on {len(table.y):,} rows")
+    progress.update(f"growing a tree on {len(table.y):,} rows")
     notes += _grow(tree, table, progress)
     tree = with_dates(tree, table.dates)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
@@ -90,14 +99,14 @@ def _run_fit(options, progress):
         draw_tree(options.plot, tree, names)
     base = majority(table, options.folds, options.seed)
     nodes = node_table(tree, **names)
-    # All files are written before anything is printed, as a reader may go away.
+    # All files are written before printing, because the reader of a pipe may close it.
     at_once = options.report is None and options.json is None
 
-    def show_summary(found, predicted):
-        # before the baselines, which take longer
+    def show_summary(results, predicted):
+        # printed before the baselines, which take longer
         classes = class_figures(table.y, predicted)
         progress.clear()
-        lines = headline(found, base, classes, nodes)
+        lines = headline(results, base, classes, nodes)
         say(f"{summary(table)}\n\n{_wrapped(lines)}")
 
     test = None
@@ -105,8 +114,8 @@ def _run_fit(options, progress):
         test = _tested(options, table, tree, progress)
     models = make_models(tree, baselines, options.seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said of the whole table already
-        found, predicted, sure, late = compare(
+        warnings.simplefilter("ignore")  # shown for the whole table already
+        results, predicted, confidence, unfinished = compare(
             table,
             models,
             options.folds,
@@ -117,25 +126,25 @@ def _run_fit(options, progress):
         )
     progress.clear()
     classes = class_figures(table.y, predicted)
-    groups = calibration(sure, predicted == table.y)
-    sentences = [*headline(found, base, classes, nodes), *baselines_lines(found)]
+    groups = calibration(confidence, predicted == table.y)
+    sentences = [*headline(results, base, classes, nodes), *baselines_lines(results)]
     if options.report is not None:
-        # a page that is sent says nothing of the folders here
+        # a report that is shared must not contain local paths
         bare = table._replace(name=os.path.basename(table.name))
-        told = {
+        content = {
             "sentences": sentences,
             "about": summary(bare).replace("\n", "; "),
             "tested": f"{options.folds}-fold cross-validation",
             "classes": classes,
             "test": test and {"name": options.test, **test},
             "calibration": groups,
-            "found": found,
+            "found": results,
             "base": base,
-            "remarks": remarks(found, late, options, baselines, table.nominal),
+            "remarks": remarks(results, unfinished, options, baselines, table.nominal),
             "notes": notes,
             "settings": with_feature_names(tree, table.feature_names),
         }
-        write_report(options.report, table, tree, names, told)
+        write_report(options.report, table, tree, names, content)
     if options.json is not None:
         shown = json_settings(options, settings, baselines=baselines)
         report = {
@@ -148,14 +157,14 @@ def _run_fit(options, progress):
                 "notes": notes,
             },
             "settings": shown,
-            "cross_validation": found,
+            "cross_validation": results,
             "tree": {
                 "leaves": int(tree.get_n_leaves()),
                 "text": export_text(tree, **names, fold_weak=False),
                 "nodes": tree_nodes(tree, names),
             },
         }
-        report["cross_validation_not_finished"] = late
+        report["cross_validation_not_finished"] = unfinished
         report["majority"] = {"share": base[0], "class": base[2], "log_loss": base[1]}
         report["classes"] = as_json(classes)
         if test is not None:
@@ -163,13 +172,15 @@ def _run_fit(options, progress):
         write_json(options.json, report)
     if options.json != STANDARD:
         if not at_once:
-            show_summary(found, predicted)
-        compared = baselines_lines(found)
+            show_summary(results, predicted)
+        compared = baselines_lines(results)
         if compared:
             say(_wrapped(compared))
         parts = [
             section("Tree", tree_text(tree, names, options)),
-            *tables(found, base, classes, late, options, baselines, table.nominal),
+            *tables(
+                results, base, classes, unfinished, options, baselines, table.nominal
+            ),
             section("Feature importance", importance_table(tree, names)),
             section("Calibration", calibration_table(groups)),
         ]
@@ -182,14 +193,16 @@ def _run_fit(options, progress):
 
 
 def _grow(tree, table, progress):
-    """Fit the tree; tell and return what it warns of, with the names of columns."""
+    """Fit the tree; report and return its warnings, with column names."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             tree.fit(table.X, table.y)
     except ValueError as error:
         raise UserError(with_names(str(error), table.feature_names)) from error
-    notes = [with_names(str(one.message), table.feature_names) for one in caught]
+    notes = [
+        with_names(str(warning.message), table.feature_names) for warning in caught
+    ]
     progress.note(*notes)
     return notes
 
@@ -208,60 +221,64 @@ def _tested(options, table, tree, progress):
     progress.note(*(f"{options.test}: {note}" for note in notes))
     y = typed_labels(labels, options.target)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said with more words already
+        warnings.simplefilter("ignore")  # the notes contain the warnings
         return tested(tree, X, y.astype(np.result_type(y, table.y)))
 
 
 def save_tree(path, tree, table, options):
-    """Save a tree, with what is needed to read other tables as this one."""
-    facts = {
+    """Save a tree, with the metadata to read other tables in the same way."""
+    metadata = {
         "kind": FITTED,
         "version": __version__,
         "target": options.target,
         "--decimal": options.decimal,
         "delimiter": table.dialect.delimiter,
         "features": table.feature_names,
-        "readings": [one and one.name for one in table.readings],
+        "readings": [reading and reading.name for reading in table.readings],
     }
-    # The tree is given arrays, which have no names; who loads it wants them.
-    save(path, with_columns(tree, np.array(table.feature_names, dtype=object)), facts)
+    # The tree was fitted to an array; the saved tree has column names.
+    save(
+        path, with_columns(tree, np.array(table.feature_names, dtype=object)), metadata
+    )
 
 
-def asked_table(options, progress):
-    """Return the table that the command is about."""
+def input_table(options, progress):
+    """Return the table of the command, or the example table."""
     if options.data is not None:
         if options.target is None:
             with open_stream(options.data, None, options) as stream:
-                hint = headless(stream, stream.lookahead())
+                hint = missing_header_note(stream, stream.lookahead())
             raise UserError(
-                f"say which column of {options.data} to predict: --target COLUMN, with "
-                f"one of {listed(stream.features)}{hint and f'. {hint}'}"
+                f"--target COLUMN is missing; choose the column of {options.data} to "
+                f"predict: {listed(stream.features)}{hint and f'. {hint}'}"
             )
         return read_table(options, progress)
     for option in ("nominal", "numeric", "drop", "target", "test"):
         if getattr(options, option):
             raise UserError(
-                f"--{option} needs a table to look in; - reads one from standard input"
+                f"--{option} needs a table; - reads one from standard input"
             )
     return bundled_table()
 
 
 def summary(table):
-    """Say what the table is."""
+    """Describe the table."""
     n_columns, n_classes = len(table.feature_names), len(table.class_names)
-    lines = about(table.name, len(table.y), n_columns, n_classes, len(table.nominal))
+    lines = table_lines(
+        table.name, len(table.y), n_columns, n_classes, len(table.nominal)
+    )
     return "\n".join(lines)
 
 
 def saved_text(path):
-    """Say where a model is."""
-    return f"\nSaved in {path}; `skconftree predict {path} DATA` predicts."
+    """Return a line about a saved model."""
+    return f"\nSaved in {path}. Predict with `skconftree predict {path} DATA`."
 
 
 def tree_text(tree, names, options):
-    """The tree, or its upper levels."""
-    whole = "" if options.in_parts else "; --json and --report have all"
-    text = tree_lines(tree, names, verbose=options.verbose, whole=whole)
+    """Format the tree, or its upper levels if it is large."""
+    hint = "" if options.in_parts else "; --json and --report have all"
+    text = tree_lines(tree, names, verbose=options.verbose, full_tree_hint=hint)
     if options.verbose:
         return f"{with_feature_names(tree, names['feature_names'])}\n\n{text}"
     return text
@@ -272,52 +289,56 @@ def _lines(text):
 
 
 def _wrapped(lines):
-    return "\n".join(part for one in lines for part in _lines(one))
+    return "\n".join(part for line in lines for part in _lines(line))
 
 
 def section(heading, text):
-    """A part of what is printed, under a heading."""
+    """Format a section of the output with its heading."""
     return f"{heading}\n{'-' * len(heading)}\n{text}"
 
 
-def tables(found, base, classes, late, options, baselines, nominal):
-    """Write the figures of cross-validation."""
+def tables(results, base, classes, unfinished, options, baselines, nominal):
+    """Yield the sections of cross-validation and confusion matrix."""
     searched = " (of pruned CART including the search)"
+    searched = searched if baselines == "all" and not unfinished else ""
     text = [
-        results_table(found, base),
+        results_table(results, base),
         "",
         f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
-        f"points.\nFit time: CPU time{searched * (baselines == 'all' and not late)}.",
-        _wrapped(remarks(found, late, options, baselines, nominal)),
+        f"points.\nFit time: CPU time{searched}.",
+        _wrapped(remarks(results, unfinished, options, baselines, nominal)),
     ]
     yield section("Cross-validation", "\n".join(text).rstrip())
     yield section("Confusion matrix", f"{classes_table(classes)}\n\n{HELD_OUT}")
 
 
 def importance_table(tree, names):
-    """Write the importance of the features that the tree uses, largest first."""
+    """Format the importance of the features that the tree uses, largest first."""
     values = tree.feature_importances_
     order = [j for j in np.argsort(-values, kind="stable") if values[j] > 0.0]
     if not order:
         return "The tree is a single leaf."
     rows = [
-        (at_words(names["feature_names"][j], LONGEST_NAME), f"{values[j]:.3f}")
+        (shorten(names["feature_names"][j], MAX_NAME_CHARACTERS), f"{values[j]:.3f}")
         for j in order[:MAX_FEATURES]
     ]
-    left_out = len(order) - len(rows)
-    more = f"\nand {counted(left_out, 'further feature')}" if left_out else ""
+    n_more = len(order) - len(rows)
+    more = f"\nand {counted(n_more, 'further feature')}" if n_more else ""
     return f"{aligned(rows)}{more}\n\n{IMPORTANCE}"
 
 
 def calibration_table(groups):
-    """Write accuracy by predicted probability."""
+    """Format the accuracy by predicted probability."""
     rows = [("predicted probability", "accuracy", "rows")]
-    rows += [(share(sure), share(right), f"{n:,}") for sure, right, n in groups]
+    rows += [
+        (share(confidence), share(accuracy), f"{n:,}")
+        for confidence, accuracy, n in groups
+    ]
     return f"{aligned(rows)}\n\n{_wrapped([calibration_sentence(groups)])}"
 
 
 def section_of_test(name, test):
-    """Write the figures of the table of --test."""
+    """Format the results on the table of --test."""
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     text = (
         f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"
@@ -326,26 +347,26 @@ def section_of_test(name, test):
     return section(f"Test table {name}", text)
 
 
-def remarks(found, late, options, baselines, nominal):
-    """Say what has to be known about the comparison."""
+def remarks(results, unfinished, options, baselines, nominal):
+    """Return remarks on the comparison."""
     lines = []
-    if "CART" in found and nominal:
+    if "CART" in results and nominal:
         lines.append("CART gets one column per category (one-hot encoding).")
-    if late:
+    if unfinished:
         lines.append(
-            f"{' and '.join(late)}: not finished within {options.budget:g} s of CPU "
-            "time (--budget)."
+            f"{' and '.join(unfinished)}: not finished within {options.budget:g} s of "
+            "CPU time (--budget)."
         )
     if options.baselines is None and baselines != "all":
         lines.append(
-            f"A table of this size is compared with {LEFT[baselines]}; "
+            f"A table of this size is compared with {SKIPPED_BASELINES[baselines]}; "
             "`--baselines all` runs both."
         )
     return lines
 
 
 def tree_nodes(tree, names):
-    """Describe every node of a fitted tree, evidence included."""
+    """Describe every node of a fitted tree, including the evidence."""
     nodes = []
     for row in node_table(tree, **names):
         counts = zip(names["class_names"], row.counts, strict=True)
@@ -369,38 +390,38 @@ def tree_nodes(tree, names):
                 },
             }
             if row.keeps_unknown:
-                described["categories"] = [one.categories for one in row.branches]
+                described["categories"] = [branch.categories for branch in row.branches]
             elif row.missing_seen:
                 (described["missing"],) = (
-                    one.node for one in row.branches if one.takes_missing
+                    branch.node for branch in row.branches if branch.takes_missing
                 )
         nodes.append(described)
     return nodes
 
 
 BINS = 255
-# What looks at the rows of a table in memory, or reads its texts in another way.
-REFUSED = (
+# Options that need the table in memory, or another reader of texts.
+UNSUPPORTED_OPTIONS = (
     *("test", "report", "json", "baselines", "skip_missing"),
     *("nominal", "numeric", "decimal", "dates"),
 )
 
 
 def run_in_parts(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree fit --in-parts`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
-        for name in REFUSED:
+        for name in UNSUPPORTED_OPTIONS:
             if getattr(options, name):
                 raise UserError(
-                    f"--{name.replace('_', '-')} needs the table in memory, and "
-                    "--in-parts does not have it there"
+                    f"--{name.replace('_', '-')} needs the table in memory and cannot "
+                    "be used with --in-parts"
                 )
         if options.data is None or options.target is None:
             raise UserError("--in-parts needs a table in a Parquet file, and --target")
         check_files(options, saves_model=True)
         check_picture(options.plot, of_tree=True)
         tree = make_tree({"max_bins": BINS} | tree_settings(options))
-        progress.tell(f"reading {options.data} and growing a tree")
+        progress.update(f"reading {options.data} and growing a tree")
         progress.note(*_fit(tree, options))
         progress.clear()
         _finish(tree, options)
@@ -408,21 +429,21 @@ def run_in_parts(options):
 
 
 def _fit(tree, options):
-    """Fit the tree; give what it warns of."""
+    """Fit the tree; return notes and warnings."""
     with ParquetStream(options.data, options.target) as stream:
-        ours = left_out(stream, options.drop)
-        out = set(indices_of([*options.drop, *ours], stream.features, "--drop"))
+        own = excluded_columns(stream, options.drop)
+        out = set(indices_of([*options.drop, *own], stream.features, "--drop"))
         columns = [name for j, name in enumerate(stream.features) if j not in out]
-        guesses = dict(zip(stream.features, stream.lookahead(), strict=True))
+        types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = [
-            f"column {name!r}: strings such as these are numbers or dates to `fit` "
-            "without --in-parts, and are categories here; write numbers to the file"
+            f"column {name!r}: its strings are read as categories here, but as numbers "
+            "or dates without --in-parts; store numbers in the file"
             for name in columns
-            if stream.holds_texts(name) and guesses[name].reading is not None
+            if stream.holds_texts(name) and types[name].reading is not None
         ]
     if not columns:
-        raise UserError("--drop leaves no column to learn from")
-    # a target that is not one of classes is refused before the work on the others
+        raise UserError("--drop leaves no features")
+    # an invalid target is detected before the other columns are read
     with ParquetStream(options.data, options.target) as stream:
         labels = stream.labels()
         check_labels_known(labels, options.target)
@@ -435,16 +456,19 @@ def _fit(tree, options):
         raise UserError(str(error)) from error
     if len(tree.classes_) < 2:
         raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
-    return [*own_notes(ours), *notes, *(str(one.message) for one in caught)]
+    return [*excluded_notes(own), *notes, *(str(warning.message) for warning in caught)]
 
 
 def _finish(tree, options):
-    """Write the files, then print."""
+    """Write the files, then print the results."""
     names = tree.feature_names_in_.tolist()
-    shown = {"feature_names": names, "class_names": [str(one) for one in tree.classes_]}
+    shown = {
+        "feature_names": names,
+        "class_names": [str(label) for label in tree.classes_],
+    }
     if options.output is not None:
         nominal = tree.is_categorical_
-        facts = {
+        metadata = {
             "kind": FITTED,
             "version": __version__,
             "target": options.target,
@@ -454,7 +478,7 @@ def _finish(tree, options):
                 for j in range(len(names))
             ],
         }
-        save(options.output, tree, facts)
+        save(options.output, tree, metadata)
     if options.plot is not None:
         draw_tree(options.plot, tree, shown)
     say(

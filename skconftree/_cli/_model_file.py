@@ -1,10 +1,10 @@
-"""Saving a model and how far its stream was read, so that a kill costs nothing.
+"""Model files: a model and its position in a stream, saved atomically.
 
-A file is an archive of arrays, as `numpy.savez` writes them, and holds no program:
-``head`` is JSON with the format and what can be checked before a model is made,
-``state`` is JSON with the states of the model and of its run (see `utils.to_json`), the
-arrays of these are numbered, and ``sha256`` is the checksum of all. One file, because
-two cannot be replaced in one step.
+A file is an archive of arrays in the format of `numpy.savez` and contains no code.
+``head`` is JSON with the format and metadata that are checked before a model is
+created. ``state`` is JSON with the states of the model and of its run (see
+`utils.to_json`). Their arrays are numbered, and ``sha256`` is the checksum of all
+members.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
-OBJECT = "run"  # the part of the progress that is a state
-CHECKSUM = "sha256"  # the member of this name
+OBJECT = "run"  # key of the state in the progress
+CHECKSUM = "sha256"  # name of a member
 
 
 def save(path, model, progress, scratch=None):
@@ -31,10 +31,10 @@ def save(path, model, progress, scratch=None):
     arrays = []
     state = {"model": to_json(model.__getstate__(), arrays)}
     state[OBJECT] = to_json(progress.get(OBJECT), arrays)
-    facts = {"format": FORMAT, **progress}
-    facts.pop(OBJECT, None)
-    members = {"head": _as_json(facts), "state": _as_json(state)}
-    members |= {f"array_{place}": array for place, array in enumerate(arrays)}
+    metadata = {"format": FORMAT, **progress}
+    metadata.pop(OBJECT, None)
+    members = {"head": _as_json(metadata), "state": _as_json(state)}
+    members |= {f"array_{index}": array for index, array in enumerate(arrays)}
     members[CHECKSUM] = np.array(_checksum(members))
     with atomic_write(path, temporary=scratch) as file:
         np.savez(file, **members)
@@ -46,35 +46,35 @@ def _as_json(value):
 
 
 def _checksum(members):
-    """Hash of all members but that of the checksum itself, in their order."""
-    made = hashlib.sha256()
+    """Return the hash of all members, except the checksum, in their order."""
+    digest = hashlib.sha256()
     for name, array in members.items():
         if name != CHECKSUM:
-            made.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-            made.update(np.ascontiguousarray(array).data)
-    return made.hexdigest()
+            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def load(path, check=None):
-    """Read what `save` wrote; `check` gets the progress before a model is made."""
+    """Load a file of `save`; `check` is called with the metadata first."""
     try:
         with open(path, "rb", opener=_open_regular) as file:
             members = _read_members(path, file)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    facts = _checked_metadata(path, members)
+    metadata = _checked_metadata(path, members)
     if check is not None:
-        check(facts)
+        check(metadata)
     try:
         state = json.loads(members["state"].tobytes())
-        arrays = [members[f"array_{place}"] for place in range(len(members) - 3)]
+        arrays = [members[f"array_{index}"] for index in range(len(members) - 3)]
         model = ConfidenceTreeClassifier()
         model.__setstate__(from_json(state["model"], arrays))
         check_is_fitted(model)
         run = from_json(state[OBJECT], arrays)
-    except Exception as error:  # what somebody has made up fails in nearly any way
+    except Exception as error:  # an invalid state can fail in many ways
         raise UserError(f"{path} cannot be read: {error}") from error
-    return model, {**facts, OBJECT: run}
+    return model, {**metadata, OBJECT: run}
 
 
 def _open_regular(path, flags):
@@ -93,34 +93,36 @@ def _foreign(path):
 
 
 def _read_members(path, file):
-    """The arrays of the archive, which together are no larger than the file."""
+    """Return the arrays of the archive, whose total size is limited by the file."""
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-        size = sum(one.file_size for one in entries)
-        packed = any(one.compress_type != zipfile.ZIP_STORED for one in entries)
+        size = sum(entry.file_size for entry in entries)
+        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
         if packed or size > os.fstat(file.fileno()).st_size:
             raise _foreign(path)
         file.seek(0)
-        with np.load(file, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
     except (OSError, UserError):
         raise
-    except Exception as error:  # a damaged archive fails in nearly any way
+    except Exception as error:  # a damaged archive can fail in many ways
         raise _foreign(path) from error
 
 
 def _checked_metadata(path, members):
     try:
-        facts = json.loads(members["head"].tobytes())
-        found, digest = facts["format"], members[CHECKSUM].item()
+        metadata = json.loads(members["head"].tobytes())
+        version, digest = metadata["format"], members[CHECKSUM].item()
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _foreign(path) from error
-    if found != FORMAT:
+    if version != FORMAT:
         raise UserError(
-            f"{path} cannot be resumed: it has format {found!r}, this version "
+            f"{path} cannot be resumed: it has format {version!r}, this version "
             f"reads {FORMAT}"
         )
     if _checksum(members) != digest:
-        raise UserError(f"{path} is damaged: it is not what was written")
-    return facts
+        raise UserError(
+            f"{path} is damaged: it is not what was written (its checksum differs)"
+        )
+    return metadata

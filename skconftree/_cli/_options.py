@@ -1,6 +1,6 @@
-"""The command line itself: what it takes, and what helps to type it.
+"""Arguments of the command line.
 
-Nothing here imports what computes, so that help and mistakes in typing cost no time.
+This module imports no slow modules, so that help and usage errors appear immediately.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import sys
 
 from ._text import warn
 
-# Names are written down, as asking for them would load the compiled parts.
+# The names are repeated here, because the compiled modules are slow to import.
 BOUNDS = (
     "gtest credible possibilistic hoeffding mcdiarmid derosa chi2 ec2 evalue "
     "bayes_factor"
@@ -19,21 +19,21 @@ PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexi
 CRITERIA = (
     "gini entropy log_loss kearns_mansour error gain_ratio ec2 balance imbalance"
 ).split()
-# Baselines, and the largest table for which they are the default.
+# Baselines, and the maximal number of rows for which they are the default.
 BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
-BUDGET = 60.0  # seconds for the baselines
-ALPHA = 0.05  # of an audit
+BUDGET = 60.0  # CPU seconds for the baselines
+ALPHA = 0.05  # family-wise error of an audit
 TABLE = (
     ".csv, plain or packed as .gz, .bz2 or .xz, with a header; .parquet (needs "
     "pyarrow); or - for CSV on standard input"
 )
 COLUMNS = (
     "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "
-    "and an empty field, ?, NaN or a stray word among numbers is a missing value"
+    "and an empty field, ?, NaN or a text among numbers is a missing value"
 )
 DECIMAL = (
-    "the one that the numbers need; if 1,234 or 1.234 may be either, a comma in "
-    "files with semicolons, a point in others"
+    "detected from the numbers; if 1,234 or 1.234 is ambiguous, a comma in files "
+    "with semicolons and a point in others"
 )
 STRATEGIES = (
     "auto random margin entropy least_confident vote_entropy k_center diversity "
@@ -44,7 +44,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class Parser(argparse.ArgumentParser):
-    """One line for a mistake, with the name that was probably meant."""
+    """Argument parser with one-line errors and suggestions."""
 
     def parse_args(self, args=None, namespace=None):
         options, rest = self.parse_known_args(args, namespace)
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"skconftree: error: {message}\n")
 
     def _print_message(self, message, file=None):
-        # argparse passes over output that cannot be written
+        # argparse ignores output that cannot be written
         if file is not None and file is sys.stdout:
             file.write(message)
         else:
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(version):
-    """Describe the command line."""
+    """Create the parser of the command line."""
     parser = Parser(
         prog="skconftree",
         description="Decision trees that report the evidence for each split. Without "
@@ -77,7 +77,7 @@ def make_parser(version):
         "table that comes with scikit-learn. `skconftree "
         "DATA.csv --target COLUMN` is `skconftree fit DATA.csv --target COLUMN`.",
         epilog=f"bounds: {', '.join(BOUNDS)}, none (plain CART). criteria: "
-        f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` tells more.",
+        f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` lists all options.",
     )
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -88,7 +88,7 @@ def make_parser(version):
     _add_label(commands)
     completion = commands.add_parser(
         "completion",
-        help="print what makes a shell complete commands and options",
+        help="print a script for shell completion of commands and options",
         description='For bash: eval "$(skconftree completion bash)" in ~/.bashrc; '
         "for zsh the same in ~/.zshrc; for fish: skconftree completion fish > "
         "~/.config/fish/completions/skconftree.fish",
@@ -99,11 +99,11 @@ def make_parser(version):
 
 
 def later(module, function):
-    """Make a function of a module that is imported when it is called."""
+    """Return a function that imports its module when it is called."""
 
     def run(options):
-        found = importlib.import_module(f"{__package__}.{module}")
-        return getattr(found, function)(options)
+        loaded = importlib.import_module(f"{__package__}.{module}")
+        return getattr(loaded, function)(options)
 
     return run
 
@@ -147,26 +147,26 @@ def _add_fit(commands):
     _add_flag(
         fit,
         "--verbose",
-        "print weak splits and what the bound compared at each split, too; report "
+        "also print weak splits and the statistics of the bound at each split; report "
         "progress on standard error even if that is not a terminal",
     )
     fit.add_argument(
         "--output",
         metavar="MODEL",
-        help="save the tree there, for `skconftree predict`",
+        help="save the tree to this file, for `skconftree predict`",
     )
     fit.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw the tree there: .svg, or .png or .pdf (need matplotlib)",
+        help="draw the tree to this file: .svg, or .png or .pdf (need matplotlib)",
     )
     _add_report(fit)
     _add_json(fit, "the figures and the tree")
     _add_flag(
         fit,
         "--in-parts",
-        "fit a Parquet file larger than memory, its numbers in 255 bins, and "
-        "print the tree alone",
+        "fit a Parquet file larger than memory, with numbers in 255 bins, and "
+        "print only the tree",
     )
     fit.set_defaults(run=_run_fit)
 
@@ -178,21 +178,21 @@ def _run_fit(options):
 def _add_predict(commands):
     predict = commands.add_parser(
         "predict",
-        help="predict the rows of a table by a model that fit or stream has saved",
+        help="predict the rows of a table with a model saved by fit or stream",
         description="Writes CSV: the predicted class of each row and its probability, "
         "with the separator, decimal sign, encoding and byte order mark of DATA.",
     )
     _add_model_and_data(predict)
-    _add_reading(predict, "that of the table that the model has learned from")
+    _add_reading(predict, "that of the table that the model was trained on")
     _add_flag(predict, "--proba", "write the probability of each class")
     _add_list(
         predict,
         "--keep",
-        "columns of DATA to write before the prediction; all for each of them; "
-        "what is missing is left empty",
+        "columns of DATA to write before the prediction, or all; missing values are "
+        "left empty",
     )
     predict.add_argument(
-        "--output", metavar="FILE", help="write there; default: standard output"
+        "--output", metavar="FILE", help="output file; default: standard output"
     )
     _add_verbose(predict)
     predict.set_defaults(run=later("_predict", "run_predict"))
@@ -216,12 +216,12 @@ def _add_audit(commands):
         help=f"family-wise error, between 0 and 1; default: {ALPHA}",
     )
     _add_reading(audit, "that of the table that the model was trained on")
-    _add_flag(audit, "--skip-missing", "leave rows out whose target is missing")
+    _add_flag(audit, "--skip-missing", "skip rows whose target is missing")
     _add_json(audit, "the verdicts")
     _add_flag(
         audit,
         "--verbose",
-        "print weak splits, too, and one line per split; report progress on standard "
+        "also print weak splits and one line per split; report progress on standard "
         "error even if that is not a terminal",
     )
     audit.set_defaults(run=later("_audit", "run_audit"))
@@ -231,16 +231,16 @@ def _add_stream(commands):
     stream = commands.add_parser(
         "stream",
         help="test a confidence tree on each row of a table, then let it learn the row",
-        description="A prequential pass over a table that is never loaded as a whole: "
-        "the tree predicts each row, then learns it. Its accuracy is shown beside that "
-        "of repeating the label before and of the most frequent label. With --output "
-        "the tree is saved every so often; a run that was stopped or killed goes on "
-        "with --resume and ends with the same tree, to the byte.",
+        description="Prequential evaluation of a table that is never loaded as a "
+        "whole: the tree predicts each row, then learns it. Its accuracy is compared "
+        "with repeating the label before and with the most frequent label. With "
+        "--output, the tree is saved at intervals. A run that was stopped or killed "
+        "continues with --resume and ends with the same tree, to the byte.",
     )
     stream.add_argument(
         "data",
         metavar="DATA",
-        help=f"{TABLE}; {COLUMNS}; the first 1000 rows settle what columns are",
+        help=f"{TABLE}; {COLUMNS}; the first 1000 rows determine the column types",
     )
     stream.add_argument(
         "--target", metavar="COLUMN", required=True, help="the column to predict"
@@ -249,12 +249,12 @@ def _add_stream(commands):
         "--classes",
         metavar="A,B,...",
         type=names,
-        help="all labels; by default a first pass over the table collects them",
+        help="all labels; by default, a first pass over the table collects them",
     )
     stream.add_argument(
         "--pos-label",
         metavar="LABEL",
-        help="the class whose F1 is reported; the second of two by default",
+        help="the class whose F1 is reported; default: the second of two classes",
     )
     _add_columns(stream)
     stream.add_argument(
@@ -262,8 +262,8 @@ def _add_stream(commands):
         type=at_least(0),
         default=0,
         metavar="ROWS",
-        help="labels come so many rows late: a row is predicted, and learnt when so "
-        "many more have been predicted; default: 0",
+        help="delay of the labels: a row is learned after this many more rows have "
+        "been predicted; default: 0",
     )
     _add_reading(stream)
     _add_dates(stream)
@@ -273,25 +273,26 @@ def _add_stream(commands):
         type=at_least(1),
         default=1000,
         metavar="ROWS",
-        help="rows read at a time, which changes nothing in the result; default: 1000",
+        help="rows read at a time; does not affect the result; default: 1000",
     )
     stream.add_argument(
         "--output",
         metavar="MODEL",
-        help="save the tree there, for `skconftree predict` and --resume",
+        help="save the tree to this file, for `skconftree predict` and --resume",
     )
-    _add_flag(stream, "--resume", "go on with MODEL if it exists")
+    _add_flag(stream, "--resume", "continue with MODEL if it exists")
     stream.add_argument(
         "--checkpoint-every",
         type=at_least(1),
         default=100_000,
         metavar="ROWS",
-        help="rows from one saving to the next; default: 100000",
+        help="number of rows between two saves; default: 100000",
     )
     stream.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw the accuracy over time there: .svg, .png or .pdf (needs matplotlib)",
+        help="draw the accuracy over time to this file: .svg, .png or .pdf (needs "
+        "matplotlib)",
     )
     _add_report(stream)
     _add_json(stream, "the figures")
@@ -302,11 +303,11 @@ def _add_stream(commands):
 def _add_label(commands):
     label = commands.add_parser(
         "label",
-        help="label the rows of a table that teach a classifier most",
-        description="Shows row after row, at a terminal or in a browser, and asks for "
-        "its label, which is saved before the next question: started again, it goes "
-        "on. At the end, the table is written with labels, predictions and who said "
-        "so.",
+        help="label the most informative rows of a table (active learning)",
+        description="Shows one row after the other, in a terminal or in a browser, and "
+        "asks for its label. Each label is saved before the next question, so that "
+        "the command continues when it is started again. At the end, the table is "
+        "written with labels, predictions and annotators.",
     )
     label.add_argument("data", metavar="POOL", help=TABLE)
     _add_list(
@@ -316,10 +317,9 @@ def _add_label(commands):
         "--target",
         metavar="COLUMN",
         default="label",
-        help="column with the labels that there are, which may be missing; default: "
-        "label",
+        help="column with the labels that are known; it may be missing; default: label",
     )
-    _add_list(label, "--text", "columns of sentences, whose words tell rows apart")
+    _add_list(label, "--text", "columns of sentences, whose words become features")
     label.add_argument(
         "--show",
         metavar="A,B,...",
@@ -329,44 +329,44 @@ def _add_label(commands):
     _add_list(
         label,
         "--ignore",
-        "columns that a classifier must not learn from; they are shown",
+        "columns that are shown but not used as features",
     )
     label.add_argument(
         "--budget",
         type=at_least(1),
         default=50,
         metavar="N",
-        help="labels in all, those of earlier sittings included; default: 50",
+        help="total number of labels, including earlier sessions; default: 50",
     )
     label.add_argument(
         "--stop-risk",
         type=share,
         metavar="SHARE",
-        help="stop sooner, once surely at most so many predictions are wrong, such as "
-        "0.05; a fifth of the questions is drawn at random for that",
+        help="stop earlier, when the share of wrong predictions is with confidence at "
+        "most this, such as 0.05; one question in five is drawn at random for that",
     )
     label.add_argument(
         "--strategy",
         choices=STRATEGIES,
         default="auto",
-        help="what to ask for; those of leaves take a single tree; default: auto",
+        help="query strategy; those of leaves use a single tree; default: auto",
     )
     label.add_argument(
         "--answers",
         metavar="FILE",
-        help="where answers are saved; default: POOL.answers.jsonl",
+        help="file of the answers; default: POOL.answers.jsonl",
     )
-    label.add_argument("--annotator", metavar="NAME", help="who answers")
+    label.add_argument("--annotator", metavar="NAME", help="name of the annotator")
     _add_flag(
         label,
         "--web",
-        "ask on a page for a browser on this machine, whose address is printed",
+        "ask on a web page for a browser on this machine; its address is printed",
     )
     label.add_argument(
         "--images",
         metavar="DIR",
-        help="folder of pictures, which the page shows where a column has their paths "
-        "as seen from it",
+        help="folder of images; the page shows them if a column has their relative "
+        "paths",
     )
     label.add_argument(
         "--output",
@@ -388,8 +388,7 @@ def _add_model_and_data(command):
     command.add_argument(
         "data",
         metavar="DATA",
-        help=f"{TABLE}; needs the columns that the model has seen, by name, in any "
-        "order",
+        help=f"{TABLE}; needs the columns that the model was trained on, in any order",
     )
 
 
@@ -405,7 +404,7 @@ def _add_numeric(command):
     _add_list(
         command,
         "--numeric",
-        "columns of numbers that would be taken for codes, as all have the same "
+        "columns of numbers that would be read as codes, because all have the same "
         "length and some begin with 0",
     )
 
@@ -413,8 +412,8 @@ def _add_numeric(command):
 def _add_columns(command):
     _add_nominal(command)
     _add_numeric(command)
-    _add_list(command, "--drop", "columns to leave out, such as ids")
-    _add_flag(command, "--skip-missing", "leave rows out whose target is missing")
+    _add_list(command, "--drop", "columns to leave out, such as IDs")
+    _add_flag(command, "--skip-missing", "skip rows whose target is missing")
 
 
 def _add_list(command, option, text):
@@ -429,20 +428,20 @@ def _add_reading(command, decimal=DECIMAL):
     command.add_argument(
         "--encoding",
         metavar="NAME",
-        help="of CSV, such as latin-1 or cp1252; default: by the byte order mark "
-        "(UTF-8, UTF-16, UTF-32), utf-8 without one",
+        help="encoding of CSV, such as latin-1 or cp1252; default: that of the byte "
+        "order mark (UTF-8, UTF-16, UTF-32), otherwise utf-8",
     )
     command.add_argument(
         "--delimiter",
         metavar="SIGN",
-        help="of CSV, tab for a tab; default: the most frequent of , ; | and tab in "
+        help="delimiter of CSV, or tab; default: the most frequent of , ; | and tab in "
         "the header",
     )
     command.add_argument(
         "--decimal",
         choices=(".", ","),
         metavar="SIGN",
-        help=". or , before the decimals of numbers that are written as text; "
+        help="decimal sign (. or ,) of numbers that are written as text; "
         f"default: {decimal}",
     )
 
@@ -451,9 +450,8 @@ def _add_dates(command):
     command.add_argument(
         "--dates",
         choices=("dmy", "mdy"),
-        help="read columns of dates such as 31.12.2024 or 12/31/2024 as numbers of "
-        "days: the day comes first, or the month; default: the order that fits, if "
-        "the other one does not",
+        help="order of dates such as 31.12.2024 (dmy) or 12/31/2024 (mdy), which are "
+        "read as numbers of days; default: the order that fits, if only one does",
     )
 
 
@@ -461,14 +459,18 @@ def _add_tree(command):
     command.add_argument(
         "--bound",
         metavar="NAME",
-        help=f"what allows a split: {', '.join(BOUNDS)}; none for plain CART",
+        help=f"bound that a split must pass: {', '.join(BOUNDS)}; none for plain CART",
     )
-    command.add_argument("--delta", type=float, help="how strict the bound is")
+    command.add_argument(
+        "--delta",
+        type=float,
+        help="threshold of the bound; smaller is stricter for most",
+    )
     command.add_argument(
         "--criterion",
         metavar="NAME",
-        help=f"what a split lowers: {', '.join(CRITERIA)}; the bound has its own "
-        "default",
+        help=f"split criterion: {', '.join(CRITERIA)}; the default depends on the "
+        "bound",
     )
     command.add_argument(
         "--set",
@@ -484,7 +486,7 @@ def _add_tree(command):
 
 def _add_report(command):
     command.add_argument(
-        "--report", metavar="FILE", help="write a page there, .html, with all of it"
+        "--report", metavar="FILE", help="write a report to this .html file"
     )
 
 
@@ -492,7 +494,7 @@ def _add_json(command, what):
     command.add_argument(
         "--json",
         metavar="FILE",
-        help=f"write {what} there as JSON; - writes nothing else to standard output",
+        help=f"write {what} to this file as JSON; - means standard output",
     )
 
 
@@ -500,17 +502,17 @@ def _add_verbose(command):
     _add_flag(
         command,
         "--verbose",
-        "tell on standard error how far it is, even where that is no terminal",
+        "report progress on standard error even if that is not a terminal",
     )
 
 
 def names(text):
-    """Split a list of names."""
-    return [one.strip() for one in text.split(",") if one.strip()]
+    """Split a comma-separated list of names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def seconds(text):
-    """Read a time, at least 0."""
+    """Parse a nonnegative number of seconds."""
     value = float(text)
     if not value >= 0.0:
         raise argparse.ArgumentTypeError("must be at least 0")
@@ -518,7 +520,7 @@ def seconds(text):
 
 
 def share(text):
-    """Read a share, between 0 and 1."""
+    """Parse a number between 0 and 1."""
     value = float(text)
     if not 0.0 < value < 1.0:
         raise argparse.ArgumentTypeError("must be between 0 and 1")
@@ -526,19 +528,19 @@ def share(text):
 
 
 def at_least(least):
-    """Make the type of an option that is a whole number of at least so much."""
+    """Return the type of an option that is an integer of at least `least`."""
 
     def number(text):
         value = int(text)
         if value < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}")
-        return min(value, sys.maxsize)  # which is more than there is of anything
+        return min(value, sys.maxsize)  # larger values have no use
 
     return number
 
 
-def meant(name, known):
-    """Say, behind a space, which name was probably meant, or nothing."""
-    lower = {one.lower(): one for one in known}
+def did_you_mean(name, known):
+    """Return a sentence, after a space, that suggests a known name, or an empty str."""
+    lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     return f" Did you mean {lower[close[0]]!r}?" if close else ""

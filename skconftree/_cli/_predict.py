@@ -1,4 +1,4 @@
-"""``skconftree predict``: the classes of the rows of a table, by a saved model."""
+"""``skconftree predict``: predict the rows of a table with a saved model."""
 
 import contextlib
 import csv
@@ -10,12 +10,12 @@ import numpy as np
 from ._columns import unknown_notes
 from ._common import with_columns
 from ._files import atomic_write, check_files
-from ._table import kept_texts, model_columns, read_columns
+from ._table import copied_columns, model_columns, read_columns
 from ._text import Progress, standard_output
 
 
 def run_predict(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree predict`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
         return _run_predict(options, progress)
 
@@ -26,27 +26,29 @@ def _run_predict(options, progress):
     X, _, notes, dialect = read_columns(
         options, options.data, features, readings, progress, like=like
     )
-    tree = with_columns(tree, None)  # what was read has been put in order
+    tree = with_columns(tree, None)  # the columns are already in its order
     progress.note(*notes, *unknown_notes(X, features, tree.categories_))
-    progress.tell(f"predicting {len(X)} rows")
+    progress.update(f"predicting {len(X)} rows")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said with more words already
+        warnings.simplefilter("ignore")  # the notes contain the warnings
         proba = tree.predict_proba(X)
     labels = tree.classes_[proba.argmax(axis=1)]
     if not dialect.can_encode([target or "", *map(str, tree.classes_)]):
         progress.note(
-            f"{dialect.encoding} lacks letters of the classes, so that the "
+            f"the encoding {dialect.encoding} lacks characters of the classes; the "
             "predictions are written in UTF-8"
         )
         dialect = dialect._replace(encoding="utf-8")
     write = dialect.number
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class", write)
     if options.keep:
-        rows = _beside(kept_texts(options, options.data, options.keep, like), rows)
+        rows = _with_copied_columns(
+            copied_columns(options, options.data, options.keep, like), rows
+        )
     progress.clear()
     if options.output is None:
-        with standard_output() as file, _encoded(file, dialect.encoding) as written:
-            _write(written, rows, dialect)
+        with standard_output() as file, _encoded(file, dialect.encoding) as encoded:
+            _write(encoded, rows, dialect)
         return 0
     encoding = dialect.encoding
     with atomic_write(options.output, "w", encoding=encoding, newline="") as file:
@@ -54,9 +56,9 @@ def _run_predict(options, progress):
     return 0
 
 
-def _rows(classes, labels, proba, of_all, target, write):
-    if of_all:
-        yield [target, *(f"probability of {one}" for one in classes.tolist())]
+def _rows(classes, labels, proba, all_classes, target, write):
+    if all_classes:
+        yield [target, *(f"probability of {label}" for label in classes.tolist())]
         for label, shares in zip(labels.tolist(), proba.tolist(), strict=True):
             yield [label, *map(write, shares)]
         return
@@ -66,9 +68,9 @@ def _rows(classes, labels, proba, of_all, target, write):
         yield [label, write(share)]
 
 
-def _beside(kept, rows):
-    """Put columns of the table before what is predicted, under names of their own."""
-    (names, *texts), (titles, *predicted) = kept, rows
+def _with_copied_columns(copied, rows):
+    """Prepend columns of the table to the predictions; rename equal names."""
+    (names, *texts), (titles, *predicted) = copied, rows
     yield [
         *names,
         *(f"predicted {title}" if title in names else title for title in titles),
@@ -79,16 +81,16 @@ def _beside(kept, rows):
 
 @contextlib.contextmanager
 def _encoded(file, encoding):
-    """Standard output in an encoding, but for a terminal, which has its own."""
+    """Yield standard output with an encoding; a terminal keeps its own."""
     if encoding == "utf-8" or file.isatty():
         yield file
         return
     file.flush()
-    written = io.TextIOWrapper(file.buffer, encoding, newline="")
+    wrapper = io.TextIOWrapper(file.buffer, encoding, newline="")
     try:
-        yield written
+        yield wrapper
     finally:
-        written.detach()
+        wrapper.detach()
 
 
 def _write(file, rows, dialect):

@@ -1,10 +1,10 @@
-"""Readers of tables: CSV and Parquet, and the dialect of a CSV file.
+"""Readers of CSV and Parquet tables, and the dialect of a CSV file.
 
-A reader goes through a table once, from the first row to the last, and never holds all
-of it. It has `header` (names of all columns), `features` (those besides the target),
-`n_rows` (rows read so far), `fingerprint` (a checksum of them), and the methods of
-`CsvStream`. What the columns are has to be settled, in `readings` (None for a nominal
-one), before rows are read; `lookahead` tells what the table itself says about that.
+A reader reads a table once, from the first row to the last, and never holds all of it.
+It has the attributes `header` (names of all columns), `features` (all columns except
+the target), `n_rows` (number of rows read so far), `fingerprint` (their checksum), and
+the methods of `CsvStream`. The types of the columns must be set in `readings` (None for
+a nominal column) before rows are read; `lookahead` infers them from the table.
 """
 
 import atexit
@@ -32,60 +32,60 @@ import numpy as np
 from ._columns import (
     COMMA,
     DATE,
-    HEAD,
     MAX_UNPARSEABLE,
+    N_INFERENCE_ROWS,
     N_UNPARSEABLE_ALLOWED,
     POINT,
-    Guess,
+    ColumnType,
     changed_by_sign,
-    guess,
-    guess_columns,
+    infer_column,
+    infer_columns,
     other_decimal,
     read_numbers,
     sign_note,
     unparseable_note,
 )
-from ._common import MISSING_CATEGORY, as_decimal
-from ._options import meant
+from ._common import MISSING_CATEGORY, parse_decimal
+from ._options import did_you_mean
 from ._text import UserError
 
-MAX_COLUMN_CATEGORIES = 4096  # as many as a nominal column of a tree may have
+MAX_COLUMN_CATEGORIES = 4096  # maximum of a nominal column of a tree
 MAX_NAMES = 30  # listed in an error
 
 
 class Piece(NamedTuple):
-    """Consecutive rows; if `problem` is not None, the row after them is at fault."""
+    """Consecutive rows; if `problem` is not None, the next row is invalid."""
 
     first: int  # number of the first row; the first of the table is row 1
     X: np.ndarray  # (n_rows, n_features): float32, or objects if a column is nominal
     labels: list[str]
-    fingerprints: list[int]  # of the table up to and with each row
-    strays: list[tuple[int, int, str]]  # row of the piece, place, text; by rows
+    fingerprints: list[int]  # checksum of the table up to each row, inclusive
+    unparseable: list[tuple[int, int, str]]  # (row of the piece, column, text), by row
     problem: UserError | None
 
 
 def check_header(path, header, target):
-    """Check the names of the columns, and give those of the features."""
-    twice = sorted(name for name, times in Counter(header).items() if times > 1)
-    if twice:
-        at = [str(n) for n, name in enumerate(header, 1) if name == twice[0]]
+    """Check the column names and return those of the features."""
+    duplicates = sorted(name for name, count in Counter(header).items() if count > 1)
+    if duplicates:
+        at = [str(n) for n, name in enumerate(header, 1) if name == duplicates[0]]
         raise UserError(
-            f"{path} has more than one column named {twice[0]!r}: columns "
-            f"{', '.join(at[:-1])} and {at[-1]}; if its first line is a row, write a "
+            f"{path} has more than one column named {duplicates[0]!r}: columns "
+            f"{', '.join(at[:-1])} and {at[-1]}; if its first line is a row, add a "
             "line with the names of the columns above it"
         )
     if target is None:
         return list(header)
     if target not in header:
-        if len(header) > 1 and all(as_decimal(name) is not None for name in header):
+        if len(header) > 1 and all(parse_decimal(name) is not None for name in header):
             raise UserError(
                 f"there is no column {target!r} in {path}, whose first line has "
-                "numbers only; it should have the names of the columns"
+                "only numbers; the first line must contain the column names"
             )
-        hint = meant(target, header)
-        if not hint and any(as_decimal(name) is not None for name in header):
+        hint = did_you_mean(target, header)
+        if not hint and any(parse_decimal(name) is not None for name in header):
             hint = (
-                " If that is a row of the table, write a line with the names of the "
+                " If that is a row of the table, add a line with the names of the "
                 "columns above it"
             )
         raise UserError(
@@ -98,102 +98,101 @@ def check_header(path, header, target):
 
 
 def listed(names):
-    """Some names of columns."""
+    """Return a list of names as text, shortened if it is long."""
     shown = ", ".join(names[:MAX_NAMES])
     left = len(names) - MAX_NAMES
     return f"{shown} and {left} more" if left > 0 else shown
 
 
 def indices_of(names, features, option):
-    """Find the columns that an option names among the features."""
-    places = {name: place for place, name in enumerate(features)}
-    unknown = [name for name in names if name not in places]
+    """Return the indices of the features that an option names."""
+    indices = {name: index for index, name in enumerate(features)}
+    unknown = [name for name in names if name not in indices]
     if unknown:
         raise UserError(
             f"{option} {unknown[0]!r} is not one of the columns besides the target: "
-            f"{listed(features)}.{meant(unknown[0], features)}"
+            f"{listed(features)}.{did_you_mean(unknown[0], features)}"
         )
-    return [places[name] for name in names]
+    return [indices[name] for name in names]
 
 
 def header_notes(stream):
-    """Say what stands above the header."""
+    """Return a note on lines above the header."""
     remarks = getattr(stream, "remarks", ())
     if not remarks:
         return []
     more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
     are = "are" if more else "is"
-    return [f"{remarks[0][:60]!r}{more} above the header {are} left out"]
+    return [f"{remarks[0][:60]!r}{more} above the header {are} ignored"]
 
 
-def headless(stream, guesses):
-    """Warn that the first line may be a row; empty if that is unlikely."""
+def missing_header_note(stream, types):
+    """Return a warning that the first line may be a row; empty if that is unlikely."""
     header = stream.header
-    numbers = [name for name in header if as_decimal(name) is not None]
+    numbers = [name for name in header if parse_decimal(name) is not None]
     if 2 * len(numbers) >= max(len(header), 1):
         why = f"columns have names such as {numbers[0]!r}"
-    elif guesses and all(one.holds_name for one in guesses):
+    elif types and all(column.contains_name for column in types):
         why = f"columns have names that are values below them, such as {header[0]!r}"
     else:
         return ""
     return (
         f"{stream.path} may have no header, as {why}; if its first line is a row, "
-        "write a line with the names of the columns above it"
+        "add a line with the names of the columns above it"
     )
 
 
-def settle_columns(stream, named, numeric=(), *, whole=False):
-    """Settle columns by their guesses and what the user says; return notes on them."""
-    found = dict(enumerate(stream.lookahead()))
-    notes = list(filter(None, [headless(stream, list(found.values()))]))
-    for place in indices_of(named, stream.features, "--nominal"):
-        found[place] = Guess(None, [])
-    for place in indices_of(numeric, stream.features, "--numeric"):
-        found[place] = as_numeric(found[place], stream.features[place], named)
-    stream.readings = [one.reading for one in found.values()]
-    for name, one in zip(stream.features, found.values(), strict=True):
-        notes += [f"column {name!r}: {note}" for note in one.notes]
-        if one.names_rows and not whole:
+def settle_columns(stream, named, numeric=(), *, is_complete=False):
+    """Set column types by inference and options; return notes on the columns."""
+    types = dict(enumerate(stream.lookahead()))
+    notes = list(filter(None, [missing_header_note(stream, list(types.values()))]))
+    for index in indices_of(named, stream.features, "--nominal"):
+        types[index] = ColumnType(None, [])
+    for index in indices_of(numeric, stream.features, "--numeric"):
+        types[index] = as_numeric(types[index], stream.features[index], named)
+    stream.readings = [column.reading for column in types.values()]
+    for name, column in zip(stream.features, types.values(), strict=True):
+        notes += [f"column {name!r}: {note}" for note in column.notes]
+        if column.identifies_rows and not is_complete:
             notes.append(
-                f"column {name!r}: more than half of the first rows have a category of "
-                "their own, so that it names rows rather than describes them; leave it "
-                "out if it does"
+                f"column {name!r}: more than half of the first rows have a unique "
+                "category, as if the column contained IDs; leave it out if it does"
             )
     return notes
 
 
-def as_numeric(found, name, nominal):
-    """Guess of a column that --numeric names."""
+def as_numeric(column, name, nominal):
+    """Return the type of a column that --numeric names."""
     if name in nominal:
         raise UserError(f"column {name!r} cannot be both --nominal and --numeric")
-    if found.numbers is None:
+    if column.numbers is None:
         raise UserError(
-            f"--numeric {name}: the values of this column are not numbers, but for a "
-            "tenth at most"
+            f"--numeric {name}: the values of this column are not numbers "
+            "(at most 10% are)"
         )
-    return found._replace(reading=found.numbers, notes=[], names_rows=False)
+    return column._replace(reading=column.numbers, notes=[], identifies_rows=False)
 
 
 def nominal_indices(readings):
-    """Places of the columns that are not read as numbers."""
-    return [place for place, reading in enumerate(readings) if reading is None]
+    """Return the indices of the nominal columns."""
+    return [index for index, reading in enumerate(readings) if reading is None]
 
 
 def as_matrix(columns, n_rows, readings):
-    """Put columns of numbers, or of texts and None, side by side."""
+    """Combine columns of numbers, or of texts and None, into a matrix."""
     kind = object if None in readings else np.float32
     X = np.empty((n_rows, len(columns)), dtype=kind)
-    for place, column in enumerate(columns):
-        X[:, place] = column[:n_rows]
+    for index, column in enumerate(columns):
+        X[:, index] = column[:n_rows]
     return X
 
 
 def check_categories(known, X, first_row, stream):
-    """Return how many rows come before a nominal column has too many, and the error."""
+    """Return the number of rows before too many categories occur, and the error."""
     n_rows, problem = len(X), None
-    for place in nominal_indices(stream.readings):
-        old = known[place] if known else []
-        column = X[:n_rows, place]
+    for index in nominal_indices(stream.readings):
+        old = known[index] if known else []
+        column = X[:n_rows, index]
         if len(set(old).union(column)) <= MAX_COLUMN_CATEGORIES:
             continue
         seen = set(old)
@@ -203,85 +202,85 @@ def check_categories(known, X, first_row, stream):
                 n_rows = row
                 break
         problem = UserError(
-            f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
+            f"row {first_row + n_rows}: column {stream.features[index]!r} has more "
             f"than {MAX_COLUMN_CATEGORIES} categories, the maximum of a tree; "
-            f"leave it out by --drop {stream.features[place]}, or group rare ones "
-            "under one name in the table; if they are numbers that begin with 0, "
-            f"--numeric {stream.features[place]} reads them as such"
+            f"leave it out by --drop {stream.features[index]}, or group rare "
+            "categories in the table; if they are numbers that begin with 0, "
+            f"use --numeric {stream.features[index]}"
         )
     return n_rows, problem
 
 
-class Strays:
-    """Values of numeric columns that are not numbers: how many, and some examples."""
+class UnparseableValues:
+    """Counts and examples of the values of numeric columns that are not numbers."""
 
-    SHOWN = 4
+    MAX_EXAMPLES = 4
 
-    def __init__(self, found=()):
-        self._found = {place: [n, list(texts)] for place, n, texts in found}
+    def __init__(self, counts=()):
+        self._counts = {index: [n, list(texts)] for index, n, texts in counts}
 
     def as_list(self):
-        """What makes an equal object."""
-        return [[place, n, texts] for place, (n, texts) in self._found.items()]
+        """Return the arguments for an equal object."""
+        return [[index, n, texts] for index, (n, texts) in self._counts.items()]
 
     def __iter__(self):
-        """Places of the columns that have any."""
-        return iter(self._found)
+        """Iterate over the indices of the columns that have any."""
+        return iter(self._counts)
 
-    def count(self, place):
-        """How many there are in a column."""
-        return self._found[place][0] if place in self._found else 0
+    def count(self, index):
+        """Return the number of unparseable values of a column."""
+        return self._counts[index][0] if index in self._counts else 0
 
-    def add(self, place, text):
-        """Count one more."""
-        entry = self._found.setdefault(place, [0, []])
+    def add(self, index, text):
+        """Add an unparseable value of a column."""
+        entry = self._counts.setdefault(index, [0, []])
         entry[0] += 1
-        if len(entry[1]) < self.SHOWN and text not in entry[1]:
+        if len(entry[1]) < self.MAX_EXAMPLES and text not in entry[1]:
             entry[1].append(text)
 
-    def check(self, strays, first_row, n_rows, stream):
-        """Count strays, up to a row that shows a column not to be of numbers.
+    def check(self, unparseable, first_row, n_rows, stream):
+        """Count unparseable values, up to a row in which a column has too many.
 
-        Returns the number of rows of the piece before that one, and the problem, a
-        UserError or None.
+        Returns the number of rows of the piece before that row, and a UserError or
+        None.
         """
-        for row, of_row in groupby(strays, key=itemgetter(0)):
+        for row, row_values in groupby(unparseable, key=itemgetter(0)):
             if row >= n_rows:
                 break
-            of_row = list(of_row)
+            row_values = list(row_values)
             limit = max(N_UNPARSEABLE_ALLOWED, MAX_UNPARSEABLE * (first_row + row))
-            for _, place, text in of_row:
-                if self.count(place) + 1 > limit:
-                    return row, self._too_many(stream, first_row + row, place, text)
-            for _, place, text in of_row:
-                self.add(place, text)
+            for _, index, text in row_values:
+                if self.count(index) + 1 > limit:
+                    return row, self._too_many(stream, first_row + row, index, text)
+            for _, index, text in row_values:
+                self.add(index, text)
         return n_rows, None
 
-    def _too_many(self, stream, row, place, text):
-        name = stream.features[place]
-        sign = other_decimal([text], stream.readings[place])
+    def _too_many(self, stream, row, index, text):
+        name = stream.features[index]
+        sign = other_decimal([text], stream.readings[index])
         remedy = f"--nominal {name}" if sign is None else f"--decimal {sign}"
         return UserError(
             f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
-            f"are {self._found[place][0]} values before, though by the first rows it "
-            f"was taken for a column of numbers; start afresh with {remedy}"
+            f"are {self._counts[index][0]} values before, although the first rows of "
+            f"this column are numbers; start again with {remedy}"
         )
 
     def notes(self, stream, *, settled=False):
-        """Say what was taken as missing, and how to keep it unless that is settled."""
+        """Return notes on unparseable values, with a remedy unless `settled`."""
         return [
             unparseable_note(
-                stream.features[place],
+                stream.features[index],
                 texts,
                 n,
-                stream.readings[place],
+                stream.readings[index],
                 settled=settled,
             )
-            for place, (n, texts) in sorted(self._found.items())
+            for index, (n, texts) in sorted(self._counts.items())
         ]
 
 
-# Byte order marks; that of UTF-32 begins with that of UTF-16.
+# Byte order marks. That of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -300,11 +299,11 @@ class Dialect(NamedTuple):
     encoding: str = "utf-8"
 
     def number(self, value):
-        """Write a number with six digits."""
+        """Format a number with six significant digits."""
         return f"{value:.6g}".replace(".", self.decimal)
 
     def can_encode(self, texts):
-        """Whether the encoding has all letters of some texts."""
+        """Whether texts can be written in the encoding."""
         try:
             "".join(texts).encode(self.encoding)
         except UnicodeError:
@@ -313,24 +312,26 @@ class Dialect(NamedTuple):
 
 
 def encoding_of(name, start):
-    """Encoding by the byte order mark, unless the `name` that a user gave differs."""
-    marked = next((one for mark, one in _MARKS if start.startswith(mark)), None)
+    """Return the encoding `name` of the user, or that of the byte order mark."""
+    bom_encoding = next(
+        (one for checksum, one in _MARKS if start.startswith(checksum)), None
+    )
     if name is None:
-        return marked or "utf-8"
+        return bom_encoding or "utf-8"
     try:
         known = codecs.lookup(name).name
-        "".encode(known)  # there are codecs that are not of texts
+        "".encode(known)  # some codecs do not encode text
     except (LookupError, UnicodeError):
         raise UserError(
             f"--encoding {name!r} is not known; try utf-8, latin-1, cp1252 or utf-16"
         ) from None
-    if known == "utf-8" and marked == "utf-8-sig":
-        return marked
+    if known == "utf-8" and bom_encoding == "utf-8-sig":
+        return bom_encoding
     return known
 
 
-MAX_ROW_CHARACTERS = 2**24  # characters of a row, and of the line with the names
-MAX_CHARACTERS = 2**26  # characters of the rows in hand, but for the last of them
+MAX_ROW_CHARACTERS = 2**24  # of a row, and of the header
+MAX_CHARACTERS = 2**26  # of the rows in memory, without the last
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 REMEDIES = {
     ".zip": "unpack it first: unzip {path}",
@@ -347,13 +348,13 @@ REMEDIES = {
 
 
 class CsvStream:
-    """Rows of a CSV file with a header; one that ends with .gz, .bz2 or .xz is packed.
+    """Reader of a CSV file with a header; .gz, .bz2 and .xz files are decompressed.
 
-    By default the encoding is that of the byte order mark, or UTF-8, and the delimiter
-    what is most frequent in the header; that of the dialect `like` if there is none, as
-    in a file of one column. Messages call the file `name` or by its path.
-    Lines of remarks above the header are `remarks`. `dialect` is how the file is
-    written; its decimal sign is known after `lookahead`.
+    By default, the encoding is that of the byte order mark or UTF-8, and the delimiter
+    is the most frequent one in the header. If the header has none, as in a file with
+    one column, the delimiter of the dialect `like` is used. Messages use `name` instead
+    of the path. `remarks` are the comment lines above the header. The decimal sign of
+    `dialect` is known after `lookahead`.
     """
 
     def __init__(
@@ -372,7 +373,7 @@ class CsvStream:
         for ending, remedy in REMEDIES.items():
             if str(path).lower().endswith(ending):
                 remedy = remedy.format(path=path)
-                raise UserError(f"{path} is no CSV file; {remedy}")
+                raise UserError(f"{path} is not a CSV file; {remedy}")
         self._encoding = encoding_of(encoding, b"")
         self._delimiter = _checked_delimiter(delimiter)
         self._decimal = decimal
@@ -384,10 +385,15 @@ class CsvStream:
         self.fingerprint = 0
         self._lines_fingerprint = 0
         self._n_lines = 0
-        self._ahead = ""  # a line that has been looked at
-        self._length = 0  # of the row that is being read
+        self._buffered = ""  # a line that has been read in advance
+        self._length = 0  # of the current row
         opened = next(
-            (one for ending, one in OPENERS.items() if str(path).endswith(ending)), open
+            (
+                opener
+                for ending, opener in OPENERS.items()
+                if str(path).endswith(ending)
+            ),
+            open,
         )
         with self._named_errors():
             self._file = opened(path, "rb")
@@ -410,7 +416,7 @@ class CsvStream:
 
     @contextlib.contextmanager
     def _named_errors(self):
-        """Turn the errors of reading the file into a sentence that names it."""
+        """Convert errors of reading the file to a UserError that names it."""
         try:
             yield
         except (OSError, UnicodeError, csv.Error, EOFError) as error:
@@ -419,7 +425,7 @@ class CsvStream:
                 raise UserError(f"cannot read {self.path}: {error.strerror}") from error
             remedy = ""
             if isinstance(error, UnicodeError):
-                remedy = "; --encoding says in which it is, such as latin-1 or cp1252"
+                remedy = "; set --encoding, such as latin-1 or cp1252"
             encoding = self._encoding
             called = "UTF-8" if encoding.startswith("utf-8") else encoding
             raise UserError(
@@ -437,8 +443,8 @@ class CsvStream:
                 empty = not any(map(str.strip, blocks))
             what = "is empty" if empty else "begins with an empty line"
             raise UserError(
-                f"{self.path} {what}; its first line has to have the names of the "
-                "columns, and rows have to be below it"
+                f"{self.path} {what}; its first line must contain the column names, "
+                "followed by the rows"
             )
         delimiter = self._delimiter or self._most_frequent(first)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
@@ -448,41 +454,39 @@ class CsvStream:
         self.features = check_header(self.path, self.header, target)
         self.readings = [POINT] * len(self.features)
         self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
-        self.late_notes = []  # on columns, of what the first rows did not show
-        self._unsure = (
-            set()
-        )  # columns in which commas are expected, and no dots were seen
+        self.late_notes = []  # notes on columns that the first rows did not show
+        self._unsure = set()  # columns read with commas, so far without dots
         self._label = None if target is None else self.header.index(target)
 
     def _first_line(self):
-        """The line with the names of the columns, which remarks may stand above."""
+        """Return the header line, after optional comment lines."""
         line = self._line().removeprefix("\ufeff")
-        asked = re.fullmatch(r"sep=(.)\s*", line)  # of spreadsheets
-        if asked and self._delimiter in (None, asked[1]):
-            self._delimiter = asked[1]
+        separator = re.fullmatch(r"sep=(.)\s*", line)  # written by spreadsheets
+        if separator and self._delimiter in (None, separator[1]):
+            self._delimiter = separator[1]
             line = self._line()
-        # `#id,name` is a header: the line below has as many fields.
+        # `#id,name` is a header if the next line has the same number of fields.
         while line.startswith("#"):
-            below = self._line()
-            delimiter = self._delimiter or self._most_frequent(below)
-            if not below or line.count(delimiter) == below.count(delimiter) > 0:
-                self._ahead = below
+            next_line = self._line()
+            delimiter = self._delimiter or self._most_frequent(next_line)
+            if not next_line or line.count(delimiter) == next_line.count(delimiter) > 0:
+                self._buffered = next_line
                 break
             self.remarks.append(line.strip())
-            line = below
-        self._n_above = self._n_lines - 1 - bool(self._ahead)
-        self._length = len(line) + len(self._ahead)
+            line = next_line
+        self._n_above = self._n_lines - 1 - bool(self._buffered)
+        self._length = len(line) + len(self._buffered)
         return line
 
     def _most_frequent(self, line):
-        """The sign that most probably separates the fields of a line."""
+        """Return the most frequent delimiter of a line."""
         sign = max(",;\t|", key=line.count)
         return sign if sign in line else self._like.delimiter
 
     def _line(self):
-        """The next line, empty at the end, of which no more is read than may be."""
-        if self._ahead:
-            line, self._ahead = self._ahead, ""
+        """Return the next line, empty at the end; UserError if it is too long."""
+        if self._buffered:
+            line, self._buffered = self._buffered, ""
             return line
         line = self._file.readline(MAX_ROW_CHARACTERS + 1)
         self._n_lines += 1
@@ -490,21 +494,21 @@ class CsvStream:
         if self._length > MAX_ROW_CHARACTERS:
             raise UserError(
                 f"{self.path}, line {self._n_lines}: a row of more than "
-                f"{MAX_ROW_CHARACTERS} characters; the end of a line or of a "
-                "quotation is missing"
+                f"{MAX_ROW_CHARACTERS} characters; a line break or a closing quote is "
+                "missing"
             )
         return line
 
     def _lines(self, first):
         yield first
         for line in iter(self._line, ""):
-            # The line's end may change, for one when a row is appended to the last.
+            # Line ends are ignored: they may change when a row is appended.
             text = line.rstrip("\r\n").encode()
             self._lines_fingerprint = zlib.crc32(text, self._lines_fingerprint)
             yield line
 
     def _read(self):
-        # Rows, each with the fingerprint of the table up to it and its length.
+        # Yields each row with the fingerprint of the table up to it and its length.
         width = len(self.header)
         with self._named_errors():
             for row in self._csv:
@@ -519,8 +523,8 @@ class CsvStream:
                     )
                 yield row, self._lines_fingerprint, length
 
-    def _some(self, size):
-        """Up to `size` rows; fewer, but for the last, if they are long."""
+    def _limited_rows(self, size):
+        """Yield up to `size` rows; fewer if they are long."""
         left = MAX_CHARACTERS
         for row, fingerprint, length in islice(self._source, size):
             yield row, fingerprint, length
@@ -529,10 +533,10 @@ class CsvStream:
                 return
 
     def lookahead(self):
-        """Guess each of `features` by the first 1,000 rows, or fewer that are long."""
+        """Infer the types of `features` from the first 1,000 rows (fewer if long)."""
         ahead, rest = [], self._source
         try:
-            ahead.extend(self._some(HEAD))
+            ahead.extend(self._limited_rows(N_INFERENCE_ROWS))
         except UserError as error:
             rest = _raising(error)
         self._source = chain(ahead, rest)
@@ -541,7 +545,7 @@ class CsvStream:
             columns = [()] * len(self.header)
         if self._label is not None:
             del columns[self._label]
-        guesses, decimal = guess_columns(
+        types, decimal = infer_columns(
             columns,
             self.features,
             semicolons=self.dialect.delimiter == ";",
@@ -551,11 +555,11 @@ class CsvStream:
         self.dialect = self.dialect._replace(decimal=decimal)
         if self._decimal is None:
             self._unsure = {
-                place
-                for place, one in enumerate(guesses)
-                if one.reading is COMMA and one.ambiguous is None
+                index
+                for index, column in enumerate(types)
+                if column.reading is COMMA and column.ambiguous is None
             }
-        return guesses
+        return types
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
@@ -567,20 +571,20 @@ class CsvStream:
         return True
 
     def labels(self):
-        """Read on to the end, and give each distinct label with its first row."""
-        found = {}
+        """Read to the end; return each distinct label with its first row."""
+        first_rows = {}
         for row, _, _ in self._source:
             self.n_rows += 1
-            found.setdefault(row[self._label], self.n_rows)
-        return found
+            first_rows.setdefault(row[self._label], self.n_rows)
+        return first_rows
 
     def pieces(self, size):
-        """Read the remaining rows, `size` a piece; valid ones before an error."""
+        """Read the remaining rows in pieces of `size`; an error comes last."""
         problem = None
         while problem is None:
             rows, fingerprints = [], []
             try:
-                for row, fingerprint, _ in self._some(size):
+                for row, fingerprint, _ in self._limited_rows(size):
                     rows.append(row)
                     fingerprints.append(fingerprint)
             except UserError as error:
@@ -590,48 +594,50 @@ class CsvStream:
             labels = [""] * len(rows)
             if self._label is not None:
                 labels = [row.pop(self._label) for row in rows]
-            X, strays, wrong = self._matrix(rows)
+            X, unparseable, row_problem = self._matrix(rows)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
-            problem = wrong or problem
-            yield Piece(first, X, labels[:n], fingerprints[:n], strays, problem)
+            problem = row_problem or problem
+            yield Piece(first, X, labels[:n], fingerprints[:n], unparseable, problem)
 
     def _matrix(self, rows):
-        """Turn fields into numbers and categories, up to a row with a wrong one."""
+        """Convert fields to numbers and categories, up to an invalid row."""
         n_rows, problem = len(rows), None
-        columns, strays = [], []
+        columns, unparseable = [], []
         texts_of = zip(*rows, strict=True) if rows else [()] * len(self.features)
-        for place, (texts, reading) in enumerate(
+        for index, (texts, reading) in enumerate(
             zip(texts_of, self.readings, strict=True)
         ):
             if reading is None:
                 columns.append(_categories(texts))
                 continue
-            if place in self._unsure and reading is COMMA:
+            if index in self._unsure and reading is COMMA:
                 text = changed_by_sign(texts, COMMA)
                 if text is not None:
-                    self._unsure.remove(place)
-                    note = f"column {self.features[place]!r}: {sign_note(text, COMMA)}"
+                    self._unsure.remove(index)
+                    note = f"column {self.features[index]!r}: {sign_note(text, COMMA)}"
                     self.late_notes.append(note)
-            column, missed = read_numbers(texts, reading)
-            strays += [(row, place, texts[row].strip()) for row in missed]
+            column, rows_ = read_numbers(texts, reading)
+            unparseable += [(row, index, texts[row].strip()) for row in rows_]
             infinite = np.flatnonzero(np.isinf(column[:n_rows]))
             if len(infinite):
                 n_rows = infinite[0]
                 problem = UserError(
                     f"{self.path}, row {self.n_rows + n_rows + 1}, column "
-                    f"{self.features[place]!r}: {texts[n_rows]!r} is infinite or too "
+                    f"{self.features[index]!r}: {texts[n_rows]!r} is infinite or too "
                     "large for float32"
                 )
             columns.append(column)
-        strays = sorted(one for one in strays if one[0] < n_rows)
-        return as_matrix(columns, n_rows, self.readings), strays, problem
+        unparseable = sorted(value for value in unparseable if value[0] < n_rows)
+        return as_matrix(columns, n_rows, self.readings), unparseable, problem
 
 
 def _checked_delimiter(sign):
     sign = {"tab": "\t", "\\t": "\t", "space": " "}.get(sign, sign)
     if sign is not None and (len(sign) != 1 or sign in '\r\n"'):
-        raise UserError(f"--delimiter must be one sign, or tab, or space; got {sign!r}")
+        raise UserError(
+            f"--delimiter must be one character, tab or space; got {sign!r}"
+        )
     return sign
 
 
@@ -641,24 +647,24 @@ def _raising(error):
 
 
 def _categories(texts):
-    """Texts, None where one is missing."""
-    found = np.empty(len(texts), dtype=object)
-    found[:] = [
+    """Return texts as categories, None for missing values."""
+    categories = np.empty(len(texts), dtype=object)
+    categories[:] = [
         None if text.lower() in MISSING_CATEGORY else text
         for text in map(str.strip, texts)
     ]
-    return found
+    return categories
 
 
 BATCH = 8192  # rows decoded at a time
-MAX_FIELD_CHARACTERS = 131_072  # characters, as many as a field of CSV may have
-MAX_BYTES = 2**26  # bytes of the rows decoded at a time, as the file counts them
-STRINGS = {"string", "large_string", "string_view"}
-CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
+MAX_FIELD_CHARACTERS = 131_072  # the limit of the csv module
+MAX_BYTES = 2**26  # of the rows decoded at a time, in the units of the file
+STRING_TYPES = {"string", "large_string", "string_view"}
+DICTIONARY_TYPES = {*STRING_TYPES, "binary", "large_binary", "binary_view"}
 
 
 class ParquetStream:
-    """Rows of a .parquet file, a batch of a row group at a time."""
+    """Reader of a Parquet file, in batches of a row group."""
 
     late_notes = ()  # see `CsvStream`
 
@@ -680,8 +686,10 @@ class ParquetStream:
         try:
             with pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
-            # Texts come as codes: a few bytes of a file may be a text of every row.
-            texts = [field.name for field in schema if str(field.type) in CODED]
+            # Texts are read as codes: a few bytes of a file can be a text in every row.
+            texts = [
+                field.name for field in schema if str(field.type) in DICTIONARY_TYPES
+            ]
             self._file = pq.ParquetFile(path, read_dictionary=texts)
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from error
@@ -690,13 +698,13 @@ class ParquetStream:
         try:
             self.header = list(schema.names)
             self.features = check_header(path, self.header, target)
-            kinds = [schema.field(place).type for place in range(len(self.header))]
+            kinds = [schema.field(index).type for index in range(len(self.header))]
             self._label = None
             if target is not None:
                 self._label = self.header.index(target)
                 del kinds[self._label]
-            self._holds = [
-                self._held(name, kind)
+            self._contents = [
+                self._content(name, kind)
                 for name, kind in zip(self.features, kinds, strict=True)
             ]
             self.readings = [POINT] * len(self.features)
@@ -704,7 +712,7 @@ class ParquetStream:
             self._file.close()
             raise
         self._batches = self._read()
-        self._ahead = None, [], [], []
+        self._buffered = None, [], [], []
 
     def __enter__(self):
         return self
@@ -712,13 +720,13 @@ class ParquetStream:
     def __exit__(self, *error):
         self._file.close()
 
-    def _held(self, name, kind):
-        """What a column holds: "categories", "texts", "dates" or "numbers"."""
+    def _content(self, name, kind):
+        """Return "categories", "texts", "dates" or "numbers" for an Arrow type."""
         import pyarrow as pa
 
         if pa.types.is_dictionary(kind):
             return "categories"
-        if str(kind) in STRINGS:
+        if str(kind) in STRING_TYPES:
             return "texts"
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
             return "dates"
@@ -731,51 +739,53 @@ class ParquetStream:
         ):
             return "numbers"
         raise UserError(
-            f"{self.path}, column {name!r} holds {kind}, neither numbers nor strings "
-            "nor dates; drop or convert it"
+            f"{self.path}, column {name!r} has the type {kind}; only numbers, strings "
+            "and dates are supported. Drop or convert it"
         )
 
     def holds_texts(self, name):
-        """Whether a column holds strings, of which no dictionary makes categories."""
-        return self._holds[self.features.index(name)] == "texts"
+        """Whether a column contains strings that are not dictionary-encoded."""
+        return self._contents[self.features.index(name)] == "texts"
 
     def lookahead(self):
-        """Guess each of `features` by its type and the first 1,000 rows or fewer."""
+        """Infer the types of `features` from Arrow types and up to 1,000 rows."""
         heads = [[] for _ in self.features]
         n_rows = 0
         n_bytes = 0
         for batch in self._batches_of(None):
             n_bytes += batch.nbytes
-            batch = batch.slice(0, HEAD - n_rows)
+            batch = batch.slice(0, N_INFERENCE_ROWS - n_rows)
             n_rows += len(batch)
-            for head, place in zip(heads, self._places(), strict=True):
-                texts = self._texts(batch, place)
-                head += ["" if one is None else one for one in texts]
-            if n_rows == HEAD or n_bytes > MAX_BYTES:
+            for head, index in zip(heads, self._places(), strict=True):
+                texts = self._texts(batch, index)
+                head += ["" if column is None else column for column in texts]
+            if n_rows == N_INFERENCE_ROWS or n_bytes > MAX_BYTES:
                 break
-        return list(map(self._guess, self._holds, heads, self.features))
+        return list(map(self._guess, self._contents, heads, self.features))
 
-    def _guess(self, held, texts, name):
-        if held == "dates":
+    def _guess(self, content, texts, name):
+        if content == "dates":
             note = "dates are read as days since 1970-01-01"
-            return Guess(DATE, [note], numbers=DATE)
-        if held == "numbers":
-            found = guess(texts)
-            notes = found.notes if found.reading is POINT else []
-            return Guess(POINT, notes, numbers=POINT)
-        found = guess(texts, dates=self._dates, name=name, decimal=self._decimal)
-        found = found._replace(holds_name=False)
-        if held == "categories":
-            notes = [] if found.reading else found.notes
-            return found._replace(reading=None, notes=notes, names_rows=False)
-        if found.reading is None or not any(texts):
-            return found._replace(reading=None, names_rows=False)
+            return ColumnType(DATE, [note], numbers=DATE)
+        if content == "numbers":
+            column = infer_column(texts)
+            notes = column.notes if column.reading is POINT else []
+            return ColumnType(POINT, notes, numbers=POINT)
+        column = infer_column(
+            texts, dates=self._dates, name=name, decimal=self._decimal
+        )
+        column = column._replace(contains_name=False)
+        if content == "categories":
+            notes = [] if column.reading else column.notes
+            return column._replace(reading=None, notes=notes, identifies_rows=False)
+        if column.reading is None or not any(texts):
+            return column._replace(reading=None, identifies_rows=False)
         note = f"strings are read as numbers; --nominal {name} makes categories"
-        return found._replace(notes=[note, *found.notes])
+        return column._replace(notes=[note, *column.notes])
 
     def _places(self):
-        """Places of the features among all columns."""
-        return (place for place in range(len(self.header)) if place != self._label)
+        """Return the indices of the features among all columns."""
+        return (index for index in range(len(self.header)) if index != self._label)
 
     @contextlib.contextmanager
     def _named_errors(self):
@@ -788,114 +798,116 @@ class ParquetStream:
 
     def _batches_of(self, columns):
         size = BATCH
-        facts = self._file.metadata
-        for group in map(facts.row_group, range(facts.num_row_groups)):
+        metadata = self._file.metadata
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
             if group.num_rows:
-                most = MAX_BYTES * group.num_rows // max(group.total_byte_size, 1)
-                size = max(1, min(size, most))
+                max_rows = MAX_BYTES * group.num_rows // max(group.total_byte_size, 1)
+                size = max(1, min(size, max_rows))
         with self._named_errors():
             yield from self._file.iter_batches(batch_size=size, columns=columns)
 
-    def _texts(self, batch, place):
-        """Texts of a column, and None."""
+    def _texts(self, batch, index):
+        """Return the texts of a column, None for missing values."""
         with self._named_errors():
-            texts, codes = _coded(batch.column(place))
-        longest = max((len(one) for one in texts if one is not None), default=0)
+            texts, codes = _dictionary_codes(batch.column(index))
+        longest = max((len(text) for text in texts if text is not None), default=0)
         if longest > MAX_FIELD_CHARACTERS:
             raise UserError(
-                f"{self.path}, column {self.header[place]!r}: a text of {longest} "
+                f"{self.path}, column {self.header[index]!r}: a text of {longest} "
                 f"characters; at most {MAX_FIELD_CHARACTERS} are read"
             )
         return [texts[code] for code in codes]
 
     def _read(self):
-        # Rows, labels, what tells each row from others, and texts where numbers should
-        # be. The first row of what is left is in front of all of these.
+        # Yields, per batch, the rows, their labels, a checksum of each row, and the
+        # texts that are not numbers.
         for batch in self._batches_of(None):
-            columns, strays = [], [[] for _ in range(len(batch))]
+            columns, unparseable = [], [[] for _ in range(len(batch))]
             labels = [""] * len(batch)
             if self._label is not None:
                 labels = [text or "" for text in self._texts(batch, self._label)]
-            marks = [zlib.crc32(label.encode()) for label in labels]
-            kinds = zip(self._places(), self._holds, self.readings, strict=True)
-            for feature, (place, held, reading) in enumerate(kinds):
-                column = batch.column(place)
-                if held in ("texts", "categories") or reading is None:
-                    texts = self._texts(batch, place)
-                    # one after the other, as rows may share a long text
+            checksums = [zlib.crc32(label.encode()) for label in labels]
+            kinds = zip(self._places(), self._contents, self.readings, strict=True)
+            for feature, (index, content, reading) in enumerate(kinds):
+                column = batch.column(index)
+                if content in ("texts", "categories") or reading is None:
+                    texts = self._texts(batch, index)
+                    # generators, because many rows may share a long text
                     told = ("-" if one is None else f"+{one}" for one in texts)
                     parts = (one.encode() for one in told)
                 if reading is None:
                     column = np.empty(len(batch), dtype=object)
                     column[:] = texts
-                elif held in ("texts", "categories"):
+                elif content in ("texts", "categories"):
                     texts = ["" if one is None else one for one in texts]
                     column, missed = read_numbers(texts, reading)
                     for row in missed:
-                        strays[row].append((feature, texts[row].strip()))
+                        unparseable[row].append((feature, texts[row].strip()))
                 else:
                     with self._named_errors():
-                        column = (_days if held == "dates" else _numbers)(column)
+                        column = (_days if content == "dates" else _numbers)(column)
                     parts = [one.tobytes() for one in column]
-                marks = list(map(zlib.crc32, parts, marks))
+                checksums = list(map(zlib.crc32, parts, checksums))
                 columns.append(column)
             X = as_matrix(columns, len(batch), self.readings)
-            yield X, labels, marks, strays
+            yield X, labels, checksums, unparseable
 
-    def _take(self, size):
-        """Up to `size` rows, none at the end."""
-        while not self._ahead[1]:
+    def _next_rows(self, size):
+        """Return up to `size` rows; none at the end."""
+        while not self._buffered[1]:
             batch = next(self._batches, None)
             if batch is None:
                 break
-            self._ahead = batch
-        taken, self._ahead = (
-            tuple(part if part is None else part[cut] for part in self._ahead)
+            self._buffered = batch
+        taken, self._buffered = (
+            tuple(part if part is None else part[cut] for part in self._buffered)
             for cut in (slice(size), slice(size, None))
         )
-        X, labels, marks, strays = taken
+        X, labels, checksums, unparseable = taken
         fingerprints = []
-        for mark in marks:
-            self.fingerprint = zlib.crc32(mark.to_bytes(4), self.fingerprint)
+        for checksum in checksums:
+            self.fingerprint = zlib.crc32(checksum.to_bytes(4), self.fingerprint)
             fingerprints.append(self.fingerprint)
-        strays = [(row, *one) for row, found in enumerate(strays) for one in found]
-        return X, labels, fingerprints, strays
+        unparseable = [
+            (row, *one) for row, found in enumerate(unparseable) for one in found
+        ]
+        return X, labels, fingerprints, unparseable
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
         while self.n_rows < n_rows:
-            taken = len(self._take(n_rows - self.n_rows)[1])
+            taken = len(self._next_rows(n_rows - self.n_rows)[1])
             if not taken:
                 return False
             self.n_rows += taken
         return True
 
     def labels(self):
-        """Read on to the end, and give each distinct label with its first row."""
-        found = {}
+        """Read to the end; return each distinct label with its first row."""
+        first_rows = {}
         for batch in self._batches_of([self.target]):
-            place = batch.schema.get_field_index(self.target)
-            for row, label in enumerate(self._texts(batch, place), self.n_rows + 1):
-                found.setdefault(label or "", row)
+            index = batch.schema.get_field_index(self.target)
+            for row, label in enumerate(self._texts(batch, index), self.n_rows + 1):
+                first_rows.setdefault(label or "", row)
             self.n_rows += len(batch)
-        return found
+        return first_rows
 
     def pieces(self, size):
-        """Read the rows that remain, at most `size` a piece."""
+        """Read the remaining rows in pieces of at most `size`."""
         while True:
-            X, labels, fingerprints, strays = self._take(size)
+            X, labels, fingerprints, unparseable = self._next_rows(size)
             if not labels:
                 return
             X, problem = self._checked(X)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
-            strays = [one for one in strays if one[0] < n]
-            yield Piece(first, X, labels[:n], fingerprints[:n], strays, problem)
+            unparseable = [value for value in unparseable if value[0] < n]
+            yield Piece(first, X, labels[:n], fingerprints[:n], unparseable, problem)
             if problem is not None:
                 return
 
     def _checked(self, X):
-        numeric = [j for j, one in enumerate(self.readings) if one is not None]
+        numeric = [j for j, reading in enumerate(self.readings) if reading is not None]
         infinite = np.isinf(X[:, numeric].astype(np.float32, copy=False))
         if not infinite.any():
             return X, None
@@ -918,16 +930,16 @@ def _numbers(column):
 def _days(column):
     import pyarrow as pa
 
-    # whole microseconds, which float64 holds for as many years as there are dates
+    # float64 represents microseconds exactly over the range of dates
     column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     days = column.to_numpy(zero_copy_only=False).astype(np.float64) / 86_400e6
     return days.astype(np.float32)
 
 
-def _coded(column):
-    """The texts that a column holds, each once if it is coded, and which rows have.
+def _dictionary_codes(column):
+    """Return the distinct texts of a column, and the index of each row's text.
 
-    Nothing is decoded by rows: a text of all of them would be there as often.
+    Rows are not decoded separately, because many of them may share a long text.
     """
     import pyarrow as pa
 
@@ -943,16 +955,16 @@ def _coded(column):
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}
 STANDARD_INPUT = "-"
 
-_spooled = []  # the file that standard input was copied to
+_spooled = []  # path of the file that standard input was copied to
 
 
 def open_stream(path, target, options, like=None):
-    """Open a table by the ending of its name; ``"-"`` is standard input.
+    """Open a table by the extension of its name; ``"-"`` is standard input.
 
-    Without a target the table has no labels. `options` are those of the command line:
-    encoding and delimiter of CSV, the decimal sign, and, if the command has that
-    option, the order of dates; see `guess`. `like` is what a model has recorded of its
-    own table: the dialect of CSV, whose decimal sign is None unless a user chose it.
+    If `target` is None, the table has no labels. `options` are those of the command
+    line: encoding and delimiter of CSV, the decimal sign, and, if the command has that
+    option, the order of dates; see `infer_column`. `like` is the dialect of the table
+    of a model; its decimal sign is None unless the user set it.
     """
     of_texts = {
         "decimal": options.decimal or (like and like.decimal),
@@ -973,7 +985,7 @@ def open_stream(path, target, options, like=None):
 
 
 def _spool():
-    # A table may be read twice, standard input but once.
+    # Tables may be read twice, but standard input can only be read once.
     if _spooled:
         return _spooled[0]
     if sys.stdin is None:

@@ -1,4 +1,4 @@
-"""Reports of ``fit`` and ``stream`` as one HTML page."""
+"""HTML reports of ``fit`` and ``stream``."""
 
 import os
 import platform
@@ -16,16 +16,16 @@ from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
 from ._common import count_levels
-from ._cross_validation import OWN, classes_table, share, standard_error
+from ._cross_validation import OUR_MODEL, classes_table, share, standard_error
 from ._files import write_text
 from ._text import counted
 
-MAX_LEAVES = 200  # of a tree whose whole shape is drawn
+MAX_LEAVES = 200  # of a tree that is drawn completely
 MAX_RULES = 60
-MAX_HARD_CLASSES = 2  # classes that a summary names
+MAX_HARD_CLASSES = 2  # classes named in a summary
 MAX_COLUMNS = 20
 MAX_NAMES = 60
-WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
+WIDEST = 1000  # width of a figure that is scaled to a page of at least 700 pixels
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
 STYLE = """\
@@ -101,35 +101,35 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere }
 
 
 def write_report_page(path, title, tree, names, sections):
-    """Write a page of sections; `sections(as_list)` is given the tree as a list."""
+    """Write a page; `sections(nested_list)` yields its parts."""
     page = export_html(tree, **names, title=title)
     head, _, rest = page.partition("</h1>\n")
-    as_list, _, tail = rest.rpartition("\n</main>")
+    nested_list, _, tail = rest.rpartition("\n</main>")
     head = head.replace("</style>", f"{STYLE}</style>", 1)
-    body = "\n".join(sections(as_list))
+    body = "\n".join(sections(nested_list))
     write_text(path, f"{head}</h1>\n{body}\n</main>{tail}")
 
 
-def tree_section(tree, nodes, class_names, as_list):
-    """The tree as pictures, and as a list, which a narrow screen shows alone."""
+def tree_section(tree, nodes, class_names, nested_list):
+    """Yield figures of the tree, and a nested list for narrow screens."""
     shape = ConfidenceTreeDisplay(nodes, class_names=class_names)
     whole = shape.to_svg(max_depth=None)
     upper = shape.to_svg()
     yield "<h2>The tree</h2>"
-    yield '<p class="aside">A wider screen, or a phone that is turned, shows boxes.</p>'
+    yield '<p class="aside">The tree is drawn on wider screens.</p>'
     yield '<div class="boxes">'
-    yield "<p>Point at a box, or tap it, to be told how one gets there.</p>"
+    yield "<p>Point at a node, or tap it, to see the path to it.</p>"
     fits = " fits" if float(re.search(r' width="([\d.]+)"', upper)[1]) <= WIDEST else ""
     yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
     if upper != whole and tree.get_n_leaves() <= MAX_LEAVES:
         yield "<h3>The whole tree</h3>"
         yield (
-            "<p>Leaves have the colors of their classes; each says what it is when "
-            "it is asked.</p>"
+            "<p>Leaves have the colors of their classes. Point at a leaf, or tap it, "
+            "for details.</p>"
         )
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
     yield "<h3>Level by level</h3></div>"
-    yield as_list
+    yield nested_list
 
 
 def _importances(tree, names):
@@ -142,7 +142,7 @@ def _importances(tree, names):
 
 
 def rules_section(nodes):
-    """Each leaf as the conditions that lead to it, the largest first."""
+    """Yield the leaves as rules, largest first."""
     paths = {0: ()}
     for row in nodes:
         for branch in row.branches:
@@ -164,11 +164,12 @@ def rules_section(nodes):
 
 
 def conditions(path):
-    """What holds of the rows of a leaf, of each column what is not said by the rest.
+    """Return the conditions of a path without redundant ones.
 
-    `path` has the nodes from the root and the branch that is taken at each. Of the
-    limits to one side of a column the last is the narrowest, and so is the last of its
-    sets of categories; a missing value has to be let through by every test.
+    `path` has the nodes from the root, and the branch that is taken at each. For each
+    column and direction, the last limit is the narrowest, and the last set of
+    categories the smallest. A missing value must be accepted by every split on the
+    column.
     """
     last, missing = {}, {}
     for row, branch in path:
@@ -177,19 +178,19 @@ def conditions(path):
             side = branch.words[len(row.name) + 1 :][:2]  # "<=", "> " or "is"
         last.setdefault(row.feature, {})[side] = branch.words
         missing[row.feature] = missing.get(row.feature, True) and branch.takes_missing
-    said = []
+    texts = []
     for feature, sides in last.items():
-        for words in sides.values():
-            number = words.removesuffix(MISSING)
-            if number == words or not missing[feature]:
-                said.append(number)
+        for text in sides.values():
+            without_missing = text.removesuffix(MISSING)
+            if without_missing == text or not missing[feature]:
+                texts.append(without_missing)
             else:
-                said.append(f"({words})" if len(path) > 1 else words)
-    return said
+                texts.append(f"({text})" if len(path) > 1 else text)
+    return texts
 
 
 def splits_by_column(nodes):
-    """The splits of each column, columns in the order in which the tree asks."""
+    """Return the splits of each column, ordered by the depth of the first split."""
     splits = {}
     for row in nodes:
         if row.branches:
@@ -199,22 +200,22 @@ def splits_by_column(nodes):
 
 
 def columns_section(splits, names, shown=lambda j: ()):
-    """A section for each column that the tree asks for, with what is `shown` of it."""
+    """Yield a section per column with splits; `shown` yields further content."""
     for j in list(splits)[:MAX_COLUMNS]:
         yield f"<h3>{escape(names[j])}</h3>"
         yield from shown(j)
-        yield _asked(splits[j])
+        yield _column_splits(splits[j])
     if len(splits) > MAX_COLUMNS:
         yield f"<p class=soft>and {len(splits) - MAX_COLUMNS} columns more</p>"
     unused = [name for j, name in enumerate(names) if j not in splits]
     if unused:
         listed = ", ".join(unused[:MAX_NAMES])
         more = ", ..." if len(unused) > MAX_NAMES else ""
-        yield f"<p>Not asked for: {escape(listed)}{more}.</p>"
+        yield f"<p>Not used: {escape(listed)}{more}.</p>"
 
 
-def _asked(splits):
-    # Where a column is asked for: the tests, their rows and how strong they are.
+def _column_splits(splits):
+    # Lists the splits on a column, with their rows and evidence.
     items = [
         f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.evidence.short}"
         for row in splits[:MAX_COLUMNS]
@@ -233,10 +234,10 @@ def shape_sentence(nodes):
     return f"Tree: {leaves}, {counted(len(splits), 'split')} ({count_levels(nodes)})."
 
 
-def class_sentence(classes, place):
+def class_sentence(classes, index):
     """Report recall and precision of a class."""
-    name, recall = classes["classes"][place], classes["recall"][place]
-    precision = classes["precision"][place]
+    name, recall = classes["classes"][index], classes["recall"][index]
+    precision = classes["precision"][index]
     text = f"{100 * recall:.0f}% of {name} rows are predicted {name} (recall)"
     if np.isnan(precision):
         return f"{text}; no row is predicted {name}."
@@ -251,7 +252,7 @@ def classes_sentence(classes):
     recall = np.nan_to_num(classes["recall"], nan=2.0)
     hardest = np.argsort(recall, kind="stable")
     n_shown = max(min(MAX_HARD_CLASSES, len(hardest) - 1), 1)
-    shown = " ".join(class_sentence(classes, int(place)) for place in hardest[:n_shown])
+    shown = " ".join(class_sentence(classes, int(index)) for index in hardest[:n_shown])
     return f"Hardest {'class' if n_shown == 1 else 'classes'}: {shown}"
 
 
@@ -261,8 +262,8 @@ def difference(points, than):
 
 
 def bullets(items):
-    """A list of texts."""
-    lines = (f"<li>{_whole_dates(escape(one))}</li>" for one in items)
+    """Format texts as an HTML list."""
+    lines = (f"<li>{_whole_dates(escape(item))}</li>" for item in items)
     return f"<ul>{''.join(lines)}</ul>"
 
 
@@ -272,18 +273,18 @@ def _whole_dates(text):
 
 
 def preformatted(text):
-    """A text whose lines stay."""
+    """Format a text with its line breaks."""
     return f"<pre>{escape(text)}</pre>"
 
 
 def notes_section(notes):
-    """What is odd about the data."""
+    """Yield the notes on the data."""
     yield "<h2>Notes on the data</h2>"
     yield bullets(notes) if notes else "<p>None.</p>"
 
 
 def settings_section(settings):
-    """How the tree was made, and by what."""
+    """Yield the parameters of the tree and the versions of packages."""
     versions = {
         "skconftree": skconftree.__version__,
         "scikit-learn": sklearn.__version__,
@@ -293,66 +294,68 @@ def settings_section(settings):
     }
     yield "<h2>Settings and versions</h2>"
     yield preformatted(settings)
-    yield preformatted("\n".join(f"{name} {one}" for name, one in versions.items()))
+    yield preformatted(
+        "\n".join(f"{name} {version}" for name, version in versions.items())
+    )
 
 
-def headline(found, base, classes, nodes):
+def headline(results, baseline, classes, nodes):
     """Summarize accuracy, size and evidence of a tree, and its hardest classes."""
-    accuracy = found[OWN]["accuracy"]
-    frequency, _, largest = base
-    over = difference(
+    accuracy = results[OUR_MODEL]["accuracy"]
+    frequency, _, largest = baseline
+    gain = difference(
         100 * (np.mean(accuracy) - frequency), f"always predicting {largest}"
     )
     return [
         f"Accuracy: {share(np.mean(accuracy))} of held-out rows (standard error "
-        f"{100 * standard_error(accuracy):.1f}), {over}.",
+        f"{100 * standard_error(accuracy):.1f}), {gain}.",
         shape_sentence(nodes),
         classes_sentence(classes),
     ]
 
 
-def baselines_lines(found):
+def baselines_lines(results):
     """Compare the accuracy with that of each baseline."""
     lines = []
-    ours = np.array(found[OWN]["accuracy"])
-    for name, figures in found.items():
-        if name == OWN:
+    ours = np.array(results[OUR_MODEL]["accuracy"])
+    for name, figures in results.items():
+        if name == OUR_MODEL:
             continue
-        by_fold = 100 * (ours - figures["accuracy"])
+        differences = 100 * (ours - figures["accuracy"])
         lines.append(
-            f"{difference(by_fold.mean(), name)} (standard error "
-            f"{standard_error(by_fold):.1f}), which has "
+            f"{difference(differences.mean(), name)} (standard error "
+            f"{standard_error(differences):.1f}), which has "
             f"an accuracy of {share(np.mean(figures['accuracy']))} and "
             f"{np.mean(figures['leaves']):.1f} leaves."
         )
     return lines
 
 
-def write_report(path, table, tree, names, told):
+def write_report(path, table, tree, names, content):
     """Write the page; `told` has the sentences, figures and settings of the run."""
     nodes = node_table(tree, **names)
 
-    def sections(as_list):
-        yield f'<p class="lead">{escape(" ".join(told["sentences"]))}</p>'
+    def sections(nested_list):
+        yield f'<p class="lead">{escape(" ".join(content["sentences"]))}</p>'
         yield (
-            f"<p>{escape(told['about'])}. All figures are of held-out rows "
-            f"({escape(told['tested'])}).</p>"
+            f"<p>{escape(content['about'])}. All figures are of held-out rows "
+            f"({escape(content['tested'])}).</p>"
         )
         yield "<h2>Confusion matrix</h2>"
-        yield _confusion(told["classes"])
-        yield from _test_table(told["test"])
+        yield _confusion(content["classes"])
+        yield from _test_table(content["test"])
         yield from _importances(tree, names)
         yield "<h2>Calibration</h2>"
-        yield from _reliability(told["calibration"])
-        yield from tree_section(tree, nodes, names["class_names"], as_list)
+        yield from _reliability(content["calibration"])
+        yield from tree_section(tree, nodes, names["class_names"], nested_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from _columns(table, nodes, names["class_names"])
         yield "<h2>Cross-validation</h2>"
-        yield _comparison(told["found"], told["base"])
-        yield from (f"<p>{escape(one)}</p>" for one in told["remarks"])
-        yield from notes_section(told["notes"])
-        yield from settings_section(told["settings"])
+        yield _comparison(content["found"], content["base"])
+        yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
+        yield from notes_section(content["notes"])
+        yield from settings_section(content["settings"])
 
     title = f"Confidence tree of {os.path.basename(table.name)}"
     write_report_page(path, title, tree, names, sections)
@@ -390,7 +393,7 @@ def calibration_sentence(groups):
 
 
 def _columns(table, nodes, class_names):
-    """A section for each column that the tree asks for."""
+    """Yield a section per column with splits."""
     splits = splits_by_column(nodes)
     codes = np.unique(table.y, return_inverse=True)[1]
     colors = class_colors(len(class_names))
@@ -406,24 +409,33 @@ def _columns(table, nodes, class_names):
     def shown(j):
         column = table.X[:, j]
         if table.readings[j] is None:
-            texts = np.array(["missing" if one is None else str(one) for one in column])
+            texts = np.array(
+                [
+                    "missing" if category is None else str(category)
+                    for category in column
+                ]
+            )
             yield figure.categories(texts, codes, len(class_names))
             return
         write = "{:.4g}".format
         if table.dates is not None and table.dates[j] is not None:
             write = as_date(table.dates[j])
         values = column.astype(np.float64)
-        cuts = [one.threshold for one in splits[j] if np.isfinite(one.threshold)]
+        cuts = [
+            category.threshold
+            for category in splits[j]
+            if np.isfinite(category.threshold)
+        ]
         yield figure.numbers(values, codes, len(class_names), cuts, write)
         missing = int(np.isnan(values).sum())
         if missing:
-            said = "1 value is" if missing == 1 else f"{missing:,} values are"
-            yield f"<p class=soft>{said} missing.</p>"
+            subject = "1 value is" if missing == 1 else f"{missing:,} values are"
+            yield f"<p class=soft>{subject} missing.</p>"
 
     yield from columns_section(splits, table.feature_names, shown)
 
 
-def _comparison(found, base):
+def _comparison(results, base):
     rows = [
         (
             name,
@@ -432,11 +444,13 @@ def _comparison(found, base):
             f"{np.mean(figures['log_loss']):.3f}",
             f"{np.mean(figures['leaves']):.1f}",
         )
-        for name, figures in found.items()
+        for name, figures in results.items()
     ]
     rows.append(("majority class", share(base[0]), "", "", ""))
     rows.append(("class frequencies", "", "", f"{base[1]:.3f}", ""))
-    return figure.table(("", "accuracy", "SE", "log loss", "leaves"), rows, own=OWN)
+    return figure.table(
+        ("", "accuracy", "SE", "log loss", "leaves"), rows, own=OUR_MODEL
+    )
 
 
 MAX_CLASSES = 60
@@ -448,44 +462,48 @@ def stream_headline(record, classes, drifts, nodes):
     lines = []
     if record.n_tested:
         than = "repeating the label before"
-        before = difference(100 * (record.accuracy - record.no_change_accuracy), than)
-        most = difference(
+        over_no_change = difference(
+            100 * (record.accuracy - record.no_change_accuracy), than
+        )
+        over_majority = difference(
             100 * (record.accuracy - record.majority_accuracy),
             "always predicting the most frequent label so far",
         )
         lines.append(
             f"Accuracy: {share(record.accuracy)} of the rows, each predicted before "
-            f"the tree was trained on it: {before}, {most}."
+            f"the tree was trained on it: {over_no_change}, {over_majority}."
         )
         lines.append(classes_sentence(classes))
     if drifts is not None:
-        found = "1 drift was" if len(drifts) == 1 else f"{len(drifts) or 'No'} drifts"
-        found = found if len(drifts) == 1 else f"{found} were"
-        last = f", the last after row {drifts[-1][0]:,}" if len(drifts) > 1 else ""
-        last = last or (f", after row {drifts[0][0]:,}" if drifts else "")
-        lines.append(f"{found} found{last}.")
+        n_drifts = (
+            "1 drift was" if len(drifts) == 1 else f"{len(drifts) or 'No'} drifts"
+        )
+        n_drifts = n_drifts if len(drifts) == 1 else f"{n_drifts} were"
+        last_row = f", the last after row {drifts[-1][0]:,}" if len(drifts) > 1 else ""
+        last_row = last_row or (f", after row {drifts[0][0]:,}" if drifts else "")
+        lines.append(f"{n_drifts} found{last_row}.")
     lines.append(shape_sentence(nodes))
     return lines
 
 
-def write_stream_report(path, tree, names, told):
+def write_stream_report(path, tree, names, content):
     """Write the page; `told` has the figures and settings of the run."""
     nodes = node_table(tree, **names)
-    record, classes, drifts = told["record"], told["classes"], told["drifts"]
+    record, classes, drifts = content["record"], content["classes"], content["drifts"]
 
-    def sections(as_list):
+    def sections(nested_list):
         lead = " ".join(stream_headline(record, classes, drifts, nodes))
         yield f'<p class="lead">{escape(lead)}</p>'
-        yield f"<p>{escape(told['about'])}.</p>"
+        yield f"<p>{escape(content['about'])}.</p>"
         yield "<h2>Along the stream</h2>"
         if record.n_tested:
-            course = [one for one in told["course"] if np.isfinite(one[1:]).all()]
+            course = [line for line in content["course"] if np.isfinite(line[1:]).all()]
             if course:
                 rows = [row for row, _ in drifts or ()]
                 yield figure.accuracy(course, rows)
             head = ("", "accuracy", "kappa")
             yield figure.table(head, accuracies(record), own="tree")
-        yield from (f"<p>{escape(one)}</p>" for one in told["remarks"])
+        yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
         if drifts:
             yield "<h3>Drifts</h3>"
             yield from _drifts(drifts)
@@ -493,19 +511,19 @@ def write_stream_report(path, tree, names, told):
             yield "<h2>Classes</h2>"
             yield _classes(classes)
         yield from _importances(tree, names)
-        yield from tree_section(tree, nodes, names["class_names"], as_list)
+        yield from tree_section(tree, nodes, names["class_names"], nested_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from columns_section(splits_by_column(nodes), names["feature_names"])
-        yield from notes_section(told["notes"])
-        yield from settings_section(told["settings"])
+        yield from notes_section(content["notes"])
+        yield from settings_section(content["settings"])
 
-    title = f"Confidence tree of {told['name']}"
+    title = f"Confidence tree of {content['name']}"
     write_report_page(path, title, tree, names, sections)
 
 
 def accuracies(record):
-    """Names, accuracies and kappa of the tree and of what it is compared with."""
+    """Return names, accuracies and kappa of the tree and its baselines."""
     shares = {
         "tree": (record.accuracy, record.kappa),
         "the label before": (record.no_change_accuracy, None),
@@ -522,17 +540,21 @@ def _drifts(drifts):
         (f"{row:,}", f"below node {node}" if node else "the whole tree")
         for row, node in drifts[:MAX_DRIFTS]
     ]
-    yield figure.table(("after row", "what was replaced"), rows)
+    yield figure.table(("after row", "replaced"), rows)
     if len(drifts) > MAX_DRIFTS:
         yield f"<p class=soft>and {len(drifts) - MAX_DRIFTS} more</p>"
 
 
 def _classes(classes):
-    found = zip(*(classes[one] for one in ("rows", "recall", "precision")), strict=True)
+    figures = zip(
+        *(classes[key] for key in ("rows", "recall", "precision")), strict=True
+    )
     rows = [
         (name, f"{n:,.0f}", share(recall), share(precision))
-        for name, (n, recall, precision) in zip(classes["classes"], found, strict=True)
+        for name, (n, recall, precision) in zip(
+            classes["classes"], figures, strict=True
+        )
     ]
     order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MAX_CLASSES]
-    shown = [rows[place] for place in sorted(order.tolist())]
+    shown = [rows[index] for index in sorted(order.tolist())]
     return figure.table(("class", "rows", "recall", "precision"), shown)

@@ -1,7 +1,7 @@
-"""Figures of a report: HTML and SVG, or files made by matplotlib.
+"""Figures of a report in HTML and SVG, and files drawn by matplotlib.
 
-Bars are tables, whose letters are as large on a phone as anywhere. What has axes is
-drawn as narrow as a phone and grows with the page up to half as much again.
+Bar charts are HTML tables, so that their text has the same size on a phone. Figures
+with axes are as narrow as a phone and grow with the page by up to 50%.
 """
 
 import os
@@ -12,55 +12,55 @@ from ..inspection import ConfidenceTreeDisplay
 from ..tree import class_colors, node_table
 from ..utils import escape
 from ._files import atomic_write, write_text
-from ._text import UserError, at_words
+from ._text import UserError, shorten
 
 MAX_CLASSES = 12
 MAX_BINS = 10
 MAX_BARS = 12
-MAX_DRIFTS = 60  # that are marked in a picture
+MAX_DRIFTS = 60  # marked in a figure
 N_BARS = 24  # of a histogram
 WIDE, TALL, EDGE = 340, 110, 8
-LETTER, LINE = 6.9, 13  # about how wide a letter of a picture is, and how high a line
-MAX_LINES = 4  # of numbers above a histogram
+LETTER, LINE = 6.9, 13  # approximate width of a letter, and height of a line
+MAX_LINES = 4  # of labels above a histogram
 
 
 def confusion(figures):
-    """The confusion as a table whose cells are the darker the more rows they have."""
-    names = [at_words(one, 24) for one in figures["classes"]]
+    """Format the confusion matrix as a table whose shades show the share of rows."""
+    names = [shorten(name, 24) for name in figures["classes"]]
     cells = np.array(figures["confusion"], dtype=np.float64)
     if len(names) > MAX_CLASSES:
         return ""
     shares = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1.0)
-    head = "".join(f"<th>{escape(one)}</th>" for one in names)
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
     rows = [f"<tr><th></th><th colspan={len(names)}>predicted</th></tr>"]
     rows.append(f"<tr><th>true</th>{head}<th>recall</th></tr>")
-    for place, name in enumerate(names):
+    for row_index, name in enumerate(names):
         row = [f"<th>{escape(name)}</th>"]
-        for other, share in enumerate(shares[place]):
-            ink = "0,114,178" if place == other else "213,94,0"
+        for column_index, share in enumerate(shares[row_index]):
+            ink = "0,114,178" if row_index == column_index else "213,94,0"
             row.append(
-                f'<td class="{"right" if place == other else "wrong"}" '
+                f'<td class="{"right" if row_index == column_index else "wrong"}" '
                 f'style="background:rgba({ink},{0.45 * share:.2f})">'
-                f"{cells[place, other]:,.0f}</td>"
+                f"{cells[row_index, column_index]:,.0f}</td>"
             )
-        found = figures["recall"][place]
-        row.append(f"<td>{'' if np.isnan(found) else f'{100 * found:.0f}%'}</td>")
+        recall = figures["recall"][row_index]
+        row.append(f"<td>{'' if np.isnan(recall) else f'{100 * recall:.0f}%'}</td>")
         rows.append(f"<tr>{''.join(row)}</tr>")
     return f'<div class="wide"><table class="confusion">{"".join(rows)}</table></div>'
 
 
 def table(head, rows, *, own=None):
-    """A table whose first column is of names; the row of the name `own` is bold."""
-    lines = [f"<tr>{''.join(f'<th>{escape(one)}</th>' for one in head)}</tr>"]
+    """Format a table whose first column has names; the row named `own` is bold."""
+    lines = [f"<tr>{''.join(f'<th>{escape(text)}</th>' for text in head)}</tr>"]
     for row in rows:
         mark = ' class="own"' if row[0] == own else ""
-        cells = "".join(f"<td>{escape(one)}</td>" for one in row)
+        cells = "".join(f"<td>{escape(text)}</td>" for text in row)
         lines.append(f"<tr{mark}>{cells}</tr>")
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
 def importances(names, values):
-    """Bars of the share that each column has in what the splits gain."""
+    """Draw the feature importance as bars."""
     order = [j for j in np.argsort(-values, kind="stable") if values[j] > 0.0]
     shown = order[:MAX_BARS]
     if not shown:
@@ -69,28 +69,33 @@ def importances(names, values):
         (names[j], [("", values[j] / values[shown[0]])], _percent(values[j]))
         for j in shown
     ]
-    left_out = len(order) - len(shown)
-    more = f"<p class=soft>and {left_out} more</p>" if left_out else ""
+    n_more = len(order) - len(shown)
+    more = f"<p class=soft>and {n_more} more</p>" if n_more else ""
     return _bars("Importance of columns", rows) + more
 
 
 def calibration(confidence, is_right):
-    """Groups of rows by predicted probability: its mean, accuracy, number of rows."""
+    """Group rows by predicted probability: mean probability, accuracy and rows."""
     order = np.argsort(confidence, kind="stable")
-    sure, right = confidence[order], is_right[order]
-    ends = np.linspace(0, len(sure), MAX_BINS + 1).round().astype(int)
-    # equal probabilities, those of a leaf, stay together
-    ends = np.unique(np.searchsorted(sure, sure[ends[1:-1] - 1], side="right"))
-    parts = np.split(np.arange(len(sure)), ends[(ends > 0) & (ends < len(sure))])
+    probability, right = confidence[order], is_right[order]
+    ends = np.linspace(0, len(probability), MAX_BINS + 1).round().astype(int)
+    # equal probabilities, as in a leaf, stay in one group
+    ends = np.unique(
+        np.searchsorted(probability, probability[ends[1:-1] - 1], side="right")
+    )
+    parts = np.split(
+        np.arange(len(probability)), ends[(ends > 0) & (ends < len(probability))]
+    )
     return [
-        (float(sure[one].mean()), float(right[one].mean()), len(one)) for one in parts
+        (float(probability[group].mean()), float(right[group].mean()), len(group))
+        for group in parts
     ]
 
 
 def reliability(groups):
-    """Accuracy by predicted probability (a reliability diagram)."""
+    """Draw a reliability diagram: accuracy by predicted probability."""
     size, left, bottom = 250, 44, 276
-    low = min(0.5, *(min(one[:2]) for one in groups))
+    low = min(0.5, *(min(group[:2]) for group in groups))
     low = np.floor(10 * low) / 10
 
     def at(x, y):
@@ -107,87 +112,86 @@ def reliability(groups):
             + _text(left - 6, b + 4, f"{100 * tick:.0f}", "end")
             + _text(a, bottom + 16, f"{100 * tick:.0f}", "middle")
         )
-    most = max(n for _, _, n in groups)
-    for sure, right, n in groups:
-        a, b = at(sure, right)
-        told = f"{n:,} rows: probability {100 * sure:.1f}%, accuracy {100 * right:.1f}%"
+    max_rows = max(n for _, _, n in groups)
+    for probability, right, n in groups:
+        a, b = at(probability, right)
+        radius = 3.0 + 6.0 * np.sqrt(n / max_rows)
         parts.append(
-            f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" '
-            f'r="{3.0 + 6.0 * np.sqrt(n / most):.1f}"><title>{told}</title></circle>'
+            f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="{radius:.1f}"><title>'
+            f"{n:,} rows: probability {100 * probability:.1f}%, "
+            f"accuracy {100 * right:.1f}%</title></circle>"
         )
     parts += [
         _text(left + size / 2, bottom + 33, "predicted probability, %", "middle"),
         _text(4, bottom - size - 12, "accuracy, %"),
     ]
-    told = (
+    text = (
         "<p class=soft>A dot is a group of rows with similar predicted probabilities; "
         "larger dots have more rows. On the dashed line the accuracy is equal to the "
         "predicted probability.</p>"
     )
-    return _chart(bottom + 40, "Reliability of the probabilities", parts) + told
+    return _chart(bottom + 40, "Reliability of the probabilities", parts) + text
 
 
 def numbers(values, codes, n_classes, cuts, write="{:.4g}".format):
-    """Histogram of a numeric column by class, with the tree's thresholds."""
+    """Draw a histogram of a numeric column by class, with thresholds of the tree."""
     known = ~np.isnan(values)
     values, codes = values[known], codes[known]
-    # an outlier would leave all others in one bar
+    # quantiles limit the range, because outliers would compress the other bars
     low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
     low, high = min([low, *cuts]), max([high, *cuts])
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    places = np.clip(
-        (N_BARS * (values - low) / (high - low)).astype(int), 0, N_BARS - 1
-    )
+    bins = np.clip((N_BARS * (values - low) / (high - low)).astype(int), 0, N_BARS - 1)
     counts = np.zeros((N_BARS, n_classes))
-    np.add.at(counts, (places, codes), 1)
+    np.add.at(counts, (bins, codes), 1)
     at = [
         (EDGE + (WIDE - 2 * EDGE) * (cut - low) / (high - low), write(cut))
         for cut in sorted(set(cuts))
     ]
-    words, top = _above(at)
+    labels, top = _above(at)
     step = (WIDE - 2 * EDGE) / N_BARS
     parts = _stacks(counts, top, [EDGE + step * i for i in range(N_BARS)], step - 1)
     parts += [
         f'<line class="cut" x1="{x:.1f}" y1="{top - 3}" x2="{x:.1f}" '
-        f'y2="{TALL + top}"><title>{escape(told)}</title></line>'
-        for x, told in at
+        f'y2="{TALL + top}"><title>{escape(text)}</title></line>'
+        for x, text in at
     ]
-    parts += words
+    parts += labels
     parts += [
         _text(EDGE, TALL + top + 15, write(low)),
         _text(WIDE - EDGE, TALL + top + 15, write(high), "end"),
     ]
-    return _chart(TALL + top + 20, "Values by class, and where the tree cuts", parts)
+    return _chart(TALL + top + 20, "Values by class and thresholds of the tree", parts)
 
 
 def categories(values, codes, n_classes):
-    """Bars of the most frequent categories by class."""
-    found, places = np.unique(values, return_inverse=True)
-    counts = np.zeros((len(found), n_classes))
-    np.add.at(counts, (places, codes), 1)
+    """Draw the most frequent categories by class as bars."""
+    names, codes_of_rows = np.unique(values, return_inverse=True)
+    counts = np.zeros((len(names), n_classes))
+    np.add.at(counts, (codes_of_rows, codes), 1)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_BARS]
-    most, colors = counts.sum(axis=1).max(), class_colors(n_classes)
+    max_count, colors = counts.sum(axis=1).max(), class_colors(n_classes)
     rows = [
         (
-            str(found[place]),
-            list(zip(colors, counts[place] / most, strict=True)),
-            f"{counts[place].sum():,.0f}",
+            str(names[index]),
+            list(zip(colors, counts[index] / max_count, strict=True)),
+            f"{counts[index].sum():,.0f}",
         )
-        for place in order
+        for index in order
     ]
     more = ""
-    if len(found) > len(order):
-        more = f"<p class=soft>and {len(found) - len(order)} categories more</p>"
+    if len(names) > len(order):
+        more = f"<p class=soft>and {len(names) - len(order)} categories more</p>"
     return _bars("Categories by class", rows) + more
 
 
 def accuracy(course, drifts):
-    """Accuracy along a stream (see `draw_accuracy`), with the rows of `drifts`."""
+    """Draw the accuracy along a stream as SVG, with marks at the rows of `drifts`."""
     rows, ours, before = map(np.array, zip(*course, strict=True))
     latest = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
-    shown = [one for one in (latest, ours, before) if np.isfinite(one).any()]
-    low = min((float(np.nanmin(one)) for one in shown), default=0.0)
+    shown = [values for values in (latest, ours, before) if np.isfinite(values).any()]
+    low = min((float(np.nanmin(values)) for values in shown), default=0.0)
     low = min(np.floor(10 * low) / 10, 0.9)
     left, top, tall = 38, 24, 150
     wide = WIDE - EDGE - left
@@ -225,13 +229,13 @@ def accuracy(course, drifts):
         "before": "the label before, repeated",
         **({"drift": "drift found"} if drifts else {}),
     }
-    told = "".join(
+    legend = "".join(
         '<span class="one"><svg class="swatch" viewBox="0 0 24 10"><line '
-        f'class="{kind}" x1="1" y1="5" x2="23" y2="5"/></svg>{words}</span> '
-        for kind, words in keys.items()
+        f'class="{kind}" x1="1" y1="5" x2="23" y2="5"/></svg>{labels}</span> '
+        for kind, labels in keys.items()
     )
     picture = _chart(top + tall + 22, "Accuracy along the stream", parts)
-    return f"{picture}<p class=soft>{told}</p>"
+    return f"{picture}<p class=soft>{legend}</p>"
 
 
 def _percent(share):
@@ -239,9 +243,9 @@ def _percent(share):
 
 
 def _bars(title, rows):
-    """Rows of a name, parts of a bar as colors and shares, and what is behind it."""
+    """Draw bars. A row has a name, (color, share) parts, and a text after the bar."""
     lines = [f"<caption>{title}</caption>", '<col class="name"><col><col class="n">']
-    for name, parts, told in rows:
+    for name, parts, text in rows:
         bar = "".join(
             f'<i style="width:{100 * share:.1f}%{color and f";background:{color}"}">'
             "</i>"
@@ -249,43 +253,43 @@ def _bars(title, rows):
             if share > 0.0
         )
         lines.append(
-            f"<tr><th>{escape(at_words(name, 60))}</th><td>{bar}</td>"
-            f"<td>{told}</td></tr>"
+            f"<tr><th>{escape(shorten(name, 60))}</th><td>{bar}</td>"
+            f"<td>{text}</td></tr>"
         )
     return f'<table class="bars">{"".join(lines)}</table>'
 
 
 def _above(marks):
-    """Lay out texts above a plot without overlap; return them and their height."""
+    """Place texts above a plot without overlap; return them and their height."""
     ends, placed = [0.0] * MAX_LINES, []
-    for x, told in marks:
-        wide = LETTER * len(told)
-        left = min(max(x - wide / 2, 0.0), WIDE - wide)
+    for x, text in marks:
+        width = LETTER * len(text)
+        left = min(max(x - width / 2, 0.0), WIDE - width)
         for line in range(MAX_LINES):
             if left >= ends[line]:
-                ends[line] = left + wide + LETTER
-                placed.append((left, line, told))
+                ends[line] = left + width + LETTER
+                placed.append((left, line, text))
                 break
     n_lines = 1 + max((line for _, line, _ in placed), default=0)
-    words = [
-        _text(left, LINE * (n_lines - line), told, "start")
-        for left, line, told in placed
+    labels = [
+        _text(left, LINE * (n_lines - line), text, "start")
+        for left, line, text in placed
     ]
-    return words, LINE * n_lines + 8
+    return labels, LINE * n_lines + 8
 
 
 def _stacks(counts, top, lefts, wide):
-    most = max(counts.sum(axis=1).max(), 1.0)
+    max_count = max(counts.sum(axis=1).max(), 1.0)
     parts = []
-    for left, some in zip(lefts, counts, strict=True):
+    for left, column_counts in zip(lefts, counts, strict=True):
         y = float(TALL + top)
-        for color, n in zip(class_colors(counts.shape[1]), some, strict=True):
-            high = TALL * n / most
-            y -= high
-            if high > 0.0:
+        for color, n in zip(class_colors(counts.shape[1]), column_counts, strict=True):
+            height = TALL * n / max_count
+            y -= height
+            if height > 0.0:
                 parts.append(
                     f'<rect fill="{color}" x="{left:.1f}" y="{y:.1f}" '
-                    f'width="{wide:.1f}" height="{high:.1f}"/>'
+                    f'width="{wide:.1f}" height="{height:.1f}"/>'
                 )
     return parts
 
@@ -294,9 +298,9 @@ def _level(left, right, y):
     return f'<line class="thin" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
-def _text(x, y, words, anchor="start"):
+def _text(x, y, labels, anchor="start"):
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(labels)}</text>'
     )
 
 
@@ -311,7 +315,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 
 def check_picture(path, *, of_tree=False):
-    """Check before the work that a picture can be drawn; SVG needs no matplotlib."""
+    """Check in advance that a figure can be drawn; an SVG tree needs no matplotlib."""
     if path is None:
         return
     if not path.lower().endswith(ENDINGS):
@@ -326,7 +330,7 @@ def check_picture(path, *, of_tree=False):
 
 
 def draw_tree(path, tree, names):
-    """Draw a tree; of a large one the upper levels."""
+    """Draw a tree to a file; of a large tree, only the upper levels."""
     if path.lower().endswith(".svg"):
         shape = ConfidenceTreeDisplay(
             node_table(tree, **names), class_names=names["class_names"]
@@ -337,12 +341,12 @@ def draw_tree(path, tree, names):
 
 
 def draw_accuracy(path, course, name, drifts=()):
-    """Draw the accuracy of a stream over time, with a line at each drift."""
+    """Draw the accuracy of a stream to a file, with a line at each drift."""
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    for place, row in enumerate(sorted(set(drifts))):
-        label = None if place else "drift found"
+    for i, row in enumerate(sorted(set(drifts))):
+        label = None if i else "drift found"
         ax.axvline(row, lw=1.0, color="#D55E00", ls=":", label=label)
     if course:
         rows, ours, before = map(np.array, zip(*course, strict=True))

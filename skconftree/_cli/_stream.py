@@ -1,4 +1,4 @@
-"""``skconftree stream``: test a tree on every row of a table, then let it learn it."""
+"""``skconftree stream``: prequential evaluation of a tree on the rows of a table."""
 
 import dataclasses
 import os
@@ -10,9 +10,15 @@ import numpy as np
 
 from .. import __version__
 from ..evaluation import PrequentialEvaluator
-from ._columns import READINGS, date_kinds, label_notes, left_out, own_notes, with_times
+from ._columns import (
+    READINGS,
+    date_types,
+    excluded_columns,
+    excluded_notes,
+    label_notes,
+    with_times,
+)
 from ._common import (
-    about,
     aligned,
     as_json,
     check_labels_known,
@@ -21,10 +27,11 @@ from ._common import (
     is_missing,
     json_settings,
     make_tree,
+    parse_int64,
+    table_lines,
     tree_lines,
     tree_settings,
     typed_labels,
-    whole_number,
     with_columns,
     with_dates,
     with_feature_names,
@@ -32,7 +39,7 @@ from ._common import (
 from ._files import STANDARD, check_files, locked, write_json
 from ._model_file import load, save
 from ._readers import (
-    Strays,
+    UnparseableValues,
     check_categories,
     header_notes,
     indices_of,
@@ -45,21 +52,21 @@ from ._report_figures import check_picture, draw_accuracy
 from ._text import Progress, UserError, counted, is_terminal, say, warn
 
 
-class Chosen:
-    """A reader that leaves out some columns (read as texts) and rows of another one."""
+class SelectedStream:
+    """Wrapper of a reader that leaves out some columns and rows."""
 
     def __init__(self, stream, drop, skip_missing):
         self._stream = stream
         self._skip = skip_missing
-        self.own = left_out(stream, drop)
+        self.own = excluded_columns(stream, drop)
         drop = [*drop, *self.own]
         out = set(indices_of(drop, stream.features, "--drop"))
-        self._kept = [j for j in range(len(stream.features)) if j not in out]
-        if not self._kept:
-            raise UserError("--drop leaves no column to learn from")
-        self.features = [stream.features[place] for place in self._kept]
+        self._selected = [j for j in range(len(stream.features)) if j not in out]
+        if not self._selected:
+            raise UserError("--drop leaves no features")
+        self.features = [stream.features[index] for index in self._selected]
         self.header = [name for name in stream.header if name not in drop]
-        self.n_left_out = 0  # rows
+        self.n_left_out = 0  # number of rows
 
     def __enter__(self):
         self._stream.__enter__()
@@ -74,77 +81,79 @@ class Chosen:
 
     @property
     def readings(self):
-        """How the columns are read, None for a nominal one."""
-        return [self._stream.readings[place] for place in self._kept]
+        """Readings of the columns, None for a nominal column."""
+        return [self._stream.readings[index] for index in self._selected]
 
     @readings.setter
     def readings(self, readings):
         whole = [None] * len(self._stream.features)
-        for place, reading in zip(self._kept, readings, strict=True):
-            whole[place] = reading
+        for index, reading in zip(self._selected, readings, strict=True):
+            whole[index] = reading
         self._stream.readings = whole
 
     def lookahead(self):
-        """Guess each of `features`."""
-        guesses = self._stream.lookahead()
-        return [guesses[place] for place in self._kept]
+        """Infer the types of `features`."""
+        types = self._stream.lookahead()
+        return [types[index] for index in self._selected]
 
     def labels(self):
-        """Each distinct label with its first row."""
-        found = self._stream.labels()
+        """Return each distinct label with its first row."""
+        first_rows = self._stream.labels()
         if not self._skip:
-            return found
-        return {text: row for text, row in found.items() if not is_missing(text)}
+            return first_rows
+        return {text: row for text, row in first_rows.items() if not is_missing(text)}
 
     def pieces(self, size):
-        """Read the rows that remain, at most `size` a piece."""
+        """Read the remaining rows in pieces of at most `size`."""
         for piece in self._stream.pieces(size):
             yield from self._rows(self._columns(piece))
 
     def _columns(self, piece):
-        if len(self._kept) == len(self._stream.features):
+        if len(self._selected) == len(self._stream.features):
             return piece
-        places = {place: new for new, place in enumerate(self._kept)}
-        X = piece.X[:, self._kept]
+        new_index = {index: new for new, index in enumerate(self._selected)}
+        X = piece.X[:, self._selected]
         if None not in self.readings:
             X = X.astype(np.float32)
-        strays = [
-            (row, places[place], text)
-            for row, place, text in piece.strays
-            if place in places
+        unparseable = [
+            (row, new_index[index], text)
+            for row, index, text in piece.unparseable
+            if index in new_index
         ]
-        return piece._replace(X=X, strays=strays)
+        return piece._replace(X=X, unparseable=unparseable)
 
     def _rows(self, piece):
         out = [-1, len(piece.labels)]
         if self._skip:
-            out[1:1] = [row for row, one in enumerate(piece.labels) if is_missing(one)]
+            out[1:1] = [
+                row for row, label in enumerate(piece.labels) if is_missing(label)
+            ]
         self.n_left_out += len(out) - 2
-        for start, stop in zip([one + 1 for one in out], out[1:], strict=False):
+        for start, stop in zip([label + 1 for label in out], out[1:], strict=False):
             last = stop == len(piece.labels)
             if start == stop and not (last and piece.problem is not None):
                 continue
-            some = slice(start, stop)
+            part = slice(start, stop)
             yield piece._replace(
                 first=piece.first + start,
-                X=piece.X[some],
-                labels=piece.labels[some],
-                fingerprints=piece.fingerprints[some],
-                strays=[
-                    (row - start, place, text)
-                    for row, place, text in piece.strays
+                X=piece.X[part],
+                labels=piece.labels[part],
+                fingerprints=piece.fingerprints[part],
+                unparseable=[
+                    (row - start, index, text)
+                    for row, index, text in piece.unparseable
                     if start <= row < stop
                 ],
                 problem=piece.problem if last else None,
             )
 
 
-FITTED = "fit"  # what `fit` calls its models
-MAX_LABELS = 65_534  # as many classes as a tree may have
+FITTED = "fit"  # kind of a model that `fit` saved
+MAX_LABELS = 65_534  # maximal number of classes of a tree
 
 
 class Labels:
-    """What stands in the target column, and what it means."""
+    """Texts of the target column, and the labels they represent."""
 
     def __init__(self, texts, target):
         self.texts = sorted({text.strip() for text in texts})
@@ -153,80 +162,82 @@ class Labels:
         self._value = dict(zip(self.texts, values.tolist(), strict=True))
 
     def __str__(self):
-        shown = ", ".join(map(repr, self.classes[:10].tolist()))
-        return f"{shown}, ..." if len(self.classes) > 10 else shown
+        tree_with_dates = ", ".join(map(repr, self.classes[:10].tolist()))
+        return f"{tree_with_dates}, ..." if len(self.classes) > 10 else tree_with_dates
 
     def one(self, text):
-        """Label of a text; a KeyError if there is none."""
+        """Return the label of a text, or raise KeyError."""
         text = text.strip()
         if text in self._value or self.classes.dtype.kind != "i":
             return self._value[text]
-        # Where all labels are whole numbers 1, 1.0 and 01 are the same.
-        value = whole_number(text)
+        # If all labels are integers, 1, 1.0 and 01 are the same label.
+        value = parse_int64(text)
         if value not in self._value.values():
             raise KeyError(text)
         return value
 
     def values(self, texts, first_row):
-        """Labels of consecutive rows, up to one not known, and the problem with it."""
-        found, problem = [], None
+        """Return labels of consecutive rows up to an unknown one, and its error."""
+        labels, problem = [], None
         try:
-            found = [self._value[text] for text in texts]
+            labels = [self._value[text] for text in texts]
         except KeyError:
             for row, text in enumerate(texts, start=first_row):
                 try:
-                    found.append(self.one(text))
+                    labels.append(self.one(text))
                 except KeyError:
                     problem = UserError(
                         f"row {row} has the label {text!r}, which is not one of the "
                         f"classes {self}"
                     )
                     break
-        return np.array(found, dtype=self.classes.dtype), problem
+        return np.array(labels, dtype=self.classes.dtype), problem
 
 
-def opened(options):
-    """Open the table of a command line."""
+def open_selected(options):
+    """Open the table of the command."""
     stream = open_stream(options.data, options.target, options)
     try:
-        return Chosen(stream, options.drop, options.skip_missing)
+        return SelectedStream(stream, options.drop, options.skip_missing)
     except UserError:
         with stream:
             raise
 
 
 def collect_labels(options):
-    """Find the classes by one pass over the target column."""
-    with opened(options) as stream:
-        found = stream.labels()
-    check_labels_known(found, options.target, "; --skip-missing leaves such rows out")
-    if len(found) > MAX_LABELS:
+    """Collect the labels in one pass over the target column."""
+    with open_selected(options) as stream:
+        first_rows = stream.labels()
+    check_labels_known(
+        first_rows, options.target, "; --skip-missing leaves such rows out"
+    )
+    if len(first_rows) > MAX_LABELS:
         raise UserError(
-            f"target column {options.target!r} has {len(found)} different values; at "
-            f"most {MAX_LABELS} classes are supported"
+            f"target column {options.target!r} has {len(first_rows)} different values; "
+            f"at most {MAX_LABELS} classes are supported"
         )
     check_number_of_classes(
-        len(Labels(found, options.target).classes),
+        len(Labels(first_rows, options.target).classes),
         stream.n_rows,
         options.target,
         "; if they are classes all the same, list them by --classes",
     )
-    return found
+    return first_rows
 
 
 class Run:
-    """A tree, its figures, its position in the stream, and `notes` on columns."""
+    """A tree, its evaluation, its position in the stream, and `notes` on columns."""
 
     def __init__(self, options, stream, scratch=None):
         self.options = options
         self.stream = stream
-        self.scratch = scratch  # name of a temporary file, if the run is to be saved
+        self.scratch = scratch  # name of the temporary file if the run is saved
         self.settings = tree_settings(options)
         self.fingerprint = stream.fingerprint
         self.notes = []
-        self.strays = Strays()
-        self.timed = set()  # columns of dates that tell the time of the day
-        self.n_read = 0  # rows of the table, up to the last one of the run
+        self.unparseable = UnparseableValues()
+        self.timed = set()  # columns of dates with a time of day
+        self.n_read = 0  # rows of the table up to the last one of the run
         self.is_saved = False
         if options.resume and os.path.exists(options.output):
             self.is_saved = True
@@ -235,7 +246,7 @@ class Run:
             self.evaluator = self._make_evaluator()
             try:
                 self.evaluator.__setstate__(progress["run"])
-            except Exception as error:  # it may be anything that a file can hold
+            except Exception as error:  # an invalid state can fail in many ways
                 raise UserError(f"{options.output} cannot be read: {error}") from error
             self.evaluator.estimator = self.tree
             if self.options.pos_label is not None:
@@ -247,7 +258,7 @@ class Run:
 
     @property
     def n_rows(self):
-        """Rows predicted, those before a resumption included."""
+        """Number of predicted rows, including those before a resumption."""
         return self.evaluator.n_rows_ + self.evaluator.n_waiting_
 
     def _begin(self):
@@ -258,13 +269,13 @@ class Run:
             if not texts:
                 raise UserError(f"{options.data} has no rows below its header")
         elif not texts:
-            raise UserError("--classes names no labels")
+            raise UserError("--classes is empty; list all labels: --classes A,B")
         self.labels = Labels(texts, options.target)
         if len(self.labels.classes) < 2:
             raise UserError(
-                f"there is one class only: {self.labels.classes.tolist()[0]!r}"
+                f"there is only one class: {self.labels.classes.tolist()[0]!r}"
             )
-        self.notes = header_notes(self.stream) + own_notes(self.stream.own)
+        self.notes = header_notes(self.stream) + excluded_notes(self.stream.own)
         self.notes += settle_columns(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_indices(self.stream.readings)
@@ -295,11 +306,11 @@ class Run:
             ) from None
 
     def _identity(self):
-        """What has to stay as it was when a run is resumed."""
+        """Return the settings that must not change when a run is resumed."""
         return {
             "columns": self.stream.header,
             "target": self.options.target,
-            "settings": {name: repr(one) for name, one in self.settings.items()},
+            "settings": {name: repr(value) for name, value in self.settings.items()},
             "--nominal": sorted(self.options.nominal),
             "--skip-missing": self.options.skip_missing,
             "--delay": self.options.delay,
@@ -308,98 +319,101 @@ class Run:
             "--numeric": sorted(self.options.numeric),
         }
 
-    def _check(self, facts):
-        """Find out whether a run can be resumed, and read the rows it has learnt."""
+    def _check(self, metadata):
+        """Check that a run can be resumed, and skip the rows that it has learned."""
         path = self.options.output
-        if facts.get("kind") == FITTED:
+        if metadata.get("kind") == FITTED:
             raise UserError(
-                f"{path} was saved by `skconftree fit`, which has seen all rows at "
-                "once; a stream cannot go on with it"
+                f"{path} was saved by `skconftree fit`; only models of `skconftree "
+                "stream` can be resumed"
             )
         try:
-            self.labels = Labels(facts["labels"], self.options.target)
-            facts = {"--decimal": None, "--numeric": [], **facts}  # older files
-            was = {name: facts[name] for name in self._identity()}
-            columns = list(was["columns"])
+            self.labels = Labels(metadata["labels"], self.options.target)
+            metadata = {"--decimal": None, "--numeric": [], **metadata}  # older files
+            stored = {name: metadata[name] for name in self._identity()}
+            columns = list(stored["columns"])
             readings = [
-                None if name is None else READINGS[name] for name in facts["readings"]
+                None if name is None else READINGS[name]
+                for name in metadata["readings"]
             ]
-            self.strays = Strays(facts["strays"])
-            # older files do not tell
-            self.timed = set(facts.get("times", range(len(self.stream.readings))))
-            done, fingerprint = facts["rows"], facts["fingerprint"]
+            self.unparseable = UnparseableValues(metadata["strays"])
+            # missing in older files
+            self.timed = set(metadata.get("times", range(len(self.stream.readings))))
+            done, fingerprint = metadata["rows"], metadata["fingerprint"]
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error!r}") from None
         self._check_columns(columns)
         for name, now in self._identity().items():
-            self._check_same(name, was[name], now)
+            self._check_same(name, stored[name], now)
         if len(readings) != len(self.stream.features):
             raise UserError(f"{path} is damaged: {len(readings)} columns are read")
         self.stream.readings = readings
         if self.options.classes is not None:
-            given = Labels(self.options.classes, self.options.target)
+            requested = Labels(self.options.classes, self.options.target)
             self._check_same(
-                "classes", self.labels.classes.tolist(), given.classes.tolist()
+                "classes", self.labels.classes.tolist(), requested.classes.tolist()
             )
         if not self.stream.skip(done):
             raise UserError(
-                f"{path} has learnt {done:,} rows, but {self.options.data} has only "
+                f"{path} has learned {done:,} rows, but {self.options.data} has only "
                 f"{self.stream.n_rows:,}"
             )
         if self.stream.fingerprint != fingerprint:
             raise UserError(
                 f"{path} cannot be resumed: the first {done:,} rows of "
-                f"{self.options.data} are not those that it has learnt"
+                f"{self.options.data} differ from those that it has learned"
             )
         self.fingerprint, self.n_read = fingerprint, done
 
-    def _check_columns(self, was):
-        now = self.stream.header
-        gone = ", ".join(f"{one!r}" for one in was if one not in now)
-        new = ", ".join(f"{one!r}" for one in now if one not in was)
-        told = [f"without {gone}"] if gone else []
-        told += [f"with {new} besides"] if new else []
-        if told:
+    def _check_columns(self, stored):
+        current = self.stream.header
+        gone = ", ".join(f"{name!r}" for name in stored if name not in current)
+        new = ", ".join(f"{name!r}" for name in current if name not in stored)
+        changes = [f"without {gone}"] if gone else []
+        changes += [f"with {new} besides"] if new else []
+        if changes:
             raise UserError(
-                f"{self.options.output} cannot be resumed, as the columns differ from "
-                f"those that it has learnt: {self.options.data} is read "
-                f"{' and '.join(told)}"
+                f"{self.options.output} cannot be resumed, because the columns differ "
+                f"from those that it has learned: {self.options.data} is read "
+                f"{' and '.join(changes)}"
             )
 
-    def _check_same(self, name, was, now):
-        if was != now:
+    def _check_same(self, name, stored, current):
+        if stored != current:
             raise UserError(
-                f"{self.options.output} cannot be resumed, as its {name} differ from "
-                f"this command's: {was!r}, now {now!r}"
+                f"{self.options.output} cannot be resumed, because its {name} differ: "
+                f"stored {stored!r}, now {current!r}"
             )
 
     def learn(self, piece):
-        """Test the tree on rows, then let it learn them, up to one at fault."""
+        """Evaluate and train the tree on rows, up to an invalid one."""
         y, problem = self.labels.values(piece.labels, piece.first)
-        n, crowded = check_categories(
+        n, category_problem = check_categories(
             getattr(self.tree, "categories_", None),
             piece.X[: len(y)],
             piece.first,
             self.stream,
         )
-        n, wordy = self.strays.check(piece.strays, piece.first, n, self.stream)
+        n, text_problem = self.unparseable.check(
+            piece.unparseable, piece.first, n, self.stream
+        )
         if n:
             self.evaluator.update(piece.X[:n], y[:n])
             self.timed |= with_times(piece.X[:n], self.stream.readings)
             self.fingerprint = piece.fingerprints[n - 1]
             self.n_read = piece.first + int(n) - 1
-        problem = wordy or crowded or problem or piece.problem
+        problem = text_problem or category_problem or problem or piece.problem
         if problem is not None:
             raise problem
 
     @property
     def drifts(self):
-        """After how many learnt rows drifts were found, and the node of each."""
-        return [(one.row, one.node) for one in getattr(self.tree, "drifts_", ())]
+        """Number of learned rows before each detected drift, and its node."""
+        return [(drift.row, drift.node) for drift in getattr(self.tree, "drifts_", ())]
 
     def _figures(self):
-        """The evaluator's state without the tree."""
-        self.evaluator.report()  # when a window began is no property of the stream
+        """Return the state of the evaluator without the tree."""
+        self.evaluator.report()  # resets the window
         self.evaluator.estimator = None
         try:
             return self.evaluator.__getstate__()
@@ -407,54 +421,54 @@ class Run:
             self.evaluator.estimator = self.tree
 
     def class_figures(self):
-        """How many tested rows each class had, and how often it was told right."""
+        """Return the rows, recall and precision of each class."""
         counts = self._figures()["_total"]
         with np.errstate(invalid="ignore"):
             recall = counts["right"] / counts["true"]
             precision = counts["right"] / counts["predicted"]
         return {
-            "classes": [str(one) for one in self.labels.classes.tolist()],
+            "classes": [str(label) for label in self.labels.classes.tolist()],
             "rows": counts["true"].tolist(),
             "recall": recall.tolist(),
             "precision": precision.tolist(),
         }
 
-    def shown(self):
-        """The tree, which writes thresholds of dates as dates."""
-        return with_dates(self.tree, date_kinds(self.stream.readings, self.timed))
+    def tree_with_dates(self):
+        """Return the tree with columns of dates marked, for printing."""
+        return with_dates(self.tree, date_types(self.stream.readings, self.timed))
 
     def save(self):
-        """Write the tree, with what a resumption needs, if it is asked for."""
-        # as long as all labels are on their way, there is no tree
+        """Save the tree with the state for a resumption, if --output is set."""
+        # with delayed labels, the tree is not fitted at first
         if self.scratch is None or not self.tree.__sklearn_is_fitted__():
             return
         self.is_saved = True
         run = self._figures()
-        run["cpu_seconds_"] = 0.0  # no property of the stream
+        run["cpu_seconds_"] = 0.0  # not a property of the stream
         progress = {
             "version": __version__,
             **self._identity(),
             "delimiter": self.stream.dialect.delimiter,
             "labels": self.labels.texts,
-            "readings": [one and one.name for one in self.stream.readings],
-            "strays": self.strays.as_list(),
+            "readings": [reading and reading.name for reading in self.stream.readings],
+            "strays": self.unparseable.as_list(),
             "times": sorted(self.timed),
             "rows": self.n_read,
             "fingerprint": self.fingerprint,
             "run": run,
         }
-        # The tree is given arrays, which have no names; who loads it wants them.
+        # The tree is trained on arrays; the saved tree has column names.
         names = np.array(self.stream.features, dtype=object)
-        tree = with_columns(self.shown(), names)
+        tree = with_columns(self.tree_with_dates(), names)
         save(self.options.output, tree, progress, self.scratch)
 
 
-MAX_POINTS = 400  # of the course of a stream
-MAX_DRIFTS = 10  # whose rows are printed
+MAX_POINTS = 400  # of the accuracy over time
+MAX_DRIFTS = 10  # that are printed
 
 
 class Stop:
-    """Ends a run after the rows in hand at the first signal, at once at the second."""
+    """Ends a run after the current rows at the first signal, at once at the second."""
 
     def __init__(self):
         self.signal = None
@@ -475,66 +489,66 @@ class Stop:
         signal.signal(number, self._before[number])
 
 
-class Ticker:
-    """Says now and then how far a run is: often on a terminal, else rarely."""
+class ProgressReporter:
+    """Reports the progress of a run at intervals, more often on a terminal."""
 
     def __init__(self, run, progress):
         self._run, self.progress = run, progress
         self._pause = 0.2 if is_terminal() else 10.0
         self._start = self._last = time.monotonic()
 
-    def tick(self, last=False):
-        """Tell, if it is time to, or the last word."""
+    def report_progress(self, last=False):
+        """Report the progress if the interval has passed or at the end."""
         now = time.monotonic()
         if not last and now - self._last < self._pause:
             return
         self._last = now
         run = self._run
         record = run.evaluator.report()
-        told = (
+        message = (
             f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f}%, "
             f"{record.n_leaves:,} leaves"
         )
         learned = run.n_rows - run.resumed_at
         if learned:
             speed = learned / max(now - self._start, 1e-9)
-            told += f", {speed:,.0f} rows/s"
-        self.progress.tell(told)
+            message += f", {speed:,.0f} rows/s"
+        self.progress.update(message)
 
 
 def run_stream(options):
-    """Do the command; return the exit code."""
+    """Run ``skconftree stream`` and return the exit code."""
     check_files(options, saves_model=True)
     check_picture(options.plot)
     with Progress(verbose=options.verbose) as progress:
         if options.output is None:
             if options.resume:
-                raise UserError("--resume needs --output, the model to go on with")
+                raise UserError("--resume needs --output, the model to continue with")
             return _run_stream(options, progress)
         with locked(options.output) as scratch:
             if os.path.exists(options.output) and not options.resume:
                 raise UserError(
-                    f"{options.output} exists: go on with it by --resume, or remove it"
+                    f"{options.output} exists; continue it with --resume, or remove it"
                 )
             return _run_stream(options, progress, scratch)
 
 
 def _run_stream(options, progress, scratch=None):
-    progress.tell(f"looking at columns and classes of {options.data}")
-    with opened(options) as stream:
+    progress.update(f"reading columns and classes of {options.data}")
+    with open_selected(options) as stream:
         run = Run(options, stream, scratch)
-        ticker = Ticker(run, progress)
+        reporter = ProgressReporter(run, progress)
         progress.note(*run.notes)
         with Stop() as stop:
             try:
-                course = _learn(run, stop, ticker)
+                course = _learn(run, stop, reporter)
             except (UserError, ValueError) as error:
                 run.save()
-                raise UserError(_told(error, run)) from error
+                raise UserError(_error_message(error, run)) from error
             run.save()
     if stop.signal is None:
-        run.evaluator.finish()  # what is saved goes on where the table is longer
-    ticker.tick(last=True)
+        run.evaluator.finish()  # the saved state could continue with a longer table
+    reporter.report_progress(last=True)
     progress.clear()
     progress.note(*_later_notes(run, stream))
     record = run.evaluator.report()
@@ -542,10 +556,10 @@ def _run_stream(options, progress, scratch=None):
         rows = [row for row, _ in run.drifts]
         draw_accuracy(options.plot, course, options.data, rows)
     if options.report is not None and record.n_rows:
-        tree, names = run.shown(), _names(run)
+        tree, names = run.tree_with_dates(), _names(run)
         watched = run.tree.drift is not None
         name = os.path.basename(str(run.options.data))
-        told = {
+        content = {
             "name": name,
             "about": "; ".join(_about(run, record, name)),
             "record": record,
@@ -556,16 +570,16 @@ def _run_stream(options, progress, scratch=None):
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "settings": with_feature_names(tree, names["feature_names"]),
         }
-        write_stream_report(run.options.report, tree, names, told)
-    if options.json is not None:  # the last, as it may be printed
+        write_stream_report(run.options.report, tree, names, content)
+    if options.json is not None:  # last, because it may be printed
         _write_json(run, record, course)
     if options.json != STANDARD:
         if record.n_rows:
             text = tree_lines(
-                run.shown(),
+                run.tree_with_dates(),
                 _names(run),
                 verbose=run.options.verbose,
-                whole="; --report has all",
+                full_tree_hint="; --report has all",
             )
             say(f"Tree at the end:\n\n{text}\n")
         say(_summary(run, record))
@@ -573,49 +587,49 @@ def _run_stream(options, progress, scratch=None):
         return 0
     warn(
         f"skconftree: stopped by {stop.signal.name} after row {run.n_rows:,}"
-        + _saved(run, "; --resume goes on")
+        + _saved(run, "; continue with --resume")
     )
     return 128 + stop.signal
 
 
-def _learn(run, stop, ticker):
+def _learn(run, stop, reporter):
     every = run.options.checkpoint_every
-    course = []  # rows so far, and accuracy of the tree and of the label before
-    asked = any((run.options.plot, run.options.json, run.options.report))
+    course = []  # number of rows, accuracy of the tree and of the label before
+    records_course = any((run.options.plot, run.options.json, run.options.report))
     for piece in run.stream.pieces(run.options.chunk_size):
-        before, known = run.n_rows, set(run.strays)
+        n_before, known = run.n_rows, set(run.unparseable)
         run.learn(piece)
-        ticker.progress.note(*_first_unparseable(run, piece, known))
-        if run.n_rows // every > before // every:
+        reporter.progress.note(*_first_unparseable(run, piece, known))
+        if run.n_rows // every > n_before // every:
             run.save()
-        if asked:
+        if records_course:
             record = run.evaluator.report()
             course.append((run.n_rows, record.accuracy, record.no_change_accuracy))
-        ticker.tick()
+        reporter.report_progress()
         if stop.signal is not None:
             break
-    # A long stream has more pieces than a picture has places.
+    # A long stream has more pieces than a figure has points.
     step = -(-len(course) // MAX_POINTS) or 1
     return course[step - 1 :: step] if len(course) > MAX_POINTS else course
 
 
 def _first_unparseable(run, piece, known):
-    """Say of each column where its first stray is."""
+    """Return a note on the first unparseable value of each column."""
     notes = []
-    for row, place, text in piece.strays:
-        if place not in known:
-            known.add(place)
+    for row, index, text in piece.unparseable:
+        if index not in known:
+            known.add(index)
             notes.append(
-                f"row {piece.first + row}, column {run.stream.features[place]!r}: "
+                f"row {piece.first + row}, column {run.stream.features[index]!r}: "
                 f"{text!r} is not a number and taken as missing"
             )
     return notes
 
 
-def _told(error, run):
+def _error_message(error, run):
     if not run.n_rows:
         return str(error)
-    return f"{error} (the {run.n_rows:,} rows before are learnt{_saved(run)})"
+    return f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
 
 
 def _saved(run, hint=""):
@@ -624,7 +638,7 @@ def _saved(run, hint=""):
 
 
 def _later_notes(run, stream):
-    notes = [*stream.late_notes, *run.strays.notes(stream)]
+    notes = [*stream.late_notes, *run.unparseable.notes(stream)]
     if stream.n_left_out:
         notes.append(
             f"{counted(stream.n_left_out, 'row')} without a value of the target "
@@ -636,18 +650,18 @@ def _later_notes(run, stream):
 def _names(run):
     return {
         "feature_names": run.stream.features,
-        "class_names": [str(one) for one in run.labels.classes.tolist()],
+        "class_names": [str(label) for label in run.labels.classes.tolist()],
     }
 
 
 def _about(run, record, name):
     n_nominal = len(nominal_indices(run.stream.readings))
     n_columns, n_classes = len(run.stream.features), len(run.labels.classes)
-    return about(name, record.n_rows, n_columns, n_classes, n_nominal)
+    return table_lines(name, record.n_rows, n_columns, n_classes, n_nominal)
 
 
 def _remarks(run, record):
-    """What has to be known beside the accuracy."""
+    """Return remarks on the evaluation."""
     lines = []
     if run.options.delay:
         lines.append(f"Labels came {run.options.delay} rows late.")
@@ -660,18 +674,18 @@ def _remarks(run, record):
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
     leaves = "1 leaf" if record.n_leaves == 1 else f"{record.n_leaves or 0:,} leaves"
-    told, learned = f"{leaves}{size}", run.n_rows - run.resumed_at
+    size_and_time, learned = f"{leaves}{size}", run.n_rows - run.resumed_at
     if learned:
-        told += (
+        size_and_time += (
             f"; {duration(record.cpu_seconds)} of CPU time to predict and learn "
             f"{counted(learned, 'row')}"
         )
-    lines.append(f"{told}.")
-    off = run.tree.n_inactive_leaves_ if record.n_rows else 0
-    if off:
+    lines.append(f"{size_and_time}.")
+    n_inactive = run.tree.n_inactive_leaves_ if record.n_rows else 0
+    if n_inactive:
         lines.append(
-            f"{off} of the leaves ({off / record.n_leaves:.1%}) switched off: "
-            f"max_bytes={run.tree.max_bytes} has no room for what they learn."
+            f"{n_inactive} of the leaves ({n_inactive / record.n_leaves:.1%}) switched "
+            f"off: max_bytes={run.tree.max_bytes} is too small for all."
         )
     return lines
 
@@ -682,14 +696,14 @@ def _summary(run, record):
         "",
         aligned([("", "accuracy", "kappa"), *accuracies(record)]),
         "",
-        "Every row was predicted before it was learnt.",
+        "Every row was predicted before it was learned.",
         *_remarks(run, record),
     ]
     if run.tree.drift is not None:
-        lines.append(_told_drifts(run))
+        lines.append(_drifts_line(run))
     if run.resumed_at and run.resumed_at == run.n_rows:
         lines.append(
-            f"{run.options.output} is finished: it had learnt all rows of "
+            f"{run.options.output} is finished: it had learned all rows of "
             f"{run.options.data} before, and nothing was done."
         )
     elif run.is_saved:
@@ -702,18 +716,18 @@ def _summary(run, record):
     return "\n".join(lines)
 
 
-def _told_drifts(run):
-    """Say how many drifts were found, after which rows, and where in the tree."""
+def _drifts_line(run):
+    """Return a sentence about the number, rows and nodes of drifts."""
     drifts = run.drifts
     if not drifts:
         return "No drift was found."
-    shown = ", ".join(
+    tree_with_dates = ", ".join(
         f"{row:,} ({f'below node {node}' if node else 'the whole tree'})"
         for row, node in drifts[:MAX_DRIFTS]
     )
     more = ", ..." if len(drifts) > MAX_DRIFTS else ""
-    found = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
-    return f"{found} found, after row {shown}{more}."
+    n_drifts = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
+    return f"{n_drifts} found, after row {tree_with_dates}{more}."
 
 
 def _write_json(run, record, course):
@@ -724,8 +738,8 @@ def _write_json(run, record, course):
             "name": run.options.data,
             "features": run.stream.features,
             "nominal": [
-                run.stream.features[place]
-                for place in nominal_indices(run.stream.readings)
+                run.stream.features[index]
+                for index in nominal_indices(run.stream.readings)
             ],
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "classes": run.labels.classes.tolist(),

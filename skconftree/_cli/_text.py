@@ -1,4 +1,4 @@
-"""Messages and errors for users; imports nothing that takes time."""
+"""Messages and errors for users. Imports no slow modules."""
 
 import contextlib
 import os
@@ -6,37 +6,40 @@ import sys
 import threading
 import time
 
-WAITS = 1.0  # seconds after which the time that a step has taken is shown
-PAUSES = 0.5, 10.0  # between two lines of it: on a terminal, and elsewhere
+MIN_SHOWN_SECONDS = 1.0  # a longer step is shown with its duration
+UPDATE_SECONDS = 0.5, 10.0  # interval between updates: on a terminal, elsewhere
 
 
 class UserError(Exception):
-    """Something the user can mend; its message is the whole output."""
+    """Error that the user can correct; only its message is printed."""
 
 
 def printable(text):
-    """Write out control characters, which a terminal would obey."""
+    """Escape control characters, which a terminal would interpret."""
     return "".join(
-        one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text
+        character
+        if character.isprintable() or character == "\n"
+        else repr(character)[1:-1]
+        for character in text
     )
 
 
-def at_words(text, most):
-    """Leave out the last words of a text that is longer than so many letters."""
-    if len(text) <= most:
+def shorten(text, max_length):
+    """Shorten a text to a maximal length, at the end of a word if possible."""
+    if len(text) <= max_length:
         return text
-    shorter = text[: most - 2].rpartition(" ")[0].rstrip(" ,;:")
-    return f"{shorter or text[: most - 3]}..."
+    start = text[: max_length - 2].rpartition(" ")[0].rstrip(" ,;:")
+    return f"{start or text[: max_length - 3]}..."
 
 
-def counted(n, noun, nouns=None):
-    """Say how many of something there are."""
-    return f"1 {noun}" if n == 1 else f"{n:,} {nouns or f'{noun}s'}"
+def counted(n, noun, plural=None):
+    """Return a number with a noun in singular or plural."""
+    return f"1 {noun}" if n == 1 else f"{n:,} {plural or f'{noun}s'}"
 
 
 @contextlib.contextmanager
 def standard_output():
-    """Standard output, of which all is written at the end of the `with` block."""
+    """Yield standard output, and flush it at the end of the `with` block."""
     if sys.stdout is None:
         raise UserError("standard output is closed")
     try:
@@ -52,42 +55,42 @@ def standard_output():
 
 
 def abandon_output():
-    """Keep the interpreter from writing, at its end, what cannot be written."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Discard pending output, which the interpreter would try to write at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 def say(text):
-    """Print what may hold texts of a file."""
+    """Print a text that may contain strings from a file."""
     with standard_output() as file:
         print(printable(text), file=file)
 
 
 def warn(text, end="\n"):
-    """Print on standard error; work does not end because nobody can be told of it."""
+    """Print on standard error; errors of writing are ignored."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             print(text, end=end, file=sys.stderr, flush=True)
 
 
 def is_terminal():
-    """Whether standard error is one."""
+    """Whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 class Progress:
-    """Tells on standard error what is going on, and how long it has taken so far.
+    """Progress line on standard error: the current step and its duration.
 
-    On a terminal a line is written over the one before. Elsewhere, as in a file or a
-    pipe, nothing is written but what is to stay, unless `verbose` asks for a line now
-    and then. To be used in a `with` statement, which ends with an empty line.
+    On a terminal, each line overwrites the previous one. Elsewhere, as in a file or a
+    pipe, only notes are written, and with `verbose` also a line at intervals. Use it in
+    a `with` statement, which clears the line at its end.
     """
 
     def __init__(self, *, verbose=False):
         self._terminal = is_terminal()
         self._shows = self._terminal or verbose
-        self._pause = PAUSES[not self._terminal]
+        self._pause = UPDATE_SECONDS[not self._terminal]
         self._message, self._since = "", 0.0
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._clock = None
@@ -101,23 +104,23 @@ class Progress:
             self._clock.join()
         self.clear()
 
-    def tell(self, message):
-        """Say what is going on from now on."""
+    def update(self, message):
+        """Set the current step."""
         self._put(message, time.monotonic())
         if self._shows and self._clock is None:
-            # an interpreter that ends without us need not wait for it
+            # the interpreter does not wait for a daemon thread when it ends
             self._clock = threading.Thread(target=self._tick, daemon=True)
             self._clock.start()
 
     def note(self, *notes):
-        """Say what stays."""
+        """Print notes that are not overwritten."""
         for note in notes:
             with self._lock:
                 self._message = ""
                 self._write(f"note: {note}", end="\n")
 
     def clear(self):
-        """Nothing is going on: a terminal has an empty line."""
+        """Clear the line of a terminal."""
         if self._message:
             self._put("")
 
@@ -136,6 +139,6 @@ class Progress:
     def _tick(self):
         while not self._ended.wait(self._pause):
             with self._lock:
-                taken = time.monotonic() - self._since
-                if self._message and taken >= WAITS:
-                    self._write(f"{self._message} ({taken:.0f} s)")
+                elapsed = time.monotonic() - self._since
+                if self._message and elapsed >= MIN_SHOWN_SECONDS:
+                    self._write(f"{self._message} ({elapsed:.0f} s)")

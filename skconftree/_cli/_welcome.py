@@ -23,7 +23,7 @@ def run_welcome(_options):
     table = bundled_table()
     tree = ConfidenceTreeClassifier(random_state=0).fit(table.X, table.y)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
-    shown = tree_lines(tree, names, unfold="`skconftree fit --verbose`")
+    shown = tree_lines(tree, names, unfold_option="`skconftree fit --verbose`")
     say(
         "Decision trees that report the evidence for each split.\n"
         f"Example: {table.name}\n\n{shown}\n\n{COMMANDS}"

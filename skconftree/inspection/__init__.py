@@ -1,6 +1,6 @@
-"""Pictures of trees, of learning curves and of streams, and audits of splits.
+"""Plots of trees, learning curves and streams, and audits of splits.
 
-The pictures need matplotlib.
+The plots need matplotlib.
 """
 
 from ._audit import SplitAudit, audit_splits

@@ -1,4 +1,4 @@
-"""`audit_splits`: tests of the splits of a tree on new rows."""
+"""`audit_splits`: test the splits of a tree on held-out rows."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 
 
 def countable(least, alpha):
-    """Which tests can reach their share of the level at all (Tarone).
+    """Return a mask of the tests that can be significant after correction (Tarone).
 
-    The smallest k such that at most k tests can reach alpha / k; these are corrected
-    for, and no others.
+    `least` is the smallest attainable p-value of each test. The correction uses the
+    smallest k such that at most k tests can reach alpha / k, and only counts these
+    tests.
     """
     ordered = np.sort(least)
     for k in range(1, len(ordered) + 1):
@@ -47,25 +48,26 @@ def countable(least, alpha):
 
 
 def holm(p, alpha):
-    """Level of each p-value, the smallest first: alpha / m, alpha / (m - 1), ..."""
+    """Return the level of each p-value in the step-down procedure of Holm."""
     m = len(p)
     levels = np.empty(m)
-    left = m
+    n_left = m
     for i in np.argsort(p, kind="stable"):
-        levels[i] = alpha / left
-        if p[i] <= alpha / left and left > 1:
-            left -= 1
+        levels[i] = alpha / n_left
+        if p[i] <= alpha / n_left and n_left > 1:
+            n_left -= 1
     return levels
 
 
 def top_down(p, is_tested, parent, alpha):
-    """Level of each split when a split is tested once those above it are confirmed.
+    """Return the level of each split in the inheritance procedure (Goeman and Finos).
 
-    The root has the whole level. What a confirmed split had is left to the splits
-    below it, in proportion to how many splits there are below each branch, and where
-    all splits below a branch are confirmed its part goes to its siblings. Splits that
-    are not tested are passed through. `parent` is that of each split among the splits,
-    which come after their parents; -1 at the root.
+    A split is tested after the splits above it are confirmed. The root has the level
+    alpha. A confirmed split passes its level on to the splits below it, in proportion
+    to the number of splits below each branch. If all splits below a branch are
+    confirmed, its share goes to its siblings. Splits that are not tested pass their
+    level on. `parent` is the index of the parent of each split, -1 for the root;
+    parents come before their children.
     """
     n = len(p)
     size = np.ones(n)
@@ -73,8 +75,8 @@ def top_down(p, is_tested, parent, alpha):
         size[parent[split]] += size[split]
     levels, confirmed = np.zeros(n), np.zeros(n, bool)
     while True:
-        now = _loads(~is_tested | confirmed, size, parent, alpha)
-        levels[~confirmed] = now[~confirmed]
+        current = _loads(~is_tested | confirmed, size, parent, alpha)
+        levels[~confirmed] = current[~confirmed]
         more = is_tested & ~confirmed & (levels > 0.0) & (p <= levels)
         if not more.any():
             return levels
@@ -82,7 +84,7 @@ def top_down(p, is_tested, parent, alpha):
 
 
 def _loads(is_open, size, parent, alpha):
-    # A split that is open hands its level on; it is settled if all below it are.
+    # An open split passes its level on; it is settled if all splits below it are.
     n = len(size)
     is_settled = is_open.copy()
     for split in range(n - 1, 0, -1):
@@ -104,32 +106,32 @@ def _loads(is_open, size, parent, alpha):
 
 EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"
 DRAWS = 9_999
-DRAWS_A_LEVEL = 10  # so many draws have a p-value as small as the level
+DRAWS_PER_LEVEL = 10  # expected number of draws with a p-value up to the level
 MAX_DRAWS = 1_000_000
 CELLS_AT_ONCE = 4_000_000
-# Expected counts from which chi-squared is taken to hold (Cochran's rule).
+# Expected counts from which chi-squared is used (Cochran's rule).
 LARGE, LARGE_SHARE = 5.0, 0.8
-# With more classes there are too many vertices to enumerate.
+# More classes have too many vertices to enumerate.
 MAX_PARTS = 10
-NEVER = 1e-15  # below it equally unlikely tables do not matter
+NEGLIGIBLE = 1e-15  # p-values below this need not be exact
 ROUNDING = 1e-7
 
 
 class Tested(NamedTuple):
-    """P-value of a table, and by which test; None if there was nothing to test."""
+    """P-value of a table, and the method; None if there was nothing to test."""
 
     p: float
     method: str | None
 
 
 def margins(table):
-    """Rows of the branches and of the classes that have any."""
+    """Return the numbers of rows of the branches and classes that have any."""
     branches, classes = table.sum(axis=1), table.sum(axis=0)
     return branches[branches > 0.0], classes[classes > 0.0]
 
 
 def pvalue_of(table, level, rng):
-    """Test independence: exactly if cheap, by chi-squared, or by random tables."""
+    """Test independence exactly, by chi-squared, or by random tables."""
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
         return Tested(1.0, None)
@@ -143,24 +145,24 @@ def pvalue_of(table, level, rng):
 
 
 def drawn_pvalue(table, level, rng):
-    """Share of random tables of the same margins that are as unlikely or more so."""
+    """Return the share of random tables that are at most as likely."""
     branches, classes = margins(table)
-    n_draws = int(min(max(DRAWS, np.ceil(DRAWS_A_LEVEL / level)), MAX_DRAWS))
+    n_draws = int(min(max(DRAWS, np.ceil(DRAWS_PER_LEVEL / level)), MAX_DRAWS))
     observed = gammaln(table + 1.0).sum()
     limit = observed - ROUNDING
     tables = random_table(branches.astype(int), classes.astype(int))
     at_once = max(CELLS_AT_ONCE // (len(branches) * len(classes)), 1)
-    as_unlikely, left = 0, n_draws
-    while left:
-        n = min(at_once, left)
+    n_extreme, n_left = 0, n_draws
+    while n_left:
+        n = min(at_once, n_left)
         drawn = tables.rvs(n, random_state=rng)
-        as_unlikely += int((gammaln(drawn + 1.0).sum(axis=(1, 2)) >= limit).sum())
-        left -= n
-    return (as_unlikely + 1.0) / (n_draws + 1.0)
+        n_extreme += int((gammaln(drawn + 1.0).sum(axis=(1, 2)) >= limit).sum())
+        n_left -= n
+    return (n_extreme + 1.0) / (n_draws + 1.0)
 
 
 def least_pvalue(table):
-    """P-value of the most extreme table of these margins, or a lower bound of it."""
+    """Return the smallest p-value of tables with these margins, or a lower bound."""
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
         return 1.0
@@ -174,7 +176,7 @@ def least_pvalue(table):
     if len(branches) == 2 and len(classes) <= MAX_PARTS:
         extreme, cells = _extreme_of_two(branches, classes)
         p = float(np.exp(scale - cells))
-        if p > NEVER:  # there may be others as unlikely
+        if p > NEGLIGIBLE:  # other tables may be equally unlikely
             exact = float(fisher_pvalue(extreme))
             p = exact if exact == exact else p
         return min(p, 1.0)
@@ -186,8 +188,8 @@ def least_pvalue(table):
 
 
 def _extreme_of_two(branches, classes):
-    # The sum of log cell! is convex: it is largest at a vertex, where every class but
-    # one is as a whole in one of the branches.
+    # The sum of log cell! is convex: its maximum is at a vertex, where all classes
+    # except one are completely in one of the branches.
     k = len(classes)
     whole = (np.arange(2**k)[:, np.newaxis] >> np.arange(k)) & 1 == 1
     rest = branches[0] - whole @ classes
@@ -208,17 +210,17 @@ def _extreme_of_two(branches, classes):
 
 
 def _filled(rows, columns):
-    # Of each row alone: the largest columns are filled first, which majorizes all else.
+    # Fills the largest columns of each row first, which majorizes any other table.
     before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
     return np.diff(np.minimum(before, rows[:, np.newaxis]), axis=1)
 
 
-MAX_WEIGHT = 2.0**53  # up to which counts are exact
-SHOWN = 5  # values that a message names
+MAX_WEIGHT = 2.0**53  # counts up to this are exact
+MAX_SHOWN = 5  # values in a message
 
 
 class TreeShape:
-    """Nodes and tests of a fitted tree, ours or scikit-learn's; rows are not kept."""
+    """Nodes and splits of a fitted tree, of this package or of scikit-learn."""
 
     def __init__(self, estimator):
         final = _final(estimator)
@@ -232,18 +234,18 @@ class TreeShape:
         self.parent = np.full(len(self.children), -1)
         self.depth = np.zeros(len(self.children), np.intp)
         self.order = []  # parents before children, from the left
-        waiting = [0]
-        while waiting:
-            node = waiting.pop()
+        stack = [0]
+        while stack:
+            node = stack.pop()
             self.order.append(node)
             below = self.children[node]
             self.parent[below] = node
             self.depth[below] = self.depth[node] + 1
-            waiting += below[::-1]
+            stack += below[::-1]
         self.splits = [node for node in self.order if self.children[node]]
 
     def state(self):
-        """What the shape is made from, as plain values."""
+        """Return the state as plain values."""
         return {
             "children": self.children,
             "classes": self.classes,
@@ -253,7 +255,7 @@ class TreeShape:
 
     @classmethod
     def of_state(cls, state):
-        """Make a shape from a state; None unless each node has one parent before it."""
+        """Create a shape from a state; None unless each node has one earlier parent."""
         children = state["children"]
         below = [
             (node, child) for node in range(len(children)) for child in children[node]
@@ -267,7 +269,7 @@ class TreeShape:
         return made
 
     def is_of(self, estimator):
-        """Whether an estimator, or the last step of a pipeline, is this very tree."""
+        """Whether an estimator, or the last step of a pipeline, is an equal tree."""
         other = TreeShape(estimator)
         return (
             self.children == other.children
@@ -294,12 +296,12 @@ def _final(estimator):
     check_is_fitted(final)
     if not hasattr(final, "tree_"):
         raise TypeError(
-            "tree must be one tree. A forest is audited tree by tree, by the members "
-            f"of its estimators_. Got {type(final).__name__} instead."
+            "tree must be a single tree. Audit the trees of a forest separately, by "
+            f"its estimators_. Got {type(final).__name__} instead."
         )
     if getattr(final, "n_outputs_", 1) > 1:
         raise ValueError(
-            f"tree must have one output. Got one with {final.n_outputs_} outputs."
+            f"tree must have one output. Got a tree with {final.n_outputs_} outputs."
         )
     return final
 
@@ -312,13 +314,13 @@ def _children(tree):
 
 
 def _tests(tree):
-    # Two trees of the same structure with other splits differ in these.
+    # Arrays that differ if two trees of the same structure have different splits.
     names = ("feature", "threshold", "centroids")
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
 
 
 def stored_counts(estimator):
-    """Counts of held-out rows per node and class that a tree of ours has stored."""
+    """Return the counts of held-out rows per node and class that a tree has stored."""
     final = _final(estimator)
     counts = getattr(final, "honest_counts_", None)
     if counts is None:
@@ -329,14 +331,14 @@ def stored_counts(estimator):
         )
     if (counts != np.floor(counts)).any():
         raise ValueError(
-            "The rows that recount_leaves has counted had weights that are not whole "
-            "numbers. An audit needs frequencies."
+            "The rows that recount_leaves has counted had fractional weights. An audit "
+            "needs integer frequencies."
         )
     return np.array(counts)
 
 
 def count_rows(estimator, shape, X, y, sample_weight):
-    """Count new rows of each class in each node."""
+    """Return the number of new rows per node and class."""
     check_consistent_length(X, y)
     codes = _codes(y, shape.classes)
     weight = _frequencies(sample_weight, len(codes))
@@ -365,10 +367,10 @@ def _codes(y, classes):
     )
     if (codes < 0).any():
         others = labels.ravel()[codes < 0].tolist()
-        # NaN differs from any other NaN, but is named once
+        # NaN differs from any other NaN, but is shown once
         others = {repr(label): label for label in others}.values()
         raise ValueError(
-            f"y_new holds labels that the tree does not know: {_some(others)}. Its "
+            f"y_new has labels that the tree does not know: {_some(others)}. Its "
             f"classes are {_some(classes.tolist())}."
         )
     return codes
@@ -376,8 +378,8 @@ def _codes(y, classes):
 
 def _some(values):
     values = list(values)
-    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-    return f"{', '.join(map(repr, values[:SHOWN]))}{more}"
+    more = f" and {len(values) - MAX_SHOWN} more" if len(values) > MAX_SHOWN else ""
+    return f"{', '.join(map(repr, values[:MAX_SHOWN]))}{more}"
 
 
 def _frequencies(sample_weight, n_rows):
@@ -392,11 +394,11 @@ def _frequencies(sample_weight, n_rows):
             f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "
             f"{weight.shape}."
         )
-    fine = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
-    if not fine.all():
+    is_valid = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
+    if not is_valid.all():
         raise ValueError(
-            "sample_weight of an audit must be frequencies, whole numbers of at least "
-            f"0: a row of weight 2 is two rows. Got {weight[~fine][0]:g}."
+            "sample_weight of an audit must be frequencies, integers of at least 0: a "
+            f"row of weight 2 counts as two rows. Got {weight[~is_valid][0]:g}."
         )
     if not 0.0 < weight.sum() <= MAX_WEIGHT:
         raise ValueError(
@@ -407,8 +409,8 @@ def _frequencies(sample_weight, n_rows):
 
 
 def _refuse_unknown_categories(final, shape, path, X):
-    # Rows whose category a node does not send on stay there. That happens to known
-    # categories as well; those that the tree has never seen are an error.
+    # A row stays at a node that has no branch for its category. This can happen with
+    # known categories; categories that the tree has never seen are an error.
     is_inner = np.zeros(len(shape.children))
     is_inner[shape.splits] = 1.0
     is_leaf = 1.0 - is_inner
@@ -434,20 +436,20 @@ def _refuse_unknown_categories(final, shape, path, X):
 
 
 def warn_of_training_rows(estimator, counts):
-    """Warn if the rows are as many, of each class in each node, as the tree's own."""
+    """Warn if the counts per node and class are equal to those of the training rows."""
     final = _final(estimator)
     tree = final.tree_
     if hasattr(tree, "counts"):
         own = tree.counts
     elif final.class_weight is None:
         own = np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
-    else:  # not known
+    else:  # unknown with class weights
         return
     if len(counts) > 1 and np.array_equal(own, counts):
         warn(
-            "In every node X_new has as many rows of each class as the tree itself: "
-            "these seem to be its training rows, on which the splits were chosen. "
-            "They confirm any split. Pass held-out rows."
+            "In every node, X_new has as many rows of each class as the tree itself: "
+            "these seem to be its training rows, which confirm any split, because the "
+            "splits were chosen on them. Pass held-out rows."
         )
 
 
@@ -466,8 +468,8 @@ NAMES_OF_TESTS = {
     DRAWN: "random tables where chi-squared would not hold",
 }
 WIDTH = 100
-MAX_LINES = 40  # of splits, in text
-LARGEST_LOG = 690.0  # of what a float can hold
+MAX_LINES = 40  # of splits in text
+LARGEST_LOG = 690.0  # larger e-values are not printed exactly
 
 
 class AuditedSplit(NamedTuple):
@@ -487,27 +489,27 @@ class AuditedSplit(NamedTuple):
 
 
 class SplitAudit:
-    """What new rows say of each split of a tree.
+    """Result of testing each split of a tree on held-out rows.
 
-    Made by :func:`~skconftree.inspection.audit_splits`. ``print(audit)`` shows the
-    splits as the tree has them one below the other, and `export_text`, `export_html`,
-    `explain_text` and the picture of a tree of ours mark its splits if they are given
-    the audit as ``audit=``.
+    Created by :func:`~skconftree.inspection.audit_splits`. ``print(audit)`` shows the
+    splits in the order of the tree. `export_text`, `export_html`, `explain_text` and
+    :class:`~skconftree.inspection.ConfidenceTreeDisplay` mark the splits of a tree of
+    this package with the verdicts if the audit is passed as ``audit=``.
 
     Parameters
     ----------
     tree : estimator
-        The tree, or a pipeline that ends in it. It is kept, for `update`.
+        The tree, or a pipeline that ends in it. It is stored for `update`.
     counts : ndarray of shape (n_nodes, n_classes)
-        New rows of each class in each node.
+        Number of new rows per node and class.
     alpha : float
-        As of :func:`~skconftree.inspection.audit_splits`, and so are the others.
+        Significance level, see :func:`~skconftree.inspection.audit_splits`.
     correction : {"holm", "top-down"} or None
-        How the level is shared.
+        Correction for multiple comparisons.
     anytime : bool
-        Whether to bet.
+        Whether to use e-values, which remain valid when rows are added.
     random_state : int, RandomState instance or None
-        Of random tables.
+        Seed of random tables.
 
     Attributes
     ----------
@@ -518,22 +520,23 @@ class SplitAudit:
         - ``counts``: the table of new rows, one tuple per branch, one number per class;
           ``n_rows``, their sum;
         - ``verdict``: ``"confirmed"``, ``"not confirmed"`` or ``"too few rows"``;
-        - ``p_value`` and the ``level`` that it must not exceed, 0 where top-down did
-          not come; 1 over the e-value, at most 1, in an audit with ``anytime=True``;
-        - ``log_e``: the natural logarithm of the e-value there, else NaN;
-        - ``least_p``: a p-value that no table of these margins falls below;
+        - ``p_value`` and the ``level`` that it must not exceed. The level is 0 if the
+          top-down procedure did not reach the split. With ``anytime=True``, ``p_value``
+          is the inverse of the e-value, at most 1;
+        - ``log_e``: the natural logarithm of the e-value, NaN without ``anytime=True``;
+        - ``least_p``: a lower bound of the p-values of all tables with these margins;
         - ``method``: ``"exact"``, ``"chi-squared"``, ``"permutations"``,
-          ``"e-value"``, or None where nothing was to be tested.
+          ``"e-value"``, or None if there was nothing to test.
     share_confirmed_ : float
-        Share of the confirmed among the splits that had enough rows; NaN if none had.
+        Share of confirmed splits among those with enough rows; NaN if there are none.
     n_rows_ : int
-        New rows.
+        Number of new rows.
     counts_ : ndarray of shape (n_nodes, n_classes)
-        New rows of each class in each node.
+        Number of new rows per node and class.
 
     See Also
     --------
-    audit_splits : Makes it.
+    audit_splits : Creates the audit.
 
     Examples
     --------
@@ -587,7 +590,7 @@ class SplitAudit:
         y_new: LabelsLike,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add further new rows.
+        """Add further held-out rows and update the verdicts.
 
         Parameters
         ----------
@@ -657,7 +660,7 @@ class SplitAudit:
 
     @property
     def legend(self) -> str:
-        """Lines that explain the marks."""
+        """Lines of text that explain the marks."""
         return [
             f"audit: {_rows(self.n_rows_)}, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
@@ -759,7 +762,7 @@ class SplitAudit:
             is_tested = countable(least, self.alpha)
         else:
             is_tested = least <= self.alpha
-        # what the smallest p-value has to reach, at worst
+        # level of the smallest p-value in the worst case
         level = self.alpha / max(1 if self.correction is None else is_tested.sum(), 1)
         results = [pvalue_of(table, level, rng) for table in tables]
         p = np.array([result.p for result in results])
@@ -769,8 +772,8 @@ class SplitAudit:
         return p.tolist(), levels.tolist(), least.tolist(), no_evidence, methods
 
     def _by_evidence(self, tables):
-        # All splits count, whatever their rows: which of them can reach the level
-        # changes while rows arrive, and the correction must not change with it.
+        # The correction counts all splits: which of them can reach the level changes as
+        # rows are added, but the correction must not change.
         log_e = [float(log_evalue(table)) for table in tables]
         p = [math.exp(-max(value, 0.0)) for value in log_e]
         levels = self._levels(np.array(p), np.ones(len(p), bool))
@@ -783,7 +786,7 @@ class SplitAudit:
             return np.full(len(p), self.alpha)
         if self.correction == "top-down":
             return top_down(p, is_tested, self._above(), self.alpha)
-        # those that do not count could not reach the last level of those that do
+        # tests that are not counted could not reach the last level of the others
         levels = np.full(len(p), self.alpha / max(is_tested.sum(), 1))
         levels[is_tested] = holm(p[is_tested], self.alpha)
         return levels
@@ -797,15 +800,15 @@ class SplitAudit:
 
 
 def _verdict(p, level, least, alpha):
-    # Level 0: the split above is not confirmed, so that this one was not reached.
+    # Level 0 means that the split above was not confirmed.
     if p <= level and level > 0.0:
         return CONFIRMED
     return NOT_CONFIRMED if least <= (level or alpha) else INSUFFICIENT_ROWS
 
 
 def _max_evidence(table):
-    # No table of these margins has a larger log E: each branch alone has the largest
-    # likelihood that it can have.
+    # Upper bound of log E over the tables with these margins: each branch separately
+    # has its largest possible likelihood.
     classes = np.sort(table.sum(axis=0))[::-1]
     filled = _filled(table.sum(axis=1), classes)
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
@@ -813,7 +816,7 @@ def _max_evidence(table):
 
 
 def _log_largest(counts):
-    # Largest likelihood of labels of these counts.
+    # Maximal log likelihood of labels with these counts.
     return xlogy(counts, counts).sum(axis=-1) - xlogy(n := counts.sum(axis=-1), n)
 
 
@@ -821,17 +824,17 @@ def _log_largest(counts):
 def _further_counts(tree, shape, X, y, sample_weight):
     if not shape.is_of(tree):
         raise ValueError(
-            "The tree has changed since the audit was made. Audit it again, with rows "
-            "that it has not learned."
+            "The tree has changed since the audit was created. Create a new audit with "
+            "rows that the tree has not learned."
         )
     return count_rows(tree, shape, X, y, sample_weight)
 
 
 def _split_texts(tree, shape):
-    """Conditions of the splits as text; those of the left branch in a numeric tree."""
+    """Return the splits as texts, for scikit-learn the condition of the left branch."""
     final, names = tree, None
     while isinstance(final, Pipeline):
-        names = _made_names(final)
+        names = _input_names(final)
         final = final[-1]
     names = getattr(final, "feature_names_in_", names)
     if isinstance(final, ConfidenceTreeClassifier):
@@ -848,11 +851,11 @@ def _split_texts(tree, shape):
     ]
 
 
-def _made_names(pipeline):
-    """Names of the columns that the steps before the last make; None if unknown."""
+def _input_names(pipeline):
+    """Return the names of the columns that the last step receives; None if unknown."""
     try:
         return pipeline[:-1].get_feature_names_out()
-    except (AttributeError, ValueError):  # a step has no names, or there is none
+    except (AttributeError, ValueError):  # a step does not define names
         return None
 
 
@@ -885,74 +888,77 @@ def audit_splits(
 ) -> SplitAudit:
     """Test each split of a fitted tree on held-out rows.
 
-    A fitted tree always fits its training rows. Here new rows are sent down the tree,
-    and the table of branches and classes of each node is tested for independence,
-    corrected for multiple comparisons. So splits that generalize can be told from
-    those that overfit.
+    Every split of a tree separates the classes of its training rows. This function
+    sends held-out rows down the tree and tests, for each node, whether branch and class
+    are independent, with a correction for multiple comparisons. Splits that generalize
+    are thereby distinguished from splits that overfit.
 
     Parameters
     ----------
     tree : estimator
-        A fitted tree of this package (also one with several branches a node, or by
-        class means), any fitted ``DecisionTreeClassifier`` of scikit-learn, or a
-        ``Pipeline`` that ends in one.
+        A fitted tree of this package (including trees with more than two branches per
+        node, or with splits by class means), any fitted ``DecisionTreeClassifier`` of
+        scikit-learn, or a ``Pipeline`` that ends in one.
     X_new : array-like, sparse or frame of shape (n_samples, n_features), default=None
-        Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has seen.
-        None: the rows that `recount_leaves` of the tree has counted.
+        Held-out rows, which were not used for `fit`, `partial_fit` or the choice of
+        parameters. If None, the rows that `recount_leaves` has counted are used.
     y_new : array-like of shape (n_samples,), default=None
-        Their classes, out of `classes_` of the tree.
+        Their classes; each must be in `classes_` of the tree.
     alpha : float, default=0.05
-        Level: the chance of confirming any split whose branches do not differ.
+        Significance level: the probability of confirming any split whose branches do
+        not differ (family-wise error rate). Smaller values confirm fewer splits.
     correction : {"holm", "top-down"} or None, default="holm"
-        How the level is shared by the splits. ``"holm"``: each split competes for the
-        smallest p-values. ``"top-down"``: a split is tested once the one above it is
-        confirmed, whose level it inherits; the upper splits have the most power,
-        and the confirmed splits are connected. None: each split is tested at
-        the level `alpha`, without a correction: of many splits some are confirmed by
-        chance.
+        Correction for multiple comparisons. ``"holm"`` is Holm's step-down procedure
+        over all splits. With ``"top-down"``, a split is tested after the split above it
+        was confirmed, and inherits its level: the upper splits have the most power, and
+        the confirmed splits are connected. With None, each split is tested at the level
+        `alpha`, so that some of many splits are confirmed by chance.
     anytime : bool, default=False
-        Whether to use e-values instead of p-values. They need more rows, and remain
-        valid when rows are added repeatedly by
+        If True, e-values are used instead of p-values. They need more rows, but remain
+        valid when rows are added repeatedly with
         :meth:`~skconftree.inspection.SplitAudit.update`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Frequencies, whole numbers: a row of weight 2 is two rows.
+        Integer frequencies: a row of weight 2 counts as two rows.
     random_state : int, RandomState instance or None, default=0
-        Of the random tables, where such are drawn.
+        Seed of the random tables, which are drawn for large tables with small counts.
 
     Returns
     -------
     SplitAudit
-        With ``splits_``, ``share_confirmed_`` and ``to_frame()``; its text is the tree
-        with the verdicts.
+        The verdicts, in ``splits_``, ``share_confirmed_`` and ``to_frame()``. Printing
+        it shows the splits with their verdicts.
 
     Warns
     -----
     UserWarning
-        If the rows seem to be those that the tree was grown from.
+        If the rows seem to be the training rows of the tree.
 
     See Also
     --------
-    skconftree.tree.export_text : Marks the splits if it is given ``audit=``.
+    skconftree.tree.export_text : Marks the splits with the verdicts by ``audit=``.
 
     Notes
     -----
-    A p-value is exact given both margins of the table (Fisher, Freeman and Halton)
-    while the tables of these margins can be enumerated. Else it is that of chi-squared
-    where at least 80 % of the expected counts reach 5 and none is below 1, or from
-    9,999 or more random tables of the same margins.
+    A p-value is exact given both margins of the table (Fisher, Freeman and Halton) if
+    the tables with these margins can be enumerated. Otherwise, the chi-squared test is
+    used if at least 80% of the expected counts are at least 5 and none is below 1. In
+    the other cases, the p-value is estimated from at least 9,999 random tables with the
+    same margins.
 
-    Verdicts are "confirmed", "not confirmed" and "too few rows", in which even the most
-    extreme table of these margins could not reach the level. Such splits do not count
-    in Holm's correction (Tarone); with ``anytime=True`` all do. Top-down, a confirmed
-    split hands its level on to the splits below, in proportion to how many there are
-    below each branch; where all of these are confirmed, to the others.
+    The verdict is "confirmed", "not confirmed", or "too few rows", which means that
+    even the most extreme table with these margins could not reach the level. Such
+    splits are not counted in Holm's correction (Tarone), except with ``anytime=True``.
+    In the top-down procedure, a confirmed split passes its level on to the splits below
+    it, in proportion to their number below each branch. If all of these are confirmed,
+    the level goes to the others.
 
-    "Not confirmed" does not mean that a split is false. The rows may be too few to see
-    a small difference.
+    "Not confirmed" does not mean that a split is false. The rows may be too few to
+    detect a small difference.
 
     An e-value is ``prod_z DM(n_z) / L0`` as in :class:`~skconftree.bounds.EValueBound`.
-    Without a difference the probability that it ever exceeds ``1 / alpha`` is at most
-    `alpha`. It may fall again as rows come; a split that was confirmed remains so.
+    If the branches do not differ, the probability that it ever exceeds ``1 / alpha`` is
+    at most `alpha`. It may fall again as rows are added; earlier confirmations remain
+    valid.
 
     References
     ----------
@@ -999,7 +1005,7 @@ def audit_splits(
         )
     shape = TreeShape(tree)
     if (X_new is None) != (y_new is None):
-        raise ValueError("X_new and y_new must be given together, or neither.")
+        raise ValueError("Pass both X_new and y_new, or neither.")
     if X_new is None:
         if sample_weight is not None:
             raise ValueError(

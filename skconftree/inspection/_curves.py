@@ -1,4 +1,4 @@
-"""Learning curves of query strategies, and of models along a stream."""
+"""Learning curves of query strategies, and metrics of models along a stream."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..utils._types import Estimator, LabelsLike, TableLike
 if TYPE_CHECKING:
     from ..active.pool import SimulationResult
 
-BASELINE = "#8a8a8a"  # random sampling, and what needs no model
+BASELINE = "#8a8a8a"  # color of random sampling and of trivial baselines
 
 
 class _CurveDisplay:
-    # A display of curves in axes; `ax_` and `figure_` are those drawn on.
+    # Base of displays of curves; `ax_` and `figure_` are used by the last plot.
     def _begin(self, ax):
         if ax is None:
             import matplotlib.pyplot as plt
@@ -31,10 +31,10 @@ class _CurveDisplay:
 
 
 class ActiveCurveDisplay(_CurveDisplay):
-    """Scores of query strategies against the labels they requested.
+    """Learning curves of query strategies: scores by number of labels.
 
-    Each line is the mean over the runs of :func:`skconftree.active.simulate`, and the
-    band around it one standard error to either side. Random sampling is drawn in gray.
+    Each line is the mean over the runs of :func:`skconftree.active.simulate`, with a
+    band of one standard error to either side. Random sampling is drawn in gray.
 
     Create it with :meth:`from_simulation`.
 
@@ -60,7 +60,7 @@ class ActiveCurveDisplay(_CurveDisplay):
 
     See Also
     --------
-    skconftree.active.simulate : Makes the curves.
+    skconftree.active.simulate : Computes the curves.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class ActiveCurveDisplay(_CurveDisplay):
         Parameters
         ----------
         result : SimulationResult
-            What :func:`skconftree.active.simulate` gives.
+            Result of :func:`skconftree.active.simulate`.
         strategies : list of str, default=None
-            Those to draw, in this order; None draws all.
+            Strategies to draw, in this order; None draws all.
         score_name : str, default="score"
             Name of the vertical axis.
         ax : matplotlib.axes.Axes, default=None
@@ -190,7 +190,7 @@ class PrequentialDisplay(_CurveDisplay):
     lines_ : list of matplotlib.lines.Line2D
         The curve of each model.
     drift_lines_ : list of matplotlib.lines.Line2D
-        The drifts of each model that detected any.
+        The drift marks of each model that detected drifts.
     baseline_ : matplotlib.lines.Line2D or None
         The baseline that predicts the previous label.
     change_lines_ : list of matplotlib.lines.Line2D
@@ -255,21 +255,21 @@ class PrequentialDisplay(_CurveDisplay):
         y : array-like of shape (n_samples,)
             Labels.
         metric : str, default="accuracy"
-            A figure that a :class:`~skconftree.evaluation.PrequentialRecord` has of a
-            window, such as ``"kappa"`` or ``"balanced_accuracy"``; or what `scoring` of
-            :func:`~skconftree.evaluation.iter_prequential` knows, such as
-            ``"roc_auc"``.
+            A metric that a :class:`~skconftree.evaluation.PrequentialRecord` has for
+            each window, such as ``"kappa"`` or ``"balanced_accuracy"``; or a scorer
+            name for `scoring` of :func:`~skconftree.evaluation.iter_prequential`, such
+            as ``"roc_auc"``.
         window : int, default=1000
-            Rows of a window.
+            Number of rows of a window; larger windows give smoother curves.
         name : str, default=None
-            Name of a single estimator; None takes that of its class.
+            Name of a single estimator; None uses the name of its class.
         changes : sequence of int, default=()
             Rows at which the stream changes, if that is known: dotted lines.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure.
         **options
-            For :func:`~skconftree.evaluation.iter_prequential`: `delay`, `chunk_size`
-            and others.
+            Arguments of :func:`~skconftree.evaluation.iter_prequential`, such as
+            `delay` and `chunk_size`.
 
         Returns
         -------
@@ -303,9 +303,10 @@ class PrequentialDisplay(_CurveDisplay):
         Parameters
         ----------
         records : dict of str to list of PrequentialRecord
-            For each model what :func:`~skconftree.evaluation.iter_prequential` yields.
+            For each model, the records of
+            :func:`~skconftree.evaluation.iter_prequential`.
         metric : str, default="accuracy"
-            A figure that records have of a window, `window_scores` included.
+            A metric of windows in the records, including those of `window_scores`.
         drifts : dict of str to sequence of int, default=None
             Rows after which a model detected drifts.
         changes : sequence of int, default=()
@@ -326,7 +327,9 @@ class PrequentialDisplay(_CurveDisplay):
         drifts = {} if drifts is None else drifts
         unknown = [name for name in drifts if name not in records]
         if unknown:
-            raise ValueError(f"drifts names {unknown[0]!r}, which has no records.")
+            raise ValueError(
+                f"drifts has the key {unknown[0]!r}, which is not a key of records."
+            )
         known = {name: list(run) for name, run in records.items()}
         rows = {
             name: np.array([record.n_rows for record in run])
@@ -405,14 +408,14 @@ def _figure(record, metric):
     figure = getattr(record, f"window_{metric}", record.window_scores.get(metric))
     if figure is None:
         raise ValueError(
-            f"metric must be a figure of windows or in window_scores, which has "
+            "metric must be a window metric of PrequentialRecord, or one of "
             f"{sorted(record.window_scores)}. Got {metric!r} instead."
         )
     return figure
 
 
 def _with_drifts(model, run):
-    """Records of a run, and the rows of its drifts, or the ends of their windows."""
+    """Return the records of a run and the rows of drifts (else the ends of windows)."""
     records, drifts = [], []
     before = _n_drifts(model)
     for record in run:

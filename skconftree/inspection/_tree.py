@@ -1,4 +1,4 @@
-"""The picture of a tree with its evidence."""
+"""Plot of a tree with the evidence for its splits."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from ._audit import SplitAudit
 
 CONFIRMED = "confirmed"  # verdict of an audit
-AUTO_WIDTH = 6.0  # boxes of a level, if no depth is set
+AUTO_WIDTH = 6.0  # maximal width in boxes if max_depth="auto"
 
 
 class ConfidenceTreeDisplay:
-    """Picture of a tree: its splits, the evidence for each of them, and the classes.
+    """Plot of a decision tree with the evidence for each split.
 
-    Every box is a node. One that was split shows its test, the evidence for the split
-    (its level of evidence and the number expected by chance, as in
-    :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
-    colored by the class that it predicts, the paler the less probable that class is,
-    and shows how many of its rows are of that class, and its probability.
-    Colored strips show the probabilities of the classes, with `class_weight`; the
-    numbers of rows are without it. The more rows go along an edge, the wider it is.
+    Every box is a node. The box of a split shows its condition, the evidence (the level
+    of evidence and the number of splits expected by chance, as in
+    :func:`skconftree.tree.export_text`), and its number of rows. The box of a leaf
+    shows the predicted class, the number of its rows of that class, and the
+    probability. It has the color of the class, which is paler if the class is less
+    probable. Colored strips show the class probabilities, which include `class_weight`;
+    numbers of rows do not. The width of an edge increases with its number of rows.
 
     Create it with :meth:`from_estimator`. The colors of text and background are those
-    of matplotlib's style, dark ones included, and ``figure_.savefig("tree.svg")`` gives
-    a picture that can be enlarged. In a window of matplotlib, a box that is pointed at
-    or clicked shows the path to its node and what the node predicts, also in a compact
-    picture; so do the boxes of :meth:`to_svg`.
+    of matplotlib's style, including dark styles, and ``figure_.savefig("tree.svg")``
+    writes a scalable file. In an interactive window of matplotlib, pointing at or
+    clicking a box shows the path to its node and the prediction, also in a compact
+    plot. The boxes of :meth:`to_svg` do the same.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class ConfidenceTreeDisplay:
 
     See Also
     --------
-    skconftree.tree.export_text : The same in text.
-    skconftree.tree.export_html : A page whose nodes open and close.
-    skconftree.tree.node_table : The same as plain records.
+    skconftree.tree.export_text : The tree as text.
+    skconftree.tree.export_html : The tree as an HTML page with nodes that fold.
+    skconftree.tree.node_table : The tree as plain records.
 
     Examples
     --------
@@ -108,28 +108,31 @@ class ConfidenceTreeDisplay:
         estimator : ConfidenceTreeClassifier
             A fitted tree.
         feature_names : list of str, default=None
-            Names of the features; by default those seen in ``fit``, else ``x0``,
-            ``x1`` and so on.
+            Names of the features. By default, the names seen in ``fit``, or ``x0``,
+            ``x1`` and so on if there were none.
         class_names : list of str, default=None
-            Names of the classes, in the order of ``classes_``; by default those.
+            Names of the classes, in the order of ``classes_``. By default,
+            ``classes_``.
         max_depth : int, "auto" or None, default="auto"
-            Deepest level to draw; boxes whose branches are not drawn say so.
-            ``"auto"`` draws as many levels as fit on a page, or all of a compact
-            picture; None draws all.
+            Deepest level to draw. Boxes whose branches are not drawn are marked.
+            ``"auto"`` draws as many levels as fit on a page, or all levels of a compact
+            plot. None draws all levels.
         compact : bool, default=False
-            Whether to draw small boxes, for the shape of a large tree: leaves without
-            text, whose description is shown on hover, and conditions if they fit.
+            If True, draw small boxes, to show the shape of a large tree: leaves have no
+            text, but their description is shown on hover, and conditions are drawn if
+            they fit.
         fold_weak : bool, default=True
-            Whether a subtree that has no strong or overwhelming split is one box, with
-            the class, the rows and the probability of its top node.
+            If True, a subtree without any strong or overwhelming split is drawn as one
+            box, with the class, the rows and the probability of its top node.
         verbose : bool, default=False
-            Whether to add what the bound of each split compared: in numbers, and as a
-            bar for what the children are at most (interval bounds) or for the score of
-            the winner (races), with a tick for the limit that it had to stay below.
-            All scales of one picture are the same.
+            If True, also show the statistics that the bound compared at each split, as
+            numbers and as a bar. The bar is the upper limit of the children's impurity
+            (interval bounds) or the score of the best split (Hoeffding-type bounds); a
+            tick marks the limit that it had to stay below. All bars of one plot have
+            the same scale.
         audit : SplitAudit or None, default=None
-            Result of :func:`skconftree.inspection.audit_splits` for this tree: each
-            split has its verdict on the upper edge of its box.
+            Result of :func:`skconftree.inspection.audit_splits` for this tree. The
+            verdict on each split is drawn on the upper edge of its box.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure that fits the tree.
 
@@ -176,9 +179,9 @@ class ConfidenceTreeDisplay:
         compact : bool, default=False
             Whether to draw small boxes.
         fold_weak : bool, default=True
-            Whether a subtree without a strong split is one box.
+            Whether a subtree without a strong split is drawn as one box.
         verbose : bool, default=False
-            Whether to add what the bound of each split compared.
+            Whether to show the statistics of the bound at each split.
 
         Returns
         -------
@@ -198,11 +201,11 @@ class ConfidenceTreeDisplay:
         compact: bool = False,
         fold_weak: bool = True,
     ) -> str:
-        """Write the tree as plain SVG, which needs no matplotlib.
+        """Draw the tree as SVG, without matplotlib.
 
-        The same tree gives the same text with any version of any library. In a page, or
-        opened by itself, a node that has the pointer or the keyboard focus shows its
-        path and what it predicts. The picture follows the dark mode of a page.
+        The result depends only on the tree, not on versions of libraries. A node under
+        the pointer or with keyboard focus shows its path and its prediction. The colors
+        follow the dark mode of the browser.
 
         Parameters
         ----------
@@ -211,12 +214,12 @@ class ConfidenceTreeDisplay:
         compact : bool, default=False
             Whether to draw small boxes, whose description is shown on hover.
         fold_weak : bool, default=True
-            Whether a subtree without a strong split is one box.
+            Whether a subtree without a strong split is drawn as one box.
 
         Returns
         -------
         str
-            A whole file, and an element that a page of HTML may contain.
+            A complete SVG file, which can also be embedded in an HTML page.
 
         Examples
         --------
@@ -237,7 +240,7 @@ class ConfidenceTreeDisplay:
         return SvgPicture(*shown, compact).text(depth)
 
     def _shown(self, fold_weak):
-        # What both kinds of pictures show.
+        # Arguments that both kinds of drawings share.
         nodes = self.nodes
         if fold_weak:
             marks = (self.marks or {}).items()
@@ -247,12 +250,12 @@ class ConfidenceTreeDisplay:
 
 
 def _depth(nodes, max_depth, compact):
-    """Deepest level to draw; None for all."""
+    """Return the deepest level to draw; None for all levels."""
     if isinstance(max_depth, str) and max_depth == "auto":
         return None if compact else readable_depth(nodes, AUTO_WIDTH)
     if max_depth is not None and (not isinstance(max_depth, Integral) or max_depth < 0):
         raise ValueError(
-            "max_depth must be 'auto', None or a whole number of at least 0. Got "
+            "max_depth must be 'auto', None or an integer of at least 0. Got "
             f"{max_depth!r} instead."
         )
     return max_depth

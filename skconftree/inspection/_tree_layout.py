@@ -1,4 +1,4 @@
-"""Positions and texts of the boxes in a picture of a tree."""
+"""Layout of a drawing of a tree: positions and texts of its boxes."""
 
 import re
 
@@ -11,12 +11,10 @@ FOLDED = "folded splits still predict: fold_weak=False shows them"
 
 
 class Picture:
-    """What a picture of a tree shows, as SVG and by matplotlib.
+    """Base class of drawings of a tree as SVG and by matplotlib.
 
-    `at` has the positions of the shown nodes.
-
-    A subclass has `_broken(text, n, is_head)`, which breaks a text into at most n lines
-    of a box.
+    `at` maps the drawn nodes to their positions. A subclass defines
+    `_broken(text, n, is_head)`, which wraps a text into at most n lines of a box.
     """
 
     def __init__(self, nodes, class_names, marks, notes, compact):
@@ -29,16 +27,16 @@ class Picture:
         self.at = {}
 
     def is_end(self, row):
-        """Whether no branch of a node is shown."""
+        """Whether no branch of a node is drawn."""
         return not any(branch.node in self.at for branch in row.branches)
 
     def share(self, node):
-        """Share of the rows that a node has."""
+        """Return the share of the rows that reach a node."""
         total = max(self.root.weight, 1e-300)
         return min(max(self.table[node].weight / total, 0.0), 1.0)
 
     def head(self, row):
-        """The first lines of a box, in bold."""
+        """Return the first lines of a box, which are bold."""
         if not row.branches:
             return self._broken(str(row.label), 2, True)
         return [
@@ -47,7 +45,7 @@ class Picture:
         ]
 
     def lines(self, row):
-        """The lines below the strip of a box."""
+        """Return the lines below the colored strip of a box."""
         if not row.branches:
             return row.outcome.split(", ")
         evidence = row.evidence
@@ -56,12 +54,12 @@ class Picture:
         return [evidence.level, *tie, evidence.by_chance, rows]
 
     def leaf_style(self, row):
-        """Index of the most probable class of a node, and the opacity of its color."""
+        """Return the most probable class of a node, and the opacity of its color."""
         best = row.value.index(max(row.value))
         return best, 0.12 + 0.33 * min(max(row.value[best], 0.0), 1.0)
 
     def legend(self):
-        """Classes of the legend, number of classes left out, and further lines."""
+        """Return classes to show, number of omitted classes, and more lines."""
         counts, classes = self.root.counts, range(len(self.names))
         shown = sorted(classes, key=lambda label: -counts[label])[:MAX_CLASSES]
         has_evidence = self.root.branches and not self.compact
@@ -72,7 +70,7 @@ class Picture:
         return sorted(shown), len(classes) - len(shown), lines
 
     def describe(self, node):
-        """Describe the path to a node and what the node predicts or splits by."""
+        """Describe the path to a node, and its prediction or split."""
         path, row = [], self.table[node]
         node_row = row
         while node_row.parent >= 0:
@@ -89,7 +87,7 @@ class Picture:
 
 
 def arrange(nodes, max_depth=None):
-    """Place nodes of `node_table`: x in widths of a box, y in levels, downwards."""
+    """Compute positions of nodes: x in widths of a box, y in levels, downwards."""
     order, offset, outline = _shown(nodes, max_depth), {}, {}
     shown = {row.node for row in order}
     for row in reversed(order):  # children before parents
@@ -121,12 +119,12 @@ def arrange(nodes, max_depth=None):
 
 
 def width_of(positions):
-    """Width of the widest level, in boxes."""
+    """Return the width of the widest level, in boxes."""
     return 1.0 + max(x for x, _ in positions.values())
 
 
 def readable_depth(nodes, max_width):
-    """Deepest level, 1 at least, at which a picture is at most so many boxes wide."""
+    """Return the largest depth, at least 1, with at most `max_width` boxes across."""
     depths = np.array([row.depth for row in nodes])
     levels = np.bincount(depths)
     deepest = 1
@@ -139,41 +137,41 @@ def readable_depth(nodes, max_width):
 
 
 def _shown(nodes, max_depth):
-    # From the left, parents before children.
-    table = {row.node: row for row in nodes}  # ids may lack those replaced
-    order, waiting = [], [0]
-    while waiting:
-        row = table[waiting.pop()]
+    # Returns the drawn nodes from the left, parents before children.
+    table = {row.node: row for row in nodes}  # replaced nodes have no id here
+    order, stack = [], [0]
+    while stack:
+        row = table[stack.pop()]
         order.append(row)
         if row.depth != max_depth:
-            waiting += [branch.node for branch in row.branches[::-1]]
+            stack += [branch.node for branch in row.branches[::-1]]
     return order
 
 
-# Widths of letters in ems, of a sans serif.
+# Letters of a sans serif font by width.
 NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 DOTS = "..."
 
 
 def _condition(row):
-    # The condition of a split, without the name of its feature.
+    # Returns the condition of a split without the name of its feature.
     return row.test[len(row.name) + 1 :] if row.n_children == 2 else "which category?"
 
 
 def edge_labels(row):
-    """Labels of the edges from a node to its children."""
+    """Return the labels of the edges from a node to its children."""
     if row.n_children == 2:
         return ["yes", "no"]
     return [branch.words[len(row.name) + 1 :] for branch in row.branches]
 
 
-def on_one_line(text):
-    """A text without line breaks, for which pictures have no glyphs."""
+def single_line(text):
+    """Replace line breaks in a text, which fonts cannot draw, by spaces."""
     return re.sub(r"\s+", " ", text).strip()
 
 
 def width_in(text, size):
-    """About how wide a text is at most, in the unit of `size`."""
+    """Return an approximate width of a text, in the unit of `size`."""
     return size * sum(
         0.36
         if letter in NARROW
@@ -189,9 +187,9 @@ def width_in(text, size):
 
 
 def wrapped(text, size, max_width, n_lines, width=width_in):
-    """Break a text into lines, with an ellipsis; `width` measures a text."""
+    """Wrap a text into lines, with an ellipsis; `width` measures a text."""
     lines = [""]
-    parts = on_one_line(text).split(" ")
+    parts = single_line(text).split(" ")
     for i, part in enumerate(parts):
         longer = f"{lines[-1]} {part}".strip()
         if width(longer, size) <= max_width or not lines[-1]:
@@ -205,8 +203,8 @@ def wrapped(text, size, max_width, n_lines, width=width_in):
 
 
 def cut(text, size, max_width, width=width_in):
-    """Cut a text that is too wide, at a space if there is one."""
-    text = on_one_line(text)
+    """Shorten a text that is too wide, at a space if there is one."""
+    text = single_line(text)
     if width(text, size) <= max_width:
         return text
     while text and width(f"{text}{DOTS}", size) > max_width:

@@ -1,4 +1,4 @@
-"""The picture of a tree by matplotlib, with the proportions of the SVG."""
+"""Drawing of a tree by matplotlib, with the proportions of the SVG."""
 
 import math
 from functools import cache, partial
@@ -12,37 +12,37 @@ from ._tree_layout import (
     arrange,
     cut,
     edge_labels,
-    on_one_line,
+    single_line,
     width_of,
     wrapped,
 )
 
-# In units of the picture: one leaf is 1 wide, one level of the tree 1 high.
+# In units of the plot: the width of a leaf and the height of a level are 1.
 BOX_WIDTH = 0.92
 BOX_TOP, TOP = 0.42, 0.45
 PAD, LINE, STRIP, SCALE = 0.03, 0.079, 0.05, 0.06
 MARGIN = 0.05
 SMALL_WIDTH, SMALL_HEIGHT = 0.8, 0.24
-# Inches of such a unit, in a figure of our own.
+# Size of these units in inches, in a new figure.
 LEAF_INCHES, LEVEL_INCHES = 1.6, 1.8
 COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.22, 0.5
 MAX_INCHES, LEGEND_INCHES = 26.0, 0.75
-USUAL_INCHES = 9.7  # of a picture as wide as six boxes
-WITHIN = 0.985  # of a figure is left by its edges
-HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # sizes of letters
+USUAL_INCHES = 9.7  # width of a plot of six boxes
+WITHIN = 0.985  # share of a figure inside its margins
+HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # font sizes
 SMALLEST_FONT = 2.0
-FEWEST_POINTS = 45.0  # for a test in a compact picture
+MIN_CONDITION_POINTS = 45.0  # width for a condition in a compact plot
 WIDEST_EDGE, THINNEST_EDGE = 6.0, 0.6
-POINTS = 72.0  # of an inch
+POINTS = 72.0  # per inch
 
 
 class _Statement(NamedTuple):
-    """What was compared at a split: it was made as `value` is below `limit`."""
+    """Statistics of a bound at a split, which was made because `value` < `limit`."""
 
     text: str
     value: float = math.nan
     limit: float = math.nan
-    reach: float = math.nan  # how far `value` might be off: a race's radius
+    reach: float = math.nan  # radius of the confidence interval of `value`
 
 
 def _statement(evidence):
@@ -64,7 +64,7 @@ def _statement(evidence):
 
 
 def _mixed(color, background, share):
-    """So much of a color on a background."""
+    """Mix a share of a color with a background."""
     from matplotlib.colors import to_rgb
 
     pair = zip(to_rgb(color), to_rgb(background), strict=True)
@@ -72,7 +72,7 @@ def _mixed(color, background, share):
 
 
 class PlotPicture(Picture):
-    """The picture of a tree on axes of matplotlib."""
+    """Drawing of a tree on axes of matplotlib."""
 
     def __init__(self, nodes, class_names, marks, notes, compact, verbose):
         super().__init__(nodes, class_names, marks, notes, compact)
@@ -81,7 +81,7 @@ class PlotPicture(Picture):
         self.head, self.lines = cache(self.head), cache(self.lines)
 
     def draw(self, ax, max_depth):
-        """Draw the tree down to a level, None: all; on a figure of its own, or axes."""
+        """Draw the tree down to a level (None: all) on axes, or in a new figure."""
         import matplotlib.pyplot as plt
 
         self.at = arrange(self.nodes, max_depth)
@@ -110,7 +110,7 @@ class PlotPicture(Picture):
             else:
                 self._draw_box(row, x, y)
         legend, below = self._draw_legend(has_axes), 0.0
-        if has_axes:  # part of the axes, else of the figure
+        if has_axes:  # the legend is inside the axes
             inches = ax.get_window_extent().height / self.figure.dpi
             share = min(legend / inches, 0.5)
             below = share / (1.0 - share)
@@ -124,28 +124,28 @@ class PlotPicture(Picture):
         return ax
 
     def _size_of_units(self, ax, width, height):
-        """Settle what a unit is in points; give the inches of a figure of our own."""
+        """Set the size of units in points; return the width of a figure in inches."""
         inches = (LEAF_INCHES, LEVEL_INCHES)
         if self.compact:
             inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
         across = min(max(4.8, inches[0] * width), MAX_INCHES)
         down = min(inches[1], (MAX_INCHES - LEGEND_INCHES) / height)
         self.unit = POINTS * WITHIN * across / width, POINTS * down
-        if ax is not None:  # as far as can be told before its layout
+        if ax is not None:  # estimated before the layout
             scale = ax.figure.dpi_scale_trans.inverted()
             box = ax.get_window_extent().transformed(scale)
             self.unit = POINTS * box.width / width, POINTS * box.height / height
         usual = POINTS * WITHIN * LEAF_INCHES, POINTS * LEVEL_INCHES
         scale = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
         self.zoom = min(max(scale, SMALLEST_FONT / TEXT), 1.0)
-        # a wide picture of small boxes is seen from farther away
+        # a wide plot of small boxes is displayed at a smaller scale
         self.enlarged = 1.0
         if self.compact and ax is None:
             self.enlarged = max(across / USUAL_INCHES, 1.0)
         return across
 
     def node_at(self, x, y):
-        """The node whose box is there; None if there is none."""
+        """Return the node whose box contains a point, or None."""
         for node, (middle, level) in self.at.items():
             wide, top, bottom = BOX_WIDTH, BOX_TOP, None
             if self.compact:
@@ -159,7 +159,7 @@ class PlotPicture(Picture):
         return None
 
     def _statements(self):
-        """What was compared at each split, and the largest number of these."""
+        """Return the statistics of the bound at each split, and their maximum."""
         if not self.verbose or self.compact:
             return {}, 1.0
         statements = {
@@ -192,7 +192,7 @@ class PlotPicture(Picture):
 
     def _broken(self, text, n_lines, is_head):
         max_width = (BOX_WIDTH - MARGIN) * self.unit[0]
-        n_lines = 1 if self.statements else n_lines  # where numbers take the room
+        n_lines = 1 if self.statements else n_lines  # statistics need the space
         width = partial(_points, weight="bold" if is_head else "normal")
         return wrapped(
             text, self._size(HEAD if is_head else TEXT), max_width, n_lines, width
@@ -244,7 +244,11 @@ class PlotPicture(Picture):
                 BOX_WIDTH,
                 height,
                 boxstyle="round,pad=0,rounding_size=0.04",
-                **(self._split_style(row) if row.branches else self._look(row)),
+                **(
+                    self._split_style(row)
+                    if row.branches
+                    else self._leaf_box_style(row)
+                ),
             )
         )
         left, down = x - BOX_WIDTH / 2 + MARGIN, y + BOX_TOP - PAD
@@ -264,7 +268,7 @@ class PlotPicture(Picture):
             self._write(x, down - LINE / 2, fitting, ink, TEXT)
             down -= LINE
         if row.node in self.marks:
-            # on the left half of the edge: the way to the box ends in its middle
+            # on the left half, because the edge to the box ends at its center
             self._write(
                 x - BOX_WIDTH / 4,
                 y + BOX_TOP,
@@ -274,8 +278,8 @@ class PlotPicture(Picture):
                 bbox={"facecolor": self.ground, "edgecolor": self.ink, "pad": 1.5},
             )
 
-    def _look(self, row):
-        """Of a leaf."""
+    def _leaf_box_style(self, row):
+        """Style of the box of a leaf."""
         best, opacity = self.leaf_style(row)
         return {
             "facecolor": _mixed(self.colors[best], self.ground, opacity),
@@ -309,11 +313,11 @@ class PlotPicture(Picture):
         )
         if is_end:
             return
-        # next to the edges, as wide as the part of the tree below
+        # next to the edges, as wide as the subtree
         ends = [self.at[branch.node] for branch in row.branches]
         across = [x for x, _ in ends]
         width = max((max(across) - min(across)) * 0.9, SMALL_WIDTH) * self.unit[0]
-        if width >= FEWEST_POINTS * self.enlarged:
+        if width >= MIN_CONDITION_POINTS * self.enlarged:
             size = SMALL * self.enlarged
             test = row.test if row.n_children == 2 else f"{row.name} = ?"
             fitting = cut(test, size, width, _points)
@@ -324,7 +328,7 @@ class PlotPicture(Picture):
         self.ax.text(
             x,
             y,
-            on_one_line(text),
+            single_line(text),
             color=color,
             fontsize=self._size(size),
             ha="center",
@@ -361,7 +365,7 @@ class PlotPicture(Picture):
         self.ax.plot([limit, limit], [y - 0.02, y + 0.05], color=self.ink, lw=1.6)
 
     def _draw_legend(self, inside):
-        """Draw it below the tree; return its height in inches."""
+        """Draw the legend below the tree; return its height in inches."""
         from matplotlib.patches import Patch
 
         shown, n_more, text = self.legend()
@@ -394,7 +398,7 @@ class PlotPicture(Picture):
 
 
 def _points(text, size, weight="normal"):
-    """Width of a text in points."""
+    """Return the width of a text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

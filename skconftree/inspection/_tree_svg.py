@@ -1,4 +1,4 @@
-"""The picture of a tree as plain SVG, written without a plotting library."""
+"""Drawing of a tree as SVG, without a plotting library."""
 
 from ..utils import escape
 from ._tree_layout import (
@@ -11,14 +11,14 @@ from ._tree_layout import (
     wrapped,
 )
 
-STEP, BOX = 158, 152  # from box to box, and of a box
+STEP, BOX = 158, 152  # horizontal distance of boxes, width of a box
 LEVEL, LINE, STRIP = 166, 14, 7
 SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34
 MARGIN = 8
-MIN_WIDTH = 328  # width of a picture with its legend: that of a phone
-DESCRIPTION = 312  # of the description of a node
-HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
-BOLD = 1.12  # how much wider bold letters are
+MIN_WIDTH = 328  # width of a drawing with its legend: that of a phone
+DESCRIPTION = 312  # width of the description of a node
+HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # font sizes
+BOLD = 1.12  # relative width of bold letters
 MAX_LINES = 6  # of the description of a node
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
@@ -51,7 +51,7 @@ def _style():
 
 
 class SvgPicture(Picture):
-    """The picture of a tree as SVG."""
+    """Drawing of a tree as SVG."""
 
     def __init__(self, nodes, class_names, marks, notes, compact):
         super().__init__(nodes, class_names, marks, notes, compact)
@@ -59,7 +59,7 @@ class SvgPicture(Picture):
         self.parts = []
 
     def text(self, max_depth):
-        """Write the whole file, of the tree down to a level; None: all of it."""
+        """Return the SVG file of the tree down to a level; None draws all levels."""
         positions = arrange(self.nodes, max_depth)
         drawn = self.step * width_of(positions)
         self.width = max(drawn + 2 * MARGIN, MIN_WIDTH)
@@ -221,7 +221,7 @@ class SvgPicture(Picture):
             left += wide
 
     def _describe(self, lines, x, y):
-        # Below the tree and under the node, so that both are visible together.
+        # The description is below the tree, so that both are visible together.
         left = min(max(x - DESCRIPTION / 2, MARGIN), self.width - MARGIN - DESCRIPTION)
         height = (LINE + 1) * len(lines) + 12
         self._add(
@@ -236,7 +236,7 @@ class SvgPicture(Picture):
     def _write(self, x, y, text, size, *, bold=False, soft=False, anchor=None):
         weight = ' font-weight="600"' if bold else ""
         where = f' text-anchor="{anchor}"' if anchor else ""
-        self._add(  # in the middle, unless the enclosing element sets another anchor
+        self._add(  # centered, unless the enclosing element sets another anchor
             f'<text class="{"soft" if soft else "ink"}" x="{_number(x)}" '
             f'y="{_number(y)}" font-size="{_number(size)}"{where} '
             f'fill="{(SOFT if soft else INK)["light"]}"{weight}>{escape(text)}</text>'

@@ -92,7 +92,7 @@ def test_verbose_adds_a_line_per_split(model, tmp_path, capsys):
 
 def test_of_a_large_tree_the_top_is_printed(model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(_common, "MAX_LEAVES", 1)
-    monkeypatch.setattr(_common, "TOP", 0)
+    monkeypatch.setattr(_common, "MAX_PRINTED_LEVELS", 0)
     path = write(tmp_path / "new.csv", made_rows(100, 2))
     out = run(capsys, model, path).out
     assert "these are the upper 0 levels" in out

@@ -85,7 +85,7 @@ def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
     # the limits made small, so that this table is a large one
     monkeypatch.setattr(_fit, "BASELINES", {"all": 100, "cart": 1000, "none": np.inf})
     monkeypatch.setattr(_common, "MAX_LEAVES", 2)
-    monkeypatch.setattr(_common, "TOP", 1)
+    monkeypatch.setattr(_common, "MAX_PRINTED_LEVELS", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     rows = [f"{a},{b},{(a > 0) + 2 * (b > 0)}" for a, b in X.tolist()]
@@ -252,11 +252,14 @@ def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
     ("argv", "words"),
     [
         (["fit", "nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
-        (["fit", "{table}"], "--target COLUMN, with one of weight, kind, height"),
-        (["fit", "--target", "kind"], "--target needs a table to look in; - reads one"),
+        (["fit", "{table}"], "--target COLUMN is missing; choose the column of"),
+        (["fit", "--target", "kind"], "--target needs a table; - reads one"),
         (["fit", "--nominal", "kind"], "--nominal needs a table"),
         (["fit", "{table}", "--target", "kind", "--nominal", "fur"], "--nominal 'fur'"),
-        (["fit", "{table}", "--target", "weight"], "classes; a column of a few ranges"),
+        (
+            ["fit", "{table}", "--target", "weight"],
+            "classes; use a column of a few ranges",
+        ),
         (["fit", "{table}", "--target", "kind", "--folds", "150"], "--folds 150"),
         (["fit", "{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
         (["fit", "{table}", "--target", "kind", *TOO_LARGE], "delta"),

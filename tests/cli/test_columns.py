@@ -15,10 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree._cli import _columns, _model_file, main
-from skconftree._cli._columns import COMMA, DATE, POINT, Guess, guess, read_numbers
+from skconftree._cli._columns import (
+    COMMA,
+    DATE,
+    POINT,
+    ColumnType,
+    infer_column,
+    read_numbers,
+)
 from skconftree._cli._common import UserError
 from skconftree._cli._readers import (
-    Strays,
+    UnparseableValues,
     check_categories,
     check_header,
     settle_columns,
@@ -55,7 +62,7 @@ def test_a_file_and_a_frame_are_judged_alike():
     ],
 )
 def test_texts_are_read_in_the_way_that_fits_most_of_them(texts, reading, values):
-    found = guess(texts)
+    found = infer_column(texts)
     assert found.reading is reading
     if reading is not None:
         read, strays = read_numbers(texts, reading)
@@ -66,17 +73,17 @@ def test_texts_are_read_in_the_way_that_fits_most_of_them(texts, reading, values
 def test_a_thousand_or_a_bit_more_than_one():
     """Where 1,234 may be both, a file with semicolons has decimal commas."""
     for comma_first, reading in [(False, POINT), (True, COMMA)]:
-        found = guess(["1,234", "2,500", "7"], comma_first)
+        found = infer_column(["1,234", "2,500", "7"], comma_first)
         assert found.reading is reading
         (note,) = found.notes
         assert f"'1,234' is read as {reading.parse('1,234'):g}" in note
-    assert guess(["1,234", "2.5", "7"], True).reading is POINT
-    assert guess(["1,234", "2,5", "7"], False).reading is COMMA
+    assert infer_column(["1,234", "2.5", "7"], True).reading is POINT
+    assert infer_column(["1,234", "2,5", "7"], False).reading is COMMA
 
 
 def test_strays_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
-    assert guess(texts) == Guess(POINT, [], numbers=POINT)
+    assert infer_column(texts) == ColumnType(POINT, [], numbers=POINT)
     values, strays = read_numbers(texts, POINT)
     assert strays == [30, 31]
     assert np.isnan(values[30:]).all()
@@ -94,7 +101,7 @@ def test_strays_are_missing():
     ],
 )
 def test_what_names_a_row_is_noted(texts, words):
-    notes = guess(texts).notes
+    notes = infer_column(texts).notes
     assert notes == [] if words is None else words in notes[0]
 
 
@@ -109,7 +116,7 @@ def test_what_names_a_row_is_noted(texts, words):
     ],
 )
 def test_what_names_rows_by_texts_is_noted(texts, found):
-    assert guess(texts).names_rows is found
+    assert infer_column(texts).identifies_rows is found
 
 
 def test_columns_that_name_rows_are_left_out(tmp_path, capsys):
@@ -240,7 +247,7 @@ def test_strays_of_a_row_that_is_not_learnt_are_not_counted():
     class Stream:
         path, features, readings = "table.csv", ["a", "b"], [POINT, POINT]
 
-    strays = Strays([(1, 100, ["x"])])
+    strays = UnparseableValues([(1, 100, ["x"])])
     found = [(3, 0, "y"), (4, 0, "y"), (4, 1, "x"), (5, 0, "y")]
     n_rows, problem = strays.check(found, 1, 9, Stream)
     assert n_rows == 4
@@ -292,7 +299,7 @@ def test_columns_are_not_searched_for_each_column():
         features, readings, header = names, [None] * len(names), [*names, "kind"]
 
         def lookahead(self):
-            return [guess(("x", "y"))] * len(names)
+            return [infer_column(("x", "y"))] * len(names)
 
     start = time.process_time()
     assert check_header("table.csv", [*names, "kind"], "kind") == names

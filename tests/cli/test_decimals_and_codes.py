@@ -21,9 +21,9 @@ from skconftree._cli._columns import (
     COMMA,
     DATES,
     POINT,
-    Guess,
-    guess,
-    guess_columns,
+    ColumnType,
+    infer_column,
+    infer_columns,
     read_numbers,
 )
 from skconftree._cli._label import read_pool
@@ -99,16 +99,16 @@ def classes(out, delimiter=";"):
     ],
 )
 def test_groups_of_digits_in_a_file_with_semicolons(texts, reading):
-    found = guess(texts, comma_first=True)
+    found = infer_column(texts, comma_first=True)
     assert found.reading is reading
-    assert guess(texts, decimal=",").reading is (
+    assert infer_column(texts, decimal=",").reading is (
         reading if texts in (["5.644", "5.64"], ["0.644", "5.644"]) else COMMA
     )
 
 
 def test_another_column_with_decimal_points_settles_the_sign():
     columns = [["5.644", "358"], ["7.4", "0.25"]]
-    found, decimal = guess_columns(columns, ["a", "b"], semicolons=True)
+    found, decimal = infer_columns(columns, ["a", "b"], semicolons=True)
     assert [one.reading for one in found] == [POINT, POINT]
     assert decimal == "."
     assert found[0].notes == [
@@ -116,25 +116,25 @@ def test_another_column_with_decimal_points_settles_the_sign():
         "--decimal , reads '5.644' as 5644"
     ]
     assert found[1].notes == []
-    found, decimal = guess_columns(columns, "ab", semicolons=True, decimal=",")
+    found, decimal = infer_columns(columns, "ab", semicolons=True, decimal=",")
     assert [one.reading for one in found] == [COMMA, POINT]
     assert found[1].notes == [
         "'7.4' is read as 7.4, as --decimal , does not fit this column"
     ]
     assert decimal == ","
     three_digits = [["5.644", "3.580"], ["7.4", "0.25"]]
-    found, _ = guess_columns(three_digits, ["a", "b"], semicolons=True)
-    assert found[0] == Guess(POINT, [], numbers=POINT, ambiguous="5.644")
+    found, _ = infer_columns(three_digits, ["a", "b"], semicolons=True)
+    assert found[0] == ColumnType(POINT, [], numbers=POINT, ambiguous="5.644")
     columns.append(["2,5", "3"])
-    found, decimal = guess_columns(columns, ["a", "b", "c"], semicolons=True)
+    found, decimal = infer_columns(columns, ["a", "b", "c"], semicolons=True)
     assert [one.reading for one in found] == [COMMA, POINT, COMMA]
 
 
 def test_a_sign_that_does_not_fit_is_not_forced():
-    found = guess(["1.234,5", "7"], decimal=".")
+    found = infer_column(["1.234,5", "7"], decimal=".")
     assert found.reading is COMMA
     assert found.notes[0].endswith(", as --decimal . does not fit this column")
-    assert guess(["red", "blue"], decimal=",").reading is None
+    assert infer_column(["red", "blue"], decimal=",").reading is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_sign_that_does_not_fit_is_not_forced():
 )
 def test_the_decimal_sign_of_a_file(columns, semicolons, decimal):
     names = list(map(str, range(len(columns))))
-    assert guess_columns(columns, names, semicolons=semicolons)[1] == decimal
+    assert infer_columns(columns, names, semicolons=semicolons)[1] == decimal
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_decimal_sign_of_a_file(columns, semicolons, decimal):
     ],
 )
 def test_negative_numbers_of_accountants_and_typesetters(texts, values):
-    found = guess(texts)
+    found = infer_column(texts)
     read, strays = read_numbers(texts, found.reading)
     assert not strays
     np.testing.assert_allclose(read, np.float32(values))
@@ -208,7 +208,9 @@ def test_a_pool_is_read_as_other_tables_are(run, german):
     assert notes == ""
     argv = ["label", german, "--target", "answer"]
     # so many words make categories of it, and one for each row describes none
-    assert "column 'amount' is shown but not learnt from" in run(*argv, code=1).err
+    assert (
+        "column 'amount' is shown but not used as a feature" in run(*argv, code=1).err
+    )
 
 
 def test_a_dot_behind_the_first_rows_is_noted(run, write):
@@ -256,7 +258,7 @@ def test_values_with_the_other_sign_are_missing_with_a_hint(run, write):
     ],
 )
 def test_numbers_of_equal_length_that_begin_with_0_are_codes(texts, are_codes):
-    found = guess(texts, name="zip")
+    found = infer_column(texts, name="zip")
     assert (found.reading is None) is are_codes
     assert found.numbers is POINT
     if are_codes:
@@ -320,7 +322,7 @@ def test_numeric_needs_numbers(run, write):
     ],
 )
 def test_whole_numbers_all_different_and_unordered_may_be_ids(values, noted):
-    notes = guess(list(map(str, values.tolist()))).notes
+    notes = infer_column(list(map(str, values.tolist()))).notes
     assert ("as IDs are" in "".join(notes)) is noted
     assert notes == [] or noted
 
@@ -340,9 +342,9 @@ def test_whole_numbers_all_different_and_unordered_may_be_ids(values, noted):
     ],
 )
 def test_the_only_order_of_dates_that_fits_is_taken(texts, order):
-    found = guess(texts)
+    found = infer_column(texts)
     assert found.reading is (None if order is None else DATES[order])
-    assert guess(texts, dates="mdy").reading in (None, DATES["mdy"])
+    assert infer_column(texts, dates="mdy").reading in (None, DATES["mdy"])
 
 
 def test_dates_are_read_in_every_command(run, write, tmp_path):
@@ -364,7 +366,7 @@ def test_dates_are_read_in_every_command(run, write, tmp_path):
     assert note in err
     assert "strings are read as numbers; --nominal when makes categories" in err
     err = run("fit", tmp_path / "t.parquet", "--target", "answer", "--in-parts").err
-    assert "column 'when': strings such as these are numbers or dates to `fit`" in err
+    assert "column 'when': its strings are read as categories here" in err
 
 
 def label_notes(path, *more):
@@ -394,7 +396,7 @@ def test_amounts_are_not_classes(run, write, tmp_path, monkeypatch):
     ):
         err = run(*argv, code=1).err
         assert message in err
-        assert "Make a column with a few ranges of them" in err
+        assert "Make a column with a few ranges, such" in err
     classes = ",".join(map(str, revenue))
     run("stream", path, "--target", "revenue", "--classes", classes)
     columns["revenue"] = [one % 101 for one in range(n)]
@@ -486,7 +488,7 @@ def test_big_endian_and_an_encoding_that_is_named(run, write, tmp_path):
     for more in ([], ["--encoding", "utf-16"], ["--encoding", "utf-16-be"]):
         assert "größe <= 1490" in fit(run, path, *more).out
     path.write_text(text, encoding="latin-1")
-    assert "--encoding says in which it is" in fit(run, path, code=1).err
+    assert "set --encoding, such as" in fit(run, path, code=1).err
     model, output = tmp_path / "m", tmp_path / "out.csv"
     fit(run, path, "--encoding", "latin-1", "--output", model)
     argv = ["predict", model, path, "--encoding", "latin-1", "--keep", "größe"]
@@ -501,7 +503,7 @@ def test_classes_that_an_encoding_lacks_are_written_in_another(run, write, tmp_p
     fit(run, path, "--output", model)
     path = write({"amount": AMOUNTS, "größe": AMOUNTS}, encoding="latin-1")
     argv = ["predict", model, path, "--encoding", "latin-1", "--output", output]
-    assert "latin-1 lacks letters of the classes" in run(*argv).err.replace(
+    assert "latin-1 lacks characters of the classes" in run(*argv).err.replace(
         "iso8859-1", "latin-1"
     )
     assert "♥" in output.read_text("utf-8")

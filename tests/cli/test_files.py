@@ -16,7 +16,7 @@ from reference.effort import crossed
 
 from skconftree._cli import _files, main
 from skconftree._cli._columns import own_columns
-from skconftree._cli._label import _beside
+from skconftree._cli._label import _sibling_path
 from skconftree._cli._options import make_parser
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, pipes or signals")
@@ -155,7 +155,7 @@ def test_a_model_that_is_there_is_gone_on_with_on_request_only(folder, capsys):
     assert main(argv) == 0
     before = content()
     assert main(argv) == 1
-    assert "s.model exists: go on with it by --resume" in capsys.readouterr().err
+    assert "s.model exists; continue it with --resume" in capsys.readouterr().err
     assert content() == before
 
 
@@ -175,7 +175,7 @@ def test_a_model_that_is_there_is_gone_on_with_on_request_only(folder, capsys):
     ],
 )
 def test_known_endings_are_cut_off(table, name):
-    assert _beside(table, ".x") == name
+    assert _sibling_path(table, ".x") == name
 
 
 # --- what a command has written is not learned from ---------------------------
@@ -249,7 +249,7 @@ def test_columns_that_predict_wrote_are_left_out(folder, capsys):
     assert found["data"]["features"] == ["a", "b"]
     assert main([*COMMANDS["predict"], "--proba", "--output", "p.csv"]) == 0
     assert main(["fit", "p.csv", "--target", "y"]) == 1
-    assert "has no column to learn from: besides the" in capsys.readouterr().err
+    assert "has no features: all columns except the" in capsys.readouterr().err
 
 
 # --- a file is the old one or the new one -------------------------------------

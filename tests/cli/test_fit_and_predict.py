@@ -176,7 +176,7 @@ def test_baselines_have_a_budget(table, capsys, monkeypatch):
 def test_notes_tell_of_columns_by_name(table, capsys):
     err = told(capsys, "fit", table, "--target", "kind", *FAST).err
     assert "column 'number': it looks like row numbers" in err
-    assert "column 'planet' has one value only" in err
+    assert "column 'planet' has only one value" in err
     dropped = told(
         capsys, "fit", table, "--target", "kind", *FAST, "--drop", "number,planet"
     )
@@ -375,7 +375,7 @@ def test_other_encodings_and_delimiters(tmp_path, rows, capsys):
     text = text_of([[f'"{one}"' for one in row] for row in rows], "|")
     path.write_bytes(text.encode("latin-1"))
     argv = ["fit", path, "--target", "kind", *FAST]
-    assert "--encoding says in which it is" in error(capsys, *argv)
+    assert "set --encoding, such as" in error(capsys, *argv)
     argv += ["--encoding", "latin-1", "--delimiter", "|"]
     assert "Fell | gefärbt" in told(capsys, *argv).out
     assert "--encoding 'klingon'" in error(capsys, *argv, "--encoding", "klingon")
@@ -422,11 +422,11 @@ def test_rows_without_a_label_are_counted_with_a_remedy(table, rows, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is empty; its first line has to have the names"),
+        ("", "is empty; its first line must contain the column names"),
         ("\n\n", "is empty"),
         ("\na,kind\n1,x\n", "begins with an empty line"),
-        ("1.5,2\n2.5,1\n", "whose first line has numbers only"),
-        ("1.5,x\n2.5,y\n", "1.5, x. If that is a row of the table, write a line"),
+        ("1.5,2\n2.5,1\n", "whose first line has only numbers"),
+        ("1.5,x\n2.5,y\n", "1.5, x. If that is a row of the table, add a line"),
         (
             "a,b,Kind\n1,2,x\n",
             "no column 'kind' in",
@@ -467,7 +467,7 @@ def test_unknown_columns_are_told_with_what_was_meant(table, option, capsys):
 
 def test_dropping_all_columns_is_an_error(table, capsys):
     argv = ["--drop", "number,size,fur,planet"]
-    assert "leaves no column" in error(capsys, table, "--target", "kind", *argv)
+    assert "leaves no features" in error(capsys, table, "--target", "kind", *argv)
 
 
 # --- streams -----------------------------------------------------------------
@@ -486,7 +486,7 @@ def test_accuracy_over_time(table, tmp_path, capsys):
 def test_a_finished_model_says_so(table, tmp_path, capsys):
     argv = ["stream", table, "--target", "kind", "--output", tmp_path / "m", "--resume"]
     assert "is finished" not in told(capsys, *argv).out
-    assert "m is finished: it had learnt all rows of" in told(capsys, *argv).out
+    assert "m is finished: it had learned all rows of" in told(capsys, *argv).out
 
 
 # --- help --------------------------------------------------------------------

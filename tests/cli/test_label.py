@@ -339,8 +339,8 @@ def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "there must be two labels at least to choose from, got none"),
-        (["--labels", "a"], "there must be two labels at least"),
+        ([], "at least two labels are needed, got none"),
+        (["--labels", "a"], "at least two labels are needed"),
         (["--labels", "a,b", "--target", "class"], "has the label '9', which is not"),
         (["--labels", "a,b", "--text", "tekst"], "--text 'tekst' is not one of the"),
         (["--labels", "a,b", "--show", "siz"], "--show 'siz' is not one of the"),
@@ -350,7 +350,7 @@ def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
         (["--labels", "a,b", "--web", "--images", "no"], "'no' is not a folder"),
         (
             ["--labels", "a,b", "--ignore", "size,kind,colour,class"],
-            "has no column to learn from",
+            "has no features",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skconftree._cli import main
-from skconftree._cli._columns import DATES, renames
+from skconftree._cli._columns import DATES, determines_class
 
 FAST = ["--folds", "2", "--baselines", "none"]
 N_ROWS = 120
@@ -60,7 +60,10 @@ def test_labels_that_differ_by_case_or_blanks_are_noted(write, run, columns):
         one.replace("yes", "Y es") for one in columns["answer"][:40]
     ]
     err = fitted(run, write(columns)).err
-    assert "labels 'Y es', 'yes' of the target 'answer' differ by case or blanks" in err
+    assert (
+        "labels 'Y es', 'yes' of the target 'answer' differ only by case or blanks"
+        in err
+    )
 
 
 def test_a_copy_of_a_column_is_noted(write, run, columns):
@@ -81,9 +84,9 @@ def test_a_column_that_is_the_target_is_noted(write, run, columns):
 
 def test_missing_values_are_one_value_in_the_target_in_other_words():
     nan = float("nan")
-    assert renames([nan, 1.0, float("nan")], ["a", "b", "a"], 2)
-    assert not renames([nan, 1.0, nan], ["a", "b", "b"], 2)
-    assert not renames([1, 2, 3], ["a", "b", "b"], 2)
+    assert determines_class([nan, 1.0, float("nan")], ["a", "b", "a"], 2)
+    assert not determines_class([nan, 1.0, nan], ["a", "b", "b"], 2)
+    assert not determines_class([1, 2, 3], ["a", "b", "b"], 2)
 
 
 def test_a_header_twice_is_told_with_both_places(tmp_path, run):
@@ -172,8 +175,8 @@ def test_dates_of_which_both_orders_fit_wait_for_an_answer(write, run):
     when = [f"{1 + n % 2:02}/{1 + n // 12:02}/2024" for n in range(N_ROWS)]
     path = write({"when": when, "answer": answer})
     result = fitted(run, path)
-    assert "look like dates and are taken as categories" in result.err
-    assert "--dates dmy or --dates mdy makes numbers of them" in result.err
+    assert "look like dates and are read as categories" in result.err
+    assert "--dates dmy or --dates mdy reads them as numbers" in result.err
     assert "nominal columns: 1" in result.out
     result = fitted(run, path, "--dates", "dmy")
     assert "are read as days since 1970-01-01" in result.err
@@ -183,13 +186,13 @@ def test_dates_of_which_both_orders_fit_wait_for_an_answer(write, run):
 def test_a_wrong_order_of_dates_is_told(write, run, columns):
     columns["when"] = days("dmy")
     err = fitted(run, write(columns), "--dates", "mdy").err
-    assert "--dates dmy makes numbers of them" in err
+    assert "--dates dmy reads them as numbers" in err
     # which is which cannot be told of the first twelve days of a month
     columns["when"] = [
         f"{d:02}/{m:02}/2024" for m in range(1, 11) for d in range(1, 13)
     ]
     err = fitted(run, write(columns)).err
-    assert "--dates dmy or --dates mdy makes" in err
+    assert "--dates dmy or --dates mdy reads" in err
 
 
 @pytest.mark.parametrize(
@@ -249,7 +252,7 @@ def test_a_remark_above_the_header_is_left_out(write, run, columns, delimiter):
     plain = fitted(run, path).out
     path.write_text(f"# exported, by hand\n#\n{path.read_text()}")
     told = fitted(run, path)
-    assert "'# exported, by hand' and 1 more above the header are left out" in told.err
+    assert "'# exported, by hand' and 1 more above the header are ignored" in told.err
     timeless = [re.sub(r"\d+\.?\d* m?s", "", one) for one in (plain, told.out)]
     assert timeless[0] == timeless[1]
 
@@ -313,7 +316,7 @@ def test_too_many_categories_come_with_a_remedy(write, run):
     groups = [f"g{i // 2}" for i in range(2 * n)]
     path = write({"group": groups, "answer": ["yes", "no"] * n})
     err = run("fit", path, "--target", "answer", *FAST, code=1).err
-    assert "leave it out by --drop group, or group rare ones under one name" in err
+    assert "leave it out by --drop group, or group rare categories" in err
 
 
 def test_a_table_without_a_header_is_doubted(write, run, columns, tmp_path):
@@ -338,5 +341,5 @@ def test_a_table_without_a_header_is_doubted(write, run, columns, tmp_path):
 def test_a_stream_tells_of_labels_that_differ_by_case(write, run, columns):
     columns["answer"][:40] = [one.upper() for one in columns["answer"][:40]]
     err = run("stream", write(columns), "--target", "answer").err
-    assert "labels 'YES', 'yes' of the target 'answer' differ by case" in err
-    assert "labels 'NO', 'no' of the target 'answer' differ by case" in err
+    assert "labels 'YES', 'yes' of the target 'answer' differ only by case" in err
+    assert "labels 'NO', 'no' of the target 'answer' differ only by case" in err

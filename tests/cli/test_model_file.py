@@ -321,7 +321,7 @@ def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, caps
     assert "its settings differ" in capsys.readouterr().err
     table.write_text("a,b,kind\n" + ROWS.replace("3", "4"))
     assert stream(table, model, "--resume") == 1
-    assert "are not those that it has learnt" in capsys.readouterr().err
+    assert "differ from those that it has learned" in capsys.readouterr().err
 
 
 def damage(state, random):

@@ -62,7 +62,7 @@ def test_the_tree_is_that_of_the_whole_table_and_predicts(
         ([], "needs a table in a Parquet file, and --target"),
         (["--target", "kindd"], "kindd"),
         (["--target", "kind", "--drop", "idd"], "--drop 'idd' is not one of"),
-        (["--target", "kind", "--drop", "id,size,fur"], "leaves no column"),
+        (["--target", "kind", "--drop", "id,size,fur"], "leaves no features"),
         (["--target", "kind", "--set", "max_bins=None"], "Set max_bins"),
         (["--target", "kind", "--set", "pruning='c45'"], "needs the rows"),
     ],

@@ -66,7 +66,7 @@ def on_a_terminal(argv):
             *("predict", ["reading", "predicting 400 rows"]), marks=pytest.mark.slow
         ),
         pytest.param(
-            *("stream", ["looking at columns and classes", "400 rows, accuracy"]),
+            *("stream", ["reading columns and classes", "400 rows, accuracy"]),
             marks=pytest.mark.slow,
         ),
     ],
@@ -102,17 +102,17 @@ def wait_for(capsys, pattern):
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_long_step_says_how_long_it_has_taken(monkeypatch, capsys, terminal):
-    monkeypatch.setattr(_text, "WAITS", 0.0)
-    monkeypatch.setattr(_text, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(_text, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr(_text, "UPDATE_SECONDS", (0.01, 0.01))
     monkeypatch.setattr(_text, "is_terminal", lambda: terminal)
     before = threading.active_count()
     with Progress(verbose=True) as progress:
-        progress.tell("growing")
+        progress.update("growing")
         wait_for(capsys, r"growing \(\d+ s\)")
         progress.note("a word")
         assert "note: a word\n" in wait_for(capsys, "word\n")
         assert capsys.readouterr().err == ""  # nothing goes on
-        progress.tell("again")
+        progress.update("again")
         wait_for(capsys, r"again \(\d+ s\)")
     capsys.readouterr()
     assert threading.active_count() == before
@@ -123,7 +123,7 @@ def test_a_long_step_says_how_long_it_has_taken(monkeypatch, capsys, terminal):
 def test_silent_progress_has_no_thread_and_still_notes(capsys):
     before = threading.active_count()
     with Progress() as progress:
-        progress.tell("growing")
+        progress.update("growing")
         assert threading.active_count() == before
         progress.note("a word")
     assert capsys.readouterr().err == "note: a word\n"

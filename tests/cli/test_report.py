@@ -120,7 +120,7 @@ def test_a_tree_of_one_leaf_has_a_report(tmp_path):
     written = page.read_text("utf-8")
     Checked(written)
     assert "single leaf" in written
-    assert "Not asked for: x." in written
+    assert "Not used: x." in written
 
 
 def test_groups_of_the_reliability_are_all_rows():

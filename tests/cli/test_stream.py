@@ -188,7 +188,7 @@ def test_a_bad_row_ends_the_run_at_the_row_before(
     assert main(command(table, model, "--classes", "heavy,light")) == 1
     err = capsys.readouterr().err
     assert words in err
-    assert f"(the 1,229 rows before are learnt, saved in {model})" in err
+    assert f"(the 1,229 rows before are learned, saved in {model})" in err
     saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 1229
     # The model is usable, and the run goes on when the row has been mended.
@@ -309,7 +309,7 @@ def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, 
         (["--nominal", "weight"], "its --nominal differ"),
         (
             ["--drop", "height"],
-            "the columns differ from those that it has learnt: {table} is read "
+            "the columns differ from those that it has learned: {table} is read "
             "without 'height'",
         ),
     ],
@@ -383,17 +383,17 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
         (["{table}", "--target", "kind", "--output", "no/where"], "no folder"),
         (["{table}", "--target", "kind", "--set", "speed=9"], "NAME=VALUE"),
         (["{table}", "--target", "kind", "--set", "delta"], "NAME=VALUE"),
-        (["{table}", "--target", "kind", "--set", "random_state=1"], "already"),
+        (["{table}", "--target", "kind", "--set", "random_state=1"], "is given twice"),
         (["{table}", "--target", "kind", "--set", "max_depth=-1"], "max_depth"),
-        (["{table}", "--target", "kind", "--classes", "heavy"], "one class only"),
-        (["{table}", "--target", "kind", "--classes", ","], "no labels"),
+        (["{table}", "--target", "kind", "--classes", "heavy"], "only one class"),
+        (["{table}", "--target", "kind", "--classes", ","], "--classes is empty"),
         (["{table}", "--target", "kind", "--pos-label", "blue"], "--pos-label"),
         (["{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
         (["{table}", "--target", "kind", "--nominal", "size"], "--nominal 'size'"),
         (["{table}", "--target", "kind", "--nominal", "kind"], "--nominal 'kind'"),
         (
             ["{table}", "--target", "kind", "--set", "categorical_features=[0]"],
-            "name the columns by --nominal",
+            "use --nominal to name the columns",
         ),
     ],
 )
@@ -487,7 +487,7 @@ def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     when = np.zeros(len(y), dtype="timedelta64[ms]")
     table = parquet(tmp_path / "table.parquet", rows, when=when)
     assert main(command(table)) == 1
-    assert "'when' holds duration[ms], neither numbers nor" in capsys.readouterr().err
+    assert "'when' has the type duration[ms]; only numbers" in capsys.readouterr().err
     parquet(table, rows, kind=[None, *y[1:]])
     assert main(command(table)) == 1
     assert "'kind' has no value in row 1" in capsys.readouterr().err

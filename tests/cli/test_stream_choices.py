@@ -111,7 +111,7 @@ def test_a_model_predicts_without_what_was_dropped(tmp_path, capsys):
 def test_nothing_is_left(tmp_path, capsys):
     table = write(tmp_path / "table.csv")
     for drop, words in (
-        ("id,weight,height,noise,odd", "--drop leaves no column"),
+        ("id,weight,height,noise,odd", "--drop leaves no features"),
         ("id,wieght", "--drop 'wieght' is not one of the columns"),
     ):
         command = ["stream", table, "--target", "kind", "--drop", drop]
@@ -145,7 +145,7 @@ def test_leaves_that_are_switched_off_are_told(tmp_path, capsys):
     command = ["stream", str(path), "--target", "y", "--bound", "none"]
     command += ["--set", "max_bytes=65536", "--set", "leaf_memory=rows"]
     assert main(command) == 0
-    assert "switched off: max_bytes=65536 has no room" in capsys.readouterr().out
+    assert "switched off: max_bytes=65536 is too small" in capsys.readouterr().out
     assert main(command[:4]) == 0
     assert "switched off" not in capsys.readouterr().out
 

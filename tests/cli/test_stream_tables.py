@@ -130,7 +130,7 @@ def test_the_columns_of_a_resumed_run_are_those_it_began_with(tmp_path, rows, ca
     assert main(command(table, model, "--resume")) == 1
     err = capsys.readouterr().err
     assert "row 121, column 'mark': 'tiny' is not a number, nor are 100 values" in err
-    assert "start afresh with --nominal mark" in err
+    assert "start again with --nominal mark" in err
     saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 120
     assert saved.categories_[1] is None

@@ -488,11 +488,11 @@ def test_training_rows_are_told_apart(halves):
         ({"y_new": [["no", "no"]] * 2}, "one label per row"),
         ({"X_new": [[0.0, 1.0]] * 2}, "2 features, but .* 1 features"),
         ({"X_new": np.empty((0, 1)), "y_new": []}, "0 sample"),
-        ({"X_new": None}, "together, or neither"),
-        ({"y_new": None}, "together, or neither"),
-        ({"sample_weight": [0.5, 1.0]}, "whole numbers.* Got 0.5"),
-        ({"sample_weight": [-1, 1]}, "whole numbers.* Got -1"),
-        ({"sample_weight": [np.nan, 1]}, "whole numbers.* Got nan"),
+        ({"X_new": None}, "Pass both X_new and y_new"),
+        ({"y_new": None}, "Pass both X_new and y_new"),
+        ({"sample_weight": [0.5, 1.0]}, "integers of.* Got 0.5"),
+        ({"sample_weight": [-1, 1]}, "integers of.* Got -1"),
+        ({"sample_weight": [np.nan, 1]}, "integers of.* Got nan"),
         ({"sample_weight": [1]}, r"shape \(2,\)"),
         ({"sample_weight": ["a", "b"]}, "array of numbers"),
         ({"sample_weight": [0, 0]}, "a sum above 0"),
@@ -515,7 +515,7 @@ def test_bad_input(kind, change, message):
     [
         (LogisticRegression, TypeError, "tree classifier .* Got LogisticRegression"),
         (DecisionTreeRegressor, TypeError, "tree classifier"),
-        (RandomForestClassifier, TypeError, "tree by tree"),
+        (RandomForestClassifier, TypeError, "by its estimators_"),
         (ConfidenceForestClassifier, TypeError, "tree"),
     ],
 )
@@ -531,7 +531,7 @@ def test_unfitted_several_outputs_and_no_rows_kept():
     with pytest.raises(TypeError, match="tree classifier"):
         audit_splits(DecisionTreeClassifier, [[0.0]], [0])
     two = DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
-    with pytest.raises(ValueError, match="one output. Got one with 2"):
+    with pytest.raises(ValueError, match="one output. Got a tree with 2"):
         audit_splits(two, [[0.0]], [0])
     for tree in (stump(), ConfidenceTreeClassifier().fit([[0.0], [1.0]], [0, 1])):
         with pytest.raises(ValueError, match="Pass new rows, or call recount_leaves"):
@@ -541,7 +541,7 @@ def test_unfitted_several_outputs_and_no_rows_kept():
     with pytest.raises(ValueError, match="sample_weight needs X_new"):
         audit_splits(kept, sample_weight=[1])
     kept.recount_leaves([[0.0]], [0], sample_weight=[0.5])
-    with pytest.raises(ValueError, match="not whole numbers"):
+    with pytest.raises(ValueError, match="fractional weights"):
         audit_splits(kept)
 
 

@@ -129,7 +129,7 @@ def test_records_and_axes_that_are_given():
     assert display.ax_ is not ax
     for wrong, message in [
         ({"records": {}}, "records must be a dict"),
-        ({"records": records, "drifts": {"none": [3]}}, "drifts names 'none'"),
+        ({"records": records, "drifts": {"none": [3]}}, "drifts has the key 'none'"),
         ({"records": records, "metric": "speed"}, r"metric must be .*Got 'speed'"),
     ]:
         with pytest.raises(ValueError, match=message):
