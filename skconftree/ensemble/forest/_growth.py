@@ -14,11 +14,11 @@ from ...tables._sparse import blocks, take_rows
 from ...tree import ConfidenceTreeClassifier
 from ...tree._growth import (
     TableRequest,
-    remember,
     grow_on,
-    number_of_bins,
-    remembers,
     leave_out,
+    number_of_bins,
+    remember,
+    remembers,
 )
 from ...tree._model import TreeModel
 from ...tree._parameters import (
