@@ -224,7 +224,7 @@ cdef class Silent(Bound):
 
 cdef class Deciding(Bound):
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         return True
@@ -251,7 +251,7 @@ cdef class Scored(Deciding):
 
 cdef class Weighing(EvidenceBound):
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         return True

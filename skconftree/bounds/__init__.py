@@ -1,7 +1,7 @@
-"""Confidence statements about class counts.
+"""Split rules: statistical tests and confidence bounds on class counts.
 
-A bound decides whether the evidence for a test suffices to split a node. It sees
-class counts and knows neither trees nor features.
+A bound decides whether the evidence for a candidate split suffices to split a node.
+It uses class counts alone, no trees and no features.
 """
 
 from ._base import BaseBound, TreeDefaults

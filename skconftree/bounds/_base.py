@@ -18,35 +18,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeDefaults:
-    """What the ``"auto"`` of a tree's parameters means with a bound.
+    """Values of the parameters of a tree that are ``"auto"``, for one bound.
 
-    A bound decides about splits and knows no tree. How the trees that it grows are
-    best pruned, shrunk and searched was measured with trees, and is said here, once:
-    as the attribute `defaults` of the bound's class. What a user gives a tree comes
-    before it. A bound without an opinion, and no bound, have ``TreeDefaults()``.
+    They are the attribute `defaults` of the bound's class and were chosen by
+    measurements on trees. Values that the user passes to the tree take precedence.
+    ``TreeDefaults()`` is used for trees without a bound, and for bounds that do not set
+    the attribute.
 
     Parameters
     ----------
     pruning : str, pruning object or None, default=None
-        A pruning, by its name or with its parameters. Of ``fit`` alone.
+        Name of a pruning, or a pruning object. Used by ``fit`` only.
     pruning_confidence : float or None, default=None
-        The `confidence` of that pruning; None is its own.
+        The `confidence` of that pruning. None is the pruning's own default.
     shrinkage : float, default=0.0
-        How strongly leaves are drawn to the nodes above. Of ``fit`` alone.
+        Strength with which the class probabilities of leaves are shrunk toward those of
+        the nodes above. Used by ``fit`` only.
     lookahead : int, default=0
-        Levels below the root that a growth looks ahead, with that pruning and tables
-        that are not large. Of ``fit`` alone, and only of use with a bound that
+        Number of levels below the root at which ``fit`` looks ahead, if the pruning is
+        the default one and the table is not large. It requires a bound that
         `judges_alone`.
     lookahead_confidence : float or None, default=None
-        The `confidence` of the pruning when the growth looked ahead; None is
+        The `confidence` of the pruning after growth with look-ahead. None is
         `pruning_confidence`.
     nominal_splits : {"binary", "multiway"}, default="binary"
-        Sets of categories, or a branch for each.
+        Splits of a nominal feature: two sets of categories, or one branch per category.
 
     See Also
     --------
-    BaseBound : Has them as an attribute.
-    skconftree.ConfidenceTreeClassifier : Its parameters of the same names.
+    BaseBound : Base class of bounds, with the attribute `defaults`.
+    skconftree.ConfidenceTreeClassifier : Its parameters have the same names.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class TreeDefaults:
     TreeDefaults(pruning=None, pruning_confidence=None, shrinkage=0.0, lookahead=0, \
 lookahead_confidence=None, nominal_splits='multiway')
 
-    A bound of one's own may take another's, but for one:
+    A custom bound can reuse the defaults of another bound and change one of them:
 
     >>> class Unshrunk(GTestBound):
     ...     defaults = replace(GTestBound.defaults, shrinkage=0.0)
@@ -75,65 +76,67 @@ lookahead_confidence=None, nominal_splits='multiway')
 
 
 class BaseBound(VersionedState, BaseEstimator):
-    """Parameters of a bound; `kernel` makes the compiled object that decides.
+    """Base class of bounds: the parameters of a split rule.
 
-    A bound is one file with one subclass, registered by name in
-    ``_registry.py``. Parameters are only stored; they are checked when a tree
-    is fitted or `kernel` is called.
+    `kernel` returns the compiled object that decides. Each bound is a subclass in a
+    file of its own, registered by name in ``_registry.py``. As in scikit-learn,
+    parameters are stored by the constructor and validated when a tree is fitted or
+    `kernel` is called.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria the bound is defined for; the first is its default.
+        Criteria that the bound supports. The first one is its default.
     delta_parameter : str
         Name of the parameter that a tree's ``delta`` overrides.
     uses_delta : bool
-        Whether that parameter has an effect with the others as they are.
+        Whether that parameter has an effect, given the values of the others.
     levels : tuple of float
-        Five sensible values of `level_parameter`, from strict to lax, for
+        Five suitable values of `level_parameter`, from strict to lax, for
         ``param_grid``.
     level_parameter : str
-        The parameter that makes the bound strict or lax: `delta_parameter`, or what
-        takes its place.
+        Name of the parameter that controls the strictness of the bound; usually
+        `delta_parameter`.
     cautious : bool
-        Whether the bound, at its default, needs more rows for a first split
+        Whether the bound, with default settings, needs more rows for a first split
         than a small table has.
     statistic_name : str
-        What the number stored as the evidence's ``statistic`` is called.
+        Name of the number that the evidence of a split stores as ``statistic``.
     smaller_is_stronger : bool
-        Whether that number is an expected number of splits as good by chance, or a
-        p-value. A pruning may protect splits for which it is small.
+        Whether that number is a p-value, or a number of splits expected by chance.
+        Prunings can protect splits for which it is small.
     uses_pool : bool
-        Whether unlabelled rows weigh the children (``X_pool`` of a fit).
+        Whether unlabeled rows contribute to the weights of the children (``X_pool`` of
+        ``fit``).
     counts_every_row : bool
-        Whether a growing leaf may count the rows it took over from its parent as
-        evidence, whatever form they were handed over in. Otherwise only those that came
-        after its creation count.
+        Whether all rows that a growing leaf inherited from its parent count as
+        evidence. If False, only rows that arrived after its creation do.
     counts_handed_rows : bool
-        Whether it may count, besides those, rows that its parent kept and handed over,
-        as `fit` does at every depth; never the fractions that a histogram makes of
-        them. A promise over many looks forbids it.
+        Whether inherited rows that the parent stored individually count as evidence
+        too, as they do at every depth of `fit`. Rows reconstructed from a histogram do
+        not. Bounds with a guarantee over repeated split attempts must not set this.
     fixed_cuts : bool
-        Whether the candidate cuts of a growing leaf must not move while it lives.
+        Whether the candidate thresholds of a growing leaf must stay the same over its
+        life.
     examines_children : bool
-        Whether the children of a new split are examined at once.
+        Whether the children of a new split are examined immediately.
     judges_alone : bool
-        Whether the bound's decision about a test depends on no other test, but for
-        their number. A tree's `lookahead` needs that.
+        Whether the decision about a candidate split depends on the other candidates
+        through their number only. The `lookahead` of a tree requires this.
     defaults : TreeDefaults
-        What the ``"auto"`` of a tree's parameters means with this bound.
+        Values of the parameters of a tree that are ``"auto"``.
 
     See Also
     --------
-    param_grid : A grid over bounds and their levels.
-    TreeDefaults : What a bound may say of the trees it grows.
-    skconftree.testing.check_bound : Tries a bound of your own.
+    param_grid : Parameter grid over bounds and their levels.
+    TreeDefaults : Defaults of the trees that a bound grows.
+    skconftree.testing.check_bound : Test suite for custom bounds.
 
     Notes
     -----
-    A subclass defines ``_make_kernel(criterion, n_classes)``, which makes the compiled
-    object, a subclass of ``Bound`` of ``skconftree/bounds/_contract.pxd``. It need not
-    be part of this package; ``CONTRIBUTING.md`` has a whole file to start from.
+    A subclass defines ``_make_kernel(criterion, n_classes)``. It returns the compiled
+    object, a subclass of ``Bound`` in ``skconftree/bounds/_contract.pxd``. Custom
+    bounds can live outside of this package; ``CONTRIBUTING.md`` shows a complete file.
 
     Examples
     --------
@@ -162,7 +165,7 @@ class BaseBound(VersionedState, BaseEstimator):
 
     @property
     def level_parameter(self) -> str:
-        """Name of the parameter that `levels` are of."""
+        """Name of the parameter whose values are `levels`."""
         return self.delta_parameter
 
     def check_parameters(self) -> None:
@@ -170,7 +173,7 @@ class BaseBound(VersionedState, BaseEstimator):
         validate_parameters(self)
 
     def kernel(self, criterion: str | None, n_classes: int) -> Bound:
-        """Make the compiled decision for one fit, scratch memory included.
+        """Create the compiled split rule, with its scratch memory, for one fit.
 
         Parameters
         ----------
@@ -182,14 +185,14 @@ class BaseBound(VersionedState, BaseEstimator):
         Returns
         -------
         Bound
-            Of the bound's own class; for one fit and one thread.
+            Split rule for one fit and one thread.
 
         Raises
         ------
         NotImplementedError
-            If it lacks a method that a tree calls.
+            If a method that trees call is not defined.
         TypeError
-            If it has a score that no tree would look at.
+            If it has a score that no tree would use.
         """
         self.check_parameters()
         kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
@@ -198,9 +201,10 @@ class BaseBound(VersionedState, BaseEstimator):
         return kernel
 
     def _make_kernel(self, criterion, n_classes):
-        """Make the kernel; parameters and criterion have been checked."""
+        """Create the kernel; parameters and criterion have been validated."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no _make_kernel, which makes what decides."
+            f"{type(self).__name__} does not define _make_kernel, which returns the "
+            "compiled split rule."
         )
 
     def check_criterion(self, criterion: str | None) -> None:
@@ -245,45 +249,45 @@ class BaseBound(VersionedState, BaseEstimator):
         n_fresh: float | None = None,
         runner_up: float | None = None,
     ) -> BoundEvaluation:
-        """Ask the bound about one test of one node, without a tree.
+        """Apply the bound to one candidate split of one node, without a tree.
 
         Parameters
         ----------
         children_counts : array-like of shape (outcomes, n_classes)
-            Class counts of every outcome of the test. The node is their sum.
+            Class counts of each outcome of the split. The node is their sum.
         criterion : str or None, default=None
             One of `criteria`; None is the first of them.
         pool : array-like of shape (outcomes,) or None, default=None
-            Weight W of every outcome for interval bounds, labelled and unlabelled
-            rows together; the labelled rows if None.
+            Weight W of each outcome for interval bounds: labeled and unlabeled rows
+            together. None is the number of labeled rows.
         n_tests : int, default=1
-            Candidate splits compared at the node.
+            Number of candidate splits compared at the node.
         time : float or None, default=None
-            Rows the tree has seen; the rows of the node if None.
+            Number of rows that the tree has seen. None is the rows of the node.
         depth : int, default=0
             Depth of the node; the root has 0.
         attributes : int, default=1
-            Attributes of the training data, which all have tests at the node.
+            Number of features of the training data, which all have candidate splits.
         attribute_tests : float or None, default=None
-            Candidate tests of the attribute of this test; `n_tests` divided by
-            `attributes` if None.
+            Number of candidate splits of the feature of this split. None is `n_tests`
+            divided by `attributes`.
         attempt : int, default=1
-            How often the leaf has been examined, this time included.
+            Number of split attempts at the leaf, this one included.
         n_fresh : float or None, default=None
-            Rows that came after the node was created; all of them if None.
+            Number of rows that arrived after the node was created. None is all of them.
         runner_up : float or None, default=None
-            Score per row of the best test of another attribute, for race bounds;
-            None if there is no other attribute.
+            Score per row of the best split of another feature, for race bounds. None if
+            there is no other feature.
 
         Returns
         -------
         BoundEvaluation
-            Named tuple with ``split`` (bool) and, NaN where they do not apply,
-            ``score`` and ``runner_up_score`` (per row), ``parent_limit`` and
-            ``child_limit`` (what is compared by interval bounds, per unit of
-            weight; for race bounds the former is the impurity of the node),
-            ``radius``, ``statistic``, ``floor`` and ``sharp_floor`` (cheap lower
-            limits of ``child_limit``) and ``log_evidence``.
+            Named tuple with the decision ``split`` (bool) and the numbers behind it;
+            NaN where a number does not apply. ``score`` and ``runner_up_score`` are per
+            row. Interval bounds compare ``child_limit`` with ``parent_limit``, both per
+            unit of weight; for race bounds ``parent_limit`` is the impurity of the
+            node. The others are ``radius``, ``statistic``, ``log_evidence`` and two
+            cheap lower bounds of ``child_limit``: ``floor`` and ``sharp_floor``.
         """
         criterion = self.check_criterion(criterion)
         n_classes = np.shape(children_counts)[-1] if np.ndim(children_counts) else 0
@@ -307,7 +311,7 @@ class BaseBound(VersionedState, BaseEstimator):
         )
 
 
-MOST = 2.0**53  # of a count, up to which counts are exact
+MAX_COUNT = 2.0**53  # larger floats do not represent every integer
 
 
 def broadcast_table(*arrays):
@@ -328,24 +332,22 @@ def check_counts(counts, name="counts"):
 
 
 def check_tables(tables, name="tables"):
-    """Counts of shape (..., n_outcomes, n_classes) as a C-contiguous float array."""
+    """Return counts of shape (..., n_outcomes, n_classes), C-contiguous floats."""
     shape, what = "(..., n_outcomes, n_classes)", "at least one outcome and one class"
     return np.ascontiguousarray(_floats(tables, name, shape, (1, 1), what))
 
 
-def _floats(given, name, shape, least, what):
-    # Counts of such a shape, whose last dimensions have so many at the least.
+def _as_floats(value, name, what):
     try:
-        counts = np.asarray(given, dtype=np.float64)
+        return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{name} must be an array of counts of shape {shape}. Got {given!r} "
-            "instead."
-        ) from error
-    last = counts.shape[-len(least) :]
-    if len(last) < len(least) or any(
-        n < few for n, few in zip(last, least, strict=True)
-    ):
+        raise ValueError(f"{name} must be {what}. Got {value!r} instead.") from error
+
+
+def _floats(value, name, shape, min_shape, what):
+    counts = _as_floats(value, name, f"an array of counts of shape {shape}")
+    last = counts.shape[-len(min_shape) :]
+    if len(last) < len(min_shape) or np.less(last, min_shape).any():
         raise ValueError(
             f"{name} must have shape {shape} with {what}. Got shape {counts.shape} "
             "instead."
@@ -355,22 +357,17 @@ def _floats(given, name, shape, least, what):
         raise ValueError(
             f"{name} must hold finite counts >= 0. Got {counts[bad][0]} instead."
         )
-    if counts.size and counts.max() > MOST:
+    if counts.size and counts.max() > MAX_COUNT:
         raise ValueError(
-            f"{name} must be at most 2**53 (about 9e15), up to which counts are exact. "
+            f"{name} must be at most 2**53 (about 9e15): larger counts are not exact. "
             f"Got {counts.max():g}."
         )
     return counts
 
 
 def check_range(name, value, low, high, *, closed="neither"):
-    """Return numbers as a float array; `closed` tells which ends are in the range."""
-    try:
-        out = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{name} must be a number or an array of numbers. Got {value!r} instead."
-        ) from error
+    """Return numbers as a float array; `closed` are the ends of the range included."""
+    out = _as_floats(value, name, "a number or an array of numbers")
     above = out >= low if closed in ("left", "both") else out > low
     below = out <= high if closed in ("right", "both") else out < high
     bad = ~(above & below)

@@ -1,16 +1,14 @@
-"""Posterior odds that the label depends on a test."""
+"""Bound by posterior odds (Bayes factors)."""
 
 from libc.math cimport INFINITY, exp, log, log1p
 
 from numbers import Real
 
-import numpy as np
-
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
-from skconftree.bounds._likelihood cimport DirichletScore
+from skconftree.bounds._likelihood cimport DirichletScore, log_likelihood_ratio
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -31,15 +29,15 @@ cdef class BayesFactorKernel(EvidenceBound):
         self.log_evidence = -INFINITY
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t log_odds = (
             self.log_prior_odds
             + self.log_evidence
-            - (<DirichletScore> self.score).log_likelihood(facts.counts)
+            - (<DirichletScore> self.score).log_likelihood(stats.counts)
         )
-        # Posterior probability of no split, without overflow on either side.
+        # Posterior probability of no split, computed without overflow.
         if log_odds > 0.0:
             evidence.statistic = exp(-log_odds) / (1.0 + exp(-log_odds))
         else:
@@ -48,53 +46,53 @@ cdef class BayesFactorKernel(EvidenceBound):
 
 
 class BayesFactorBound(BaseBound):
-    """Split when a split is more probable than none, given the data.
+    """Split rule that uses the posterior odds of a split (Bayes factor).
 
-    Two hypotheses about a node: all its rows share one class distribution, or
-    one of the candidate tests separates two (or more) distributions. Either way
-    the distributions come from Dirichlet(a, ..., a). The bound splits when the
-    posterior odds of the second exceed ``(1 - delta) / delta``. Averaging over
-    the candidates replaces any correction for their number, so a node with ten
-    thousand possible cuts is treated as fairly as one with ten.
+    Two hypotheses about a node are compared: all its rows have the same class
+    distribution, or one of the candidate splits separates different distributions. All
+    distributions have the prior Dirichlet(a, ..., a). The bound splits if the posterior
+    odds of the second hypothesis exceed ``(1 - delta) / delta``. The odds are averaged
+    over the candidate splits, so no correction for multiple comparisons is needed: a
+    node with 10,000 candidate thresholds is treated like a node with 10.
 
-    Use it to grow a tree that is near the right size without tuning, alone or
-    before a pruning. It gives no guarantee about pure noise and none under
-    repeated looking; `EValueBound` does, and is stricter.
+    Use it to grow a tree of about the right size without tuning, with or without a
+    pruning. It has no guarantee on pure noise, and none under repeated split attempts.
+    `EValueBound` has both and is stricter.
 
     Parameters
     ----------
     delta : float, default=0.5
-        Tolerated posterior probability of "no split", in (0, 1).
+        Largest tolerated posterior probability of "no split", in (0, 1). Larger values
+        give more splits.
     a : float or None, default=None
-        Pseudo-count of each class in each outcome, above 0; None is one over the
-        number of classes (Perks' prior), so that many classes do not swamp small
-        nodes.
+        Pseudo-count of each class in each outcome, above 0. None is 1 divided by the
+        number of classes (Perks' prior), so that the prior does not dominate small
+        nodes if there are many classes.
     prior_odds : float, default=1.0
-        Odds of a split against none before any data, above 0.
+        Prior odds of a split against no split, above 0. Larger values give more splits.
     choose : {"evidence", "criterion"}, default="evidence"
-        What chooses the test: its own evidence, or the tree's criterion. The
-        decision to split rests on the odds either way.
+        Whether the best split is selected by its own evidence or by the tree's
+        criterion. The odds decide in both cases whether the node is split.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria that the tree may use beside it.
+        Criteria that the tree may use with this bound.
 
     See Also
     --------
-    log_bayes_factor : The Bayes factor of single tests.
+    log_bayes_factor : The Bayes factor of single splits.
     EValueBound : Evidence with a guarantee, from the same likelihood.
 
     Notes
     -----
-    ``odds = prior_odds * sum_f w_f prod_z DM(n_z) / DM(n)``, DM the
-    Dirichlet-multinomial likelihood, ``n_z`` the class counts of outcome z of
-    test f, n those of the node, and weights uniform over attributes, then over
-    the tests of each.
+    The odds are ``prior_odds * sum_f w_f prod_z DM(n_z) / DM(n)``. DM is the
+    Dirichlet-multinomial likelihood, ``n_z`` are the class counts of outcome z of split
+    f, and n those of the node. The weights are uniform over features, then over the
+    candidate splits of each feature.
 
     The stored evidence has ``statistic = 1 / (1 + odds)``, the posterior
-    probability that no split is needed; the split happened because it was below
-    `delta`.
+    probability of "no split". It is below `delta` for every split made.
 
     References
     ----------
@@ -141,24 +139,23 @@ class BayesFactorBound(BaseBound):
 
 
 def log_bayes_factor(tables, *, a=None):
-    """Logarithm of the Bayes factor of a test against no split.
+    """Logarithm of the Bayes factor of a split against no split.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of the test.
+        Counts of each class for each outcome of the split.
     a : float or None, default=None
-        Pseudo-count of each class; None is one over the number of classes.
+        Pseudo-count of each class. None is 1 divided by the number of classes.
 
     Returns
     -------
     log_odds : float or ndarray of shape (...)
-        Natural logarithm of the likelihood ratio; above 0 the data favour the
-        split.
+        Natural logarithm of the likelihood ratio. Values above 0 favor the split.
 
     See Also
     --------
-    BayesFactorBound : Averages it over all candidate tests of a node.
+    BayesFactorBound : Averages it over all candidate splits of a node.
 
     Notes
     -----
@@ -178,23 +175,6 @@ def log_bayes_factor(tables, *, a=None):
     array([ 2.37, -0.99])
     """
     tables = check_tables(tables)
-    cdef intp_t n_classes = tables.shape[tables.ndim - 1]
-    cdef DirichletScore score = DirichletScore(
-        n_classes,
-        1.0 / n_classes if a is None else float(check_range("a", a, 1e-100, 1e6, closed="both")),
-    )
-    cdef intp_t r = tables.shape[tables.ndim - 2]
-    shape = tables.shape[: tables.ndim - 2]
-    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * n_classes)
-    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
-        tables.sum(axis=-2)
-    ).reshape(-1, n_classes)
-    out = np.empty(counts.shape[0])
-    cdef float64_t[::1] log_odds = out
-    cdef intp_t i
-    with nogil:
-        for i in range(counts.shape[0]):
-            log_odds[i] = -score.outcomes(
-                &counts[i, 0], r
-            ) - score.log_likelihood(&node[i, 0])
-    return out.reshape(shape)[()]
+    n_classes = tables.shape[tables.ndim - 1]
+    a = 1.0 / n_classes if a is None else check_range("a", a, 1e-100, 1e6, closed="both")
+    return log_likelihood_ratio(tables, DirichletScore(n_classes, float(a)), False)

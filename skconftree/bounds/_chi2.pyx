@@ -1,4 +1,4 @@
-"""Chi-squared test with Yates' and Fisher's corrections."""
+"""Bound by the chi-squared test, with Yates' correction and Fisher's exact test."""
 
 from numbers import Real
 
@@ -10,12 +10,8 @@ from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_tables
 
 from skconftree.bounds._contingency cimport (
-    FREEMAN_HALTON,
-    POINT,
-    Contingency,
-    Fisher,
-    chi2_rule_log_pvalue,
-    chi2_rule_pvalue,
+    CHI2, EXACT, FREEMAN_HALTON, POINT, Contingency, Fisher, chi2_rule_log_pvalue,
+    table_pvalues,
 )
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -51,71 +47,73 @@ cdef class Chi2Kernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
-        float64_t most,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
+        float64_t max_rank,
     ) noexcept nogil:
         cdef float64_t factor = 0.0
         cdef float64_t log_p
         if self.correction == TESTS:
-            factor = facts.log_attribute_tests
+            factor = stats.log_attribute_tests
         log_p = chi2_rule_log_pvalue(
-            self.work, child_counts, r, facts.n_classes, self.fisher, most - factor
+            self.work, child_counts, r, stats.n_classes, self.fisher, max_rank - factor
         )
         return factor + log_p if log_p == log_p else INFINITY
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        cdef float64_t p = exp(self.rank(facts, child_counts, r, INFINITY))
+        cdef float64_t p = exp(self.rank(stats, child_counts, r, INFINITY))
         if self.correction != NO_CORRECTION:
-            p *= facts.n_varying
+            p *= stats.n_varying
         evidence.statistic = 1.0 if p > 1.0 else p
         return evidence.statistic <= self.delta
 
 
 class Chi2Bound(BaseBound):
-    """Split iff label and test are dependent by a chi-squared test.
+    """Split rule that uses a chi-squared test of independence.
 
-    The classical stop: the best test by the criterion becomes a split if its
-    table of outcomes against classes would be unlikely under independence. Small
-    tables are tested exactly. With ``criterion="entropy"`` it is the tree
-    "information gain and chi-squared" of [1]_, as a stop while growing.
+    This is the classical pre-pruning test: a node is split by the best candidate split
+    of the criterion if its table of outcomes and classes would be unlikely under
+    independence. Small tables are tested exactly. With ``criterion="entropy"`` it is
+    the tree "information gain and chi-squared" of [1]_, used as pre-pruning.
 
-    The p-value is that of one test fixed in advance, but the best of many is
-    tested: on pure noise far more than `delta` of the nodes split. `correction`
-    multiplies it, and then attributes compete by the corrected p-values of their best
-    tests; `GTestBound` and `EValueBound` correct for that.
+    The p-value is valid for one split fixed in advance, but the best of many candidate
+    splits is tested. On pure noise, far more than the share `delta` of the nodes is
+    therefore split. With `correction`, the p-value is multiplied, and features compete
+    by the corrected p-values of their best splits. `GTestBound` and `EValueBound`
+    always correct for multiple comparisons.
 
     Parameters
     ----------
     delta : float, default=0.05
-        Largest p-value that splits, in (0, 1]; 1 splits always.
+        Largest p-value of a split, in (0, 1]. Larger values give larger trees; 1 always
+        splits.
     correction : {"attributes", "tests"} or None, default=None
-        What the p-value is multiplied by (Bonferroni): the number of attributes
-        that have tests at the node, that number times the tests of the attribute,
-        or nothing, as published.
+        Bonferroni correction: the p-value is multiplied by the number of features that
+        have candidate splits at the node (``"attributes"``), by that number times the
+        number of candidate splits of the feature (``"tests"``), or not at all, as
+        published.
     fisher : {"freeman_halton", "point"}, default="freeman_halton"
-        P-value of small tables: all tables with the same margins that are as
-        unlikely as the observed one or more so, or the probability of the
-        observed table alone, as [1]_ prints it. ``pruning="chi2"`` of the tree takes
-        it over, with its own limit of the p-value.
+        P-value of small tables: the probability of all tables with the same margins
+        that are at most as likely as the observed table, or the probability of the
+        observed table only, as in [1]_. ``pruning="chi2"`` of the tree uses the same
+        choice, with its own limit of the p-value.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria that may choose the test.
+        Criteria that may select the best split.
 
     See Also
     --------
-    chi2_pvalue : P-values of single tests.
-    GTestBound : A likelihood-ratio test by the number expected by chance.
+    chi2_pvalue : P-values of single splits.
+    GTestBound : A likelihood-ratio test with a correction for multiple comparisons.
 
     Notes
     -----
-    The test depends on the smallest expected count, see `chi2_pvalue`. The
-    stored evidence has the p-value, corrected, as its ``statistic``; the split
-    happened because it was at most `delta`.
+    The smallest expected count selects the test, see `chi2_pvalue`. The ``statistic``
+    of the stored evidence is the corrected p-value, which was at most `delta`.
 
     References
     ----------
@@ -157,38 +155,38 @@ class Chi2Bound(BaseBound):
 
 
 def chi2_pvalue(tables, *, fisher="freeman_halton"):
-    """P-value of independence in tables of counts.
+    """P-value of the chi-squared test of independence in contingency tables.
 
-    The smallest expected count e decides how: above 10 Pearson's chi-squared; from
-    5 to 10 the same, with Yates' correction if the table is 2 x 2; below 5 Fisher's
-    exact test, for tables larger than 2 x 2 as Freeman and Halton extended it. Where
-    more than about 100,000 tables have the same margins (fewer of them if there are more
-    than eight outcomes), where a table has more than 4,096 cells, or counts are
-    fractions, Pearson's chi-squared takes the place of the exact test.
+    The smallest expected count e selects the test. Above 10 it is Pearson's chi-squared
+    test. From 5 to 10 it is the same test, with Yates' correction if the table is 2 x
+    2. Below 5 it is Fisher's exact test, in the version of Freeman and Halton for
+    tables larger than 2 x 2. Pearson's test replaces the exact test if more than about
+    100,000 tables have the same margins (fewer for more than eight outcomes), if a
+    table has more than 4,096 cells, or if counts are fractions.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of the test.
+        Counts of each class for each outcome of the split.
     fisher : {"freeman_halton", "point"}, default="freeman_halton"
-        Exact p-value: all tables that are as unlikely as the observed one or
-        more so, or the probability of the observed table alone.
+        Exact p-value: the probability of all tables that are at most as likely as the
+        observed table, or the probability of the observed table only.
 
     Returns
     -------
     p : float or ndarray of shape (...)
-        P-values; 1 where fewer than two outcomes or two classes have rows.
+        P-values. They are 1 if fewer than two outcomes or two classes have rows.
 
     See Also
     --------
-    Chi2Bound : Splits on it.
+    Chi2Bound : The split rule that uses it.
     gtest_pvalue : The likelihood-ratio test.
 
     Notes
     -----
-    Classes and outcomes without rows are left out; ``e`` is row sum times column sum
-    over n, chi-squared ``sum (o - e)^2 / e`` with ``(K - 1)(r - 1)`` degrees of
-    freedom. Yates' correction reduces every ``|o - e|`` by one half, not below 0. The
+    Classes and outcomes without rows are not counted. ``e`` is row sum times column sum
+    divided by n, chi-squared is ``sum (o - e)^2 / e`` with ``(K - 1)(r - 1)`` degrees
+    of freedom. Yates' correction reduces every ``|o - e|`` by 0.5, but not below 0. The
     probability of a table given its margins is ``prod(row!) prod(column!) / (n!
     prod(o!))``.
 
@@ -207,44 +205,33 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
     array([1.    , 0.0323])
     """
     check_choice("fisher", fisher, ("freeman_halton", "point"))
-    tables = check_tables(tables)
-    cdef Contingency work = Contingency(exact=True)
-    cdef Fisher kind = POINT if fisher == "point" else FREEMAN_HALTON
-    cdef intp_t r = tables.shape[tables.ndim - 2]
-    cdef intp_t k = tables.shape[tables.ndim - 1]
-    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
-    work.reserve(r, k)
-    out = np.empty(counts.shape[0])
-    cdef float64_t[::1] p = out
-    cdef intp_t i
-    with nogil:
-        for i in range(counts.shape[0]):
-            p[i] = chi2_rule_pvalue(work, &counts[i, 0], r, k, kind)
-    return out.reshape(tables.shape[: tables.ndim - 2])[()]
+    return table_pvalues(
+        check_tables(tables), CHI2, POINT if fisher == "point" else FREEMAN_HALTON
+    )
 
 
 def fisher_pvalue(tables):
-    """P-value of the exact test of independence, given the margins of a table.
+    """P-value of Fisher's exact test of independence in contingency tables.
 
-    Fisher's test, for tables larger than 2 x 2 as Freeman and Halton extended it: the
-    chance of all tables of the same margins that are as unlikely as the observed one
-    or more so.
+    It is the probability of all tables with the same margins that are at most as likely
+    as the observed table. For tables larger than 2 x 2 this is the extension of Freeman
+    and Halton.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Whole counts of each class for each outcome of the test.
+        Integer counts of each class for each outcome of the split.
 
     Returns
     -------
     p : float or ndarray of shape (...)
-        P-values; 1 where fewer than two outcomes or two classes have rows. NaN where
-        the tables of these margins are too many to enumerate, with the limits of
-        :func:`chi2_pvalue`.
+        P-values. They are 1 if fewer than two outcomes or two classes have rows, and
+        NaN if there are too many tables with these margins to enumerate; the limits are
+        those of :func:`chi2_pvalue`.
 
     See Also
     --------
-    chi2_pvalue : Chi-squared where the expected counts are large enough for it.
+    chi2_pvalue : The chi-squared test, if the expected counts are large enough.
 
     References
     ----------
@@ -261,18 +248,8 @@ def fisher_pvalue(tables):
     tables = check_tables(tables)
     if (tables != np.floor(tables)).any():
         bad = tables[tables != np.floor(tables)][0]
-        raise ValueError(f"tables must hold whole counts. Got {bad} instead.")
-    cdef Contingency work = Contingency(exact=True)
-    cdef intp_t r = tables.shape[tables.ndim - 2]
-    cdef intp_t k = tables.shape[tables.ndim - 1]
-    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
-    work.reserve(r, k)
-    out = np.ones(counts.shape[0])
-    cdef float64_t[::1] p = out
-    cdef intp_t i
-    with nogil:
-        for i in range(counts.shape[0]):
-            work.load(&counts[i, 0], r, k)
-            if work.degrees_of_freedom() > 0.0:
-                p[i] = work.fisher(FREEMAN_HALTON, INFINITY)
-    return out.reshape(tables.shape[: tables.ndim - 2])[()]
+        raise ValueError(
+            f"tables must hold integer counts. Got {bad} instead. chi2_pvalue accepts "
+            "fractions."
+        )
+    return table_pvalues(tables, EXACT)

@@ -1,5 +1,5 @@
-# Tests of independence in a table of counts, shared by the bounds `gtest` and
-# `chi2`, and the number of splits expected by chance, which is the evidence of them all.
+# Tests of independence in a contingency table, shared by the bounds `gtest` and `chi2`,
+# and the number of splits expected by chance, the evidence that all bounds report.
 
 from skconftree.bounds._contract cimport ByChance, NodeStats
 from skconftree.utils._memory cimport Arena
@@ -7,13 +7,19 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef enum Fisher:
-    FREEMAN_HALTON  # all tables as unlikely as the observed one, or more so
-    POINT           # the observed table alone
+    FREEMAN_HALTON  # all tables that are at most as likely as the observed one
+    POINT           # the observed table only
+
+
+cdef enum Independence:
+    G_TEST          # likelihood-ratio test
+    CHI2            # Pearson's chi-squared or Fisher's exact test, see chi2_pvalue()
+    EXACT           # Fisher's exact test, NaN if it takes too long
 
 
 cdef class Contingency:
-    # One table at a time, without its empty rows and columns. Used by one thread. There
-    # has to be room for a table before it is tested.
+    # One table at a time, without its empty rows and columns. Used by one thread.
+    # reserve() must be called before a table is tested.
     cdef Arena arena
     cdef intp_t r                       # outcomes that have rows
     cdef intp_t k                       # classes that have rows
@@ -21,7 +27,7 @@ cdef class Contingency:
     cdef const float64_t* cells         # [r, k]
     cdef float64_t* outcome             # [r] sums
     cdef float64_t* label               # [k] sums
-    cdef float64_t* room                # [r] what an enumeration has left of `outcome`
+    cdef float64_t* remaining           # [r] rows of `outcome` left to an enumeration
     cdef float64_t* rows_of             # [k] `label` in the order of an enumeration
     cdef float64_t* rows_from           # [k] rows of this label and those after it
     cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
@@ -30,13 +36,13 @@ cdef class Contingency:
     cdef intp_t capacity
     cdef float64_t* ways                # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact
-    cdef float64_t[::1] log_factorial   # of small whole numbers, immutable; as `ways`
+    cdef float64_t[::1] log_factorial   # of small integers, immutable; as `ways`
 
     # State of an enumeration.
-    cdef float64_t log_limit            # tables above it are more likely than observed
+    cdef float64_t log_limit            # tables above it are more likely than the observed
     cdef float64_t tail
-    cdef float64_t enough               # a tail above it need not be known
-    cdef intp_t budget                  # negative ends it
+    cdef float64_t enough               # a tail above it need not be exact
+    cdef intp_t budget                  # a negative budget ends the enumeration
 
     cdef int reserve(self, intp_t r, intp_t k) except -1
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
@@ -45,7 +51,7 @@ cdef class Contingency:
     cdef float64_t pearson(self, bint yates) noexcept nogil
     cdef float64_t least_expected(self) noexcept nogil
     cdef bint is_integral(self) noexcept nogil
-    cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil
+    cdef float64_t fisher(self, Fisher kind, float64_t max_log_p) noexcept nogil
 
     cdef float64_t log_fac(self, float64_t count) noexcept nogil
     cdef float64_t capacity_beyond_first(self) noexcept nogil
@@ -58,31 +64,28 @@ cdef class Contingency:
     ) noexcept nogil
 
 
-# Logarithm of the chance that chi-squared exceeds x, right where the chance itself is
-# below the smallest float.
+# Logarithm of the probability that chi-squared exceeds x; accurate even if the probability
+# itself is below the smallest float.
 cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil
 
-cdef float64_t g_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k
-) noexcept nogil
 cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil
 
-# Say of a test with these children, [r, n_classes], how many candidate splits of the node
-# are expected to look as good by chance; the natural logarithm of that number. For every
-# bound, and without one, this is the evidence for a split.
+# For a split with these children, [r, n_classes], compute how many candidate splits of the
+# node are expected to look as good by chance; return the natural logarithm of that number.
+# It is the evidence for a split for every bound, and without one.
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeStats* facts, const float64_t* table, intp_t r,
-    ByChance* found,
+    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r,
+    ByChance* result,
 ) noexcept nogil
 
-# Which test is made depends on the smallest expected count, see chi2_pvalue().
-cdef float64_t chi2_rule_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
-) noexcept nogil
-# If it is above log_most it need not be right, only above it.
+# The smallest expected count selects the test, see chi2_pvalue(). A logarithm above
+# max_log_p need not be exact, only above it.
 cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
-    float64_t log_most,
+    float64_t max_log_p,
 ) noexcept nogil
+
+# P-values of an array of tables whose last two axes are outcomes and classes.
+cdef table_pvalues(tables, Independence test, Fisher kind=*)

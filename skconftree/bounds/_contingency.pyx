@@ -11,26 +11,26 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
     FACTORIALS = 1024
-    # Enumerating so many tables takes a fraction of a millisecond.
+    # The enumeration of this many tables takes a fraction of a millisecond.
     MAX_TABLES = 100000
-    # Prefixes that are looked at, those that settle all their completions included:
-    # far more than such tables need, and milliseconds.
+    # Prefixes that are examined, including those that determine all their completions:
+    # far more than MAX_TABLES tables need; takes milliseconds.
     MAX_PREFIXES = 400000
-    # A prefix costs as much as there are outcomes; tables of more than these have to
-    # do with fewer prefixes.
+    # The cost of a prefix is proportional to the number of outcomes. Tables with more
+    # outcomes than this are given fewer prefixes.
     SMALL_N_OUTCOMES = 8
-    # The enumeration goes as deep into the stack as a table has cells.
+    # The depth of the recursion is the number of cells of a table.
     MAX_CELLS = 4096
-    # So many additions are worth spending to learn that there are more.
+    # Additions that may be spent to find out that there are more tables.
     MAX_COUNTING = 400000
-    # Of a continued fraction; a few dozen are enough.
+    # Terms of a continued fraction; a few dozen are enough.
     MAX_TERMS = 100000
 
-# Logarithms of tables that are equally likely on paper differ by rounding, which
-# grows with the logarithm of n!.
+# Logarithms of tables that are equally likely differ by rounding, which grows with the
+# logarithm of n!.
 cdef float64_t EQUALLY_LIKELY = 1e-7
 cdef float64_t ROUNDING = 1e-15
-# Below it SciPy's tail loses digits, then everything.
+# Below it, the tail computed by SciPy loses accuracy and then underflows.
 cdef float64_t SMALL_TAIL = 1e-280
 cdef float64_t LOG_10 = log(10.0)
 cdef float64_t LARGEST_LOG = 690.0      # numbers above its exponential may not be exact
@@ -39,8 +39,8 @@ cdef float64_t LARGEST_LOG = 690.0      # numbers above its exponential may not 
 cdef void sort_into(
     float64_t* out, const float64_t* values, intp_t n
 ) noexcept nogil:
-    # Descending. The enumeration meets its limits at the same tables whatever the
-    # order of outcomes and labels was, and large ones settle more at once.
+    # In descending order, so that the limits of the enumeration do not depend on the order
+    # of outcomes and classes. Large counts first determine more tables at once.
     cdef intp_t i, j
     for i in range(n):
         j = i
@@ -51,9 +51,9 @@ cdef void sort_into(
 
 
 cdef class Contingency:
-    """A table of counts without its empty rows and columns, and its tests.
+    """A contingency table without its empty rows and columns, and its tests.
 
-    Some of them, if `exact`, enumerate tables.
+    The tests that enumerate tables require `exact`.
     """
 
     def __init__(self, *, bint exact):
@@ -70,7 +70,7 @@ cdef class Contingency:
             )
 
     cdef int reserve(self, intp_t r, intp_t k) except -1:
-        # Room for tables of so many outcomes and classes.
+        # Allocate memory for tables with this many outcomes and classes.
         cdef intp_t size = r * k + 2 * r + 4 * k
         if size > self.capacity:
             self.memory = <float64_t*> self.arena.resize(
@@ -86,8 +86,8 @@ cdef class Contingency:
         cdef intp_t column
         cdef float64_t total
         self.outcome = self.memory + r * k
-        self.room = self.outcome + r
-        self.label = self.room + r
+        self.remaining = self.outcome + r
+        self.label = self.remaining + r
         self.rows_of = self.label + k
         self.rows_from = self.rows_of + k
         self.log_fac_from = self.rows_from + k
@@ -133,8 +133,8 @@ cdef class Contingency:
         return (self.r - 1.0) * (self.k - 1.0) if self.n > 0.0 else 0.0
 
     cdef float64_t g_statistic(self) noexcept nogil:
-        # 2 sum o ln(o/e), as a sum of terms o ln(o/e) - (o - e) >= 0: large tables
-        # near independence would lose the statistic in the rounding of the first.
+        # 2 sum o ln(o/e), as a sum of terms o ln(o/e) - (o - e) >= 0. Without the second
+        # part, rounding would exceed the statistic of large tables near independence.
         cdef intp_t c
         cdef intp_t z
         cdef float64_t expected
@@ -167,7 +167,7 @@ cdef class Contingency:
                     excess = fmax(0.0, excess - 0.5)
                 if expected > 0.0:
                     out += excess * (excess / expected)
-                else:  # less than the smallest number
+                else:  # `expected` underflows
                     out += excess / self.outcome[z] * (excess / self.label[c]) * self.n
         return out
 
@@ -190,15 +190,15 @@ cdef class Contingency:
         return True
 
     cdef float64_t log_fac(self, float64_t count) noexcept nogil:
-        # count is a whole number >= 0.
+        # count is an integer >= 0.
         if count < FACTORIALS:
             return self.log_factorial[<intp_t> count]
         return gammaln(count + 1.0)
 
-    cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil:
-        # P-value of a table of whole numbers given its margins; NaN if the tables
-        # with these margins are too many to enumerate. Part of it will do if its
-        # logarithm is above log_most.
+    cdef float64_t fisher(self, Fisher kind, float64_t max_log_p) noexcept nogil:
+        # P-value of a table of integers given its margins; NaN if there are too many
+        # tables with these margins to enumerate. If its logarithm is above max_log_p, any
+        # value above that may be returned.
         cdef intp_t i
         cdef float64_t log_scale = -self.log_fac(self.n)
         cdef float64_t log_observed = 0.0
@@ -208,23 +208,23 @@ cdef class Contingency:
             log_scale += self.log_fac(self.label[i])
         for i in range(self.r * self.k):
             log_observed -= self.log_fac(self.cells[i])
-        if kind == POINT or log_scale + log_observed > log_most:
+        if kind == POINT or log_scale + log_observed > max_log_p:
             return fmin(1.0, exp(log_scale + log_observed))
-        sort_into(self.room, self.outcome, self.r)
+        sort_into(self.remaining, self.outcome, self.r)
         sort_into(self.rows_of, self.label, self.k)
-        # Merging many outcomes into two leaves next to nothing to count.
+        # For many outcomes, merging them into two is too weak a limit: try classes as well.
         if (
             self.r * self.k > MAX_CELLS
-            or self.too_many_tables(self.room, self.r, self.rows_of, self.k)
+            or self.too_many_tables(self.remaining, self.r, self.rows_of, self.k)
             or self.r > SMALL_N_OUTCOMES
-            and self.too_many_tables(self.rows_of, self.k, self.room, self.r)
+            and self.too_many_tables(self.rows_of, self.k, self.remaining, self.r)
         ):
             return NAN
         self.log_limit = (
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
-        self.enough = exp(log_most) if log_most < 0.0 else INFINITY
+        self.enough = exp(max_log_p) if max_log_p < 0.0 else INFINITY
         self.budget = MAX_PREFIXES * min(self.r, SMALL_N_OUTCOMES)
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
@@ -233,7 +233,7 @@ cdef class Contingency:
                 self.rows_from[i] += self.rows_from[i + 1]
                 self.log_fac_from[i] += self.log_fac_from[i + 1]
         self.enumerate_column(
-            0, 0, self.rows_of[0], self.n - self.room[0], log_scale
+            0, 0, self.rows_of[0], self.n - self.remaining[0], log_scale
         )
         if self.budget < 0 and not self.tail > self.enough:
             return NAN
@@ -243,17 +243,17 @@ cdef class Contingency:
         self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
         intp_t n_sums,
     ) noexcept nogil:
-        # Counts the tables that remain when one of the margins is merged into two parts
-        # of about equal size, a lower limit that is exact for a margin of two: ways[s] =
-        # how often the sums so far put s rows into the first part. Another sum never
-        # lowers ways[first], which ends the count early and far from overflow.
+        # Counts the tables that remain if one of the margins is merged into two parts of
+        # about equal size, a lower limit that is exact for a margin of two. ways[s] is the
+        # number of ways in which the sums so far put s rows into the first part. More sums
+        # never decrease ways[first], so the count ends early and far from overflow.
         cdef intp_t c
         cdef intp_t s
         cdef intp_t rows
         cdef intp_t size
         cdef float64_t first = 0.0
         cdef float64_t largest = 0.0
-        cdef float64_t at_most = 1.0
+        cdef float64_t n_tables = 1.0
         cdef float64_t window
         cdef float64_t* before
         cdef float64_t* after
@@ -262,9 +262,9 @@ cdef class Contingency:
                 first += merged[c]
         first = fmin(first, self.n - first)
         for c in range(n_sums):
-            at_most *= fmin(sums[c], first) + 1.0
+            n_tables *= fmin(sums[c], first) + 1.0
             largest = fmax(largest, sums[c])
-        if at_most / (fmin(largest, first) + 1.0) <= MAX_TABLES:
+        if n_tables / (fmin(largest, first) + 1.0) <= MAX_TABLES:
             return False
         if first * n_sums > MAX_COUNTING:
             return True
@@ -289,56 +289,56 @@ cdef class Contingency:
     cdef void enumerate_column(
         self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
     ) noexcept nogil:
-        # Distributes the `rows` of label c that are left over the outcomes from z
-        # on, which together have room for n_remaining beside that of z, then goes on
-        # to the next label. log_p holds the cells filled so far; every branch ends in
-        # a table. All completions of a prefix together weigh rows! / (prod room!
-        # prod label!), and each of them at least 1 / prod label!: where the former
-        # is at most the limit all of them count, where the latter exceeds it none.
+        # Distribute the `rows` of class c that are left over the outcomes from z on, then
+        # continue with the next class. The outcomes after z have n_remaining rows left.
+        # log_p includes the cells filled so far; every branch ends in a table. All
+        # completions of a prefix together have the weight rows! / (prod remaining!
+        # prod label!), and each of them at least 1 / prod label!. If the former is at most
+        # the limit, all completions count; if the latter exceeds it, none does.
         cdef float64_t count
         cdef float64_t last
-        cdef float64_t room = self.room[z]
+        cdef float64_t capacity = self.remaining[z]
         cdef float64_t together
         cdef intp_t i
         if z == 0:
-            self.budget -= self.r   # as much work
+            self.budget -= self.r   # proportional to the work
             if log_p - self.log_fac_from[c] > self.log_limit:
                 return
             together = log_p - self.log_fac_from[c] + self.log_fac(self.rows_from[c])
             for i in range(self.r):
-                together -= self.log_fac(self.room[i])
+                together -= self.log_fac(self.remaining[i])
             if together <= self.log_limit:
                 self.tail += exp(together)
                 if self.tail > self.enough:
                     self.budget = -1
                 return
             if c == self.k - 1:
-                # The last label has no choice: this was the one table left.
+                # The cells of the last class are determined: this was the only table left.
                 return
         if z == self.r - 1:
-            self.room[z] = room - rows
+            self.remaining[z] = capacity - rows
             log_p -= self.log_fac(rows)
             self.enumerate_column(
                 c + 1, 0, self.rows_of[c + 1], self.capacity_beyond_first(), log_p
             )
-            self.room[z] = room
+            self.remaining[z] = capacity
             return
         count = fmax(0.0, rows - n_remaining)
-        last = fmin(rows, room)
+        last = fmin(rows, capacity)
         while count <= last and self.budget >= 0:
-            self.room[z] = room - count
+            self.remaining[z] = capacity - count
             self.enumerate_column(
-                c, z + 1, rows - count, n_remaining - self.room[z + 1],
+                c, z + 1, rows - count, n_remaining - self.remaining[z + 1],
                 log_p - self.log_fac(count),
             )
             count += 1.0
-        self.room[z] = room
+        self.remaining[z] = capacity
 
     cdef float64_t capacity_beyond_first(self) noexcept nogil:
         cdef intp_t i
         cdef float64_t out = 0.0
         for i in range(1, self.r):
-            out += self.room[i]
+            out += self.remaining[i]
         return out
 
 
@@ -348,14 +348,14 @@ cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil:
         return 0.0
     if df == 2.0:
         return -0.5 * x
-    # two classes and two outcomes: many times faster where x is small
+    # two classes and two outcomes: many times faster if x is small
     p = erfc(sqrt(0.5 * x)) if df == 1.0 else chdtrc(df, x)
     return log(p) if p > SMALL_TAIL else log_far_tail(0.5 * df, 0.5 * x)
 
 
 cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
-    # Of the regularised upper incomplete gamma function, x well above a: Legendre's
-    # continued fraction by Lentz' method.
+    # Logarithm of the regularized upper incomplete gamma function for x well above a, by
+    # Legendre's continued fraction and Lentz' method.
     cdef float64_t b = x + 1.0 - a
     cdef float64_t c = INFINITY
     cdef float64_t d = 1.0 / b
@@ -374,12 +374,6 @@ cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
     return a * log(x) - x - gammaln(a) + log(fraction)
 
 
-cdef float64_t g_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k
-) noexcept nogil:
-    return exp(g_log_pvalue(work, table, r, k))
-
-
 cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:
@@ -390,35 +384,29 @@ cdef float64_t g_log_pvalue(
 
 
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeStats* facts, const float64_t* table, intp_t r,
-    ByChance* found,
+    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r,
+    ByChance* result,
 ) noexcept nogil:
-    # Attempt j may err 2 / (j (j + 1)) as often as the first. That of `fit` is the only
-    # one; where leaves of a single tree grow, the first one counts as the second: the
-    # rest sums to 1.
-    cdef float64_t attempts = 0.5 * facts.attempt * (facts.attempt + 1.0)
-    cdef float64_t log_p = g_log_pvalue(work, table, r, facts.n_classes)
+    # Alpha spending over repeated split attempts at a leaf: attempt j uses the fraction
+    # 2 / (j (j + 1)) of delta. `fit` makes a single attempt. A growing leaf of a single
+    # tree starts at j = 2, so that the fractions of all its attempts sum to 1.
+    cdef float64_t attempts = 0.5 * stats.attempt * (stats.attempt + 1.0)
+    cdef float64_t log_p = g_log_pvalue(work, table, r, stats.n_classes)
     cdef float64_t log_expected = INFINITY
     if log_p == log_p:
-        log_expected = log(attempts * facts.n_varying) + (
-            facts.log_attribute_tests + log_p
+        log_expected = log(attempts * stats.n_varying) + (
+            stats.log_attribute_tests + log_p
         )
-    found.multiplicity = INFINITY
-    if facts.log_attribute_tests < LARGEST_LOG:
-        found.multiplicity = attempts * (facts.n_varying * facts.n_attribute_tests)
-    found.log10_expected = log_expected / LOG_10
+    result.multiplicity = INFINITY
+    if stats.log_attribute_tests < LARGEST_LOG:
+        result.multiplicity = attempts * (stats.n_varying * stats.n_attribute_tests)
+    result.log10_expected = log_expected / LOG_10
     return log_expected
-
-
-cdef float64_t chi2_rule_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
-) noexcept nogil:
-    return exp(chi2_rule_log_pvalue(work, table, r, k, kind, INFINITY))
 
 
 cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
-    float64_t log_most,
+    float64_t max_log_p,
 ) noexcept nogil:
     cdef float64_t df
     cdef float64_t p
@@ -429,7 +417,31 @@ cdef float64_t chi2_rule_log_pvalue(
         return 0.0
     least = work.least_expected()
     if least < 5.0 and work.is_integral():
-        p = work.fisher(kind, log_most)
+        p = work.fisher(kind, max_log_p)
         if p == p:
             return log(p)
     return log_chi2_tail(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))
+
+
+cdef table_pvalues(tables, Independence test, Fisher kind=FREEMAN_HALTON):
+    cdef Contingency work = Contingency(exact=test != G_TEST)
+    cdef intp_t r = tables.shape[tables.ndim - 2]
+    cdef intp_t k = tables.shape[tables.ndim - 1]
+    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
+    work.reserve(r, k)
+    out = np.ones(counts.shape[0])
+    cdef float64_t[::1] p = out
+    cdef intp_t i
+    with nogil:
+        for i in range(counts.shape[0]):
+            if test == G_TEST:
+                p[i] = exp(g_log_pvalue(work, &counts[i, 0], r, k))
+            elif test == CHI2:
+                p[i] = exp(
+                    chi2_rule_log_pvalue(work, &counts[i, 0], r, k, kind, INFINITY)
+                )
+            else:
+                work.load(&counts[i, 0], r, k)
+                if work.degrees_of_freedom() > 0.0:
+                    p[i] = work.fisher(kind, INFINITY)
+    return out.reshape(tables.shape[: tables.ndim - 2])[()]

@@ -4,8 +4,8 @@ from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# Posterior of the heterogeneity of a node whose class probabilities have a
-# Dirichlet distribution: moments and quantiles, as functions of the counts.
+# Moments and quantiles of the posterior of a node's heterogeneity, as functions of the
+# counts. The class probabilities of the node have a Dirichlet distribution.
 
 cdef enum Heterogeneity:
     ENTROPY     # -sum mu ln mu
@@ -26,7 +26,7 @@ cdef inline float64_t binary_heterogeneity(
     return sqrt(x * (1.0 - x))
 
 
-# Two classes: a >= b > 0 are the shapes of the posterior Beta law.
+# Two classes: a >= b > 0 are the shape parameters of the posterior Beta distribution.
 cdef float64_t binary_upper(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil
@@ -38,8 +38,8 @@ cdef float64_t tail_quantile(
     float64_t p, float64_t q, float64_t z, float64_t* margin
 ) noexcept nogil
 
-# More classes: a Beta law with the moments of the heterogeneity divided by its
-# largest value, or of its square for the deviation.
+# More classes: a Beta distribution that has the mean and variance of the heterogeneity
+# divided by its largest value (of its square for DEVIATION).
 cdef float64_t largest_heterogeneity(
     Heterogeneity kind, intp_t n_classes
 ) noexcept nogil
@@ -57,7 +57,8 @@ cdef void moments(
 cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 
 
-# Floors of the credible limits: what a scan evaluates for every candidate test.
+# Floors (certified lower bounds) of the credible limits, which a scan computes for every
+# candidate split.
 
 cdef class CredibleFloor(Score):
     cdef Heterogeneity kind
@@ -66,10 +67,10 @@ cdef class CredibleFloor(Score):
     cdef float64_t delta
     cdef float64_t largest          # heterogeneity of the uniform distribution
     cdef float64_t z                # normal quantile of 1 - delta
-    cdef float64_t gain             # what the first floor adds to the mean, two classes
-    cdef float64_t loss             # what it takes off
+    cdef float64_t gain             # added to the mean by the first floor, two classes
+    cdef float64_t loss             # subtracted from it
 
-    # Posterior means from tables, for whole counts.
+    # Tabulated terms of posterior means, for integer counts.
     cdef Blocks blocks
     cdef float64_t* class_term      # [k] (k + alpha) psi(k + alpha + 1)
     cdef float64_t* node_term       # [k] psi(k + prior_rows + 1), shifted
@@ -82,16 +83,16 @@ cdef class CredibleFloor(Score):
     cdef const float64_t[::1] root_table
     cdef const float64_t[::1] entropy_table
     cdef float64_t root_step
-    cdef float64_t skewness_factor  # z^2 - 1, what a skewness of 6 moves a quantile by
-    cdef float64_t slack            # error of a root, times the smaller shape
+    cdef float64_t skewness_factor  # z^2 - 1, the shift of a quantile for a skewness of 6
+    cdef float64_t slack            # error of a root, times the smaller shape parameter
 
     # The node.
     cdef const float64_t* counts
     cdef float64_t n
     cdef float64_t pool
     cdef float64_t node_lower       # its lower limit, two classes
-    cdef float64_t solved_for[2]    # counts that node_lower belongs to
-    cdef float64_t ceiling          # tests above it are not worth a closer look
+    cdef float64_t solved_for[2]    # the counts for which node_lower was computed
+    cdef float64_t ceiling          # splits above it do not need a closer floor
 
     cdef bint allocate(self, intp_t capacity) noexcept nogil
     cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil

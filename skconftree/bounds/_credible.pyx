@@ -1,5 +1,5 @@
 # cython: overflowcheck=False
-# Hashing wraps around on purpose; nothing else here comes near an overflow.
+# Hashing relies on wrap-around; no other integer here can overflow.
 """Credible limits of a node's heterogeneity, and the bound of BOCT."""
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ from skconftree.bounds._base import BaseBound, check_choice, check_counts, check
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
 )
-from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._memory cimport (
     Blocks, release_all, release, resized_array, new_array,
 )
@@ -53,8 +53,8 @@ cdef void moments(
     Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
     float64_t* mean, float64_t* variance,
 ) noexcept nogil:
-    # Posterior mean and variance of the entropy or of the variance (A6), written
-    # as sums that do not cancel, so that they hold from empty to huge nodes.
+    # Posterior mean and variance of the entropy or of the variance (A6), written as sums
+    # without cancellation, so that they are accurate from empty to very large nodes.
     # With a_c = n_c + alpha, A = sum a_c and elementary symmetric sums e_2, e_3:
     #   variance  E = e_2 / (A (A+1))
     #             Var = (A (A+1) ((A+1) e_2 + 3 e_3) - e_2^2 (4A + 6))
@@ -96,7 +96,7 @@ cdef void moments(
         total += a
     g = total * (total + 1.0)
     mean[0] = e2 / g
-    # Each factor is of order one, so that counts of 1e100 would not overflow.
+    # Each factor is of order one, so that even counts of 1e100 do not overflow.
     e2 /= total * total
     e3 /= total * total * total
     variance[0] = (
@@ -110,10 +110,10 @@ cdef void moments(
 cdef float64_t tail_quantile(
     float64_t p, float64_t q, float64_t z, float64_t* margin
 ) noexcept nogil:
-    # Logit of the point that a Beta(p, q) variable exceeds with probability
-    # 1 - Phi(z), z > 0, from one Newton step in the signed likelihood root of the
-    # logit (error of order m^{-3/2}, m = min(p, q)). The true logit is at least the
-    # result minus the margin, which the tests verify on a dense grid.
+    # Logit of the upper quantile of Beta(p, q) with tail probability 1 - Phi(z), z > 0, by
+    # one Newton step in the signed likelihood root of the logit (error of order m^{-3/2},
+    # m = min(p, q)). The true logit is at least the result minus the margin; the tests
+    # verify this on a dense grid.
     cdef float64_t n = p + q
     cdef float64_t sd = sqrt(n / (p * q))
     cdef float64_t u = 1.0 / p
@@ -135,7 +135,7 @@ cdef float64_t tail_quantile(
     gap = n * x - p
     r = 2.0 * (p * log1p(-gap / (n * x)) + q * log1p(gap * (1.0 + odds) / n))
     margin[0] = INFINITY
-    # Without a step that is clearly to the right of the mode there is no answer.
+    # The margin is infinite unless the step is clearly to the right of the mode.
     if not (r > 0.0 and gap > 0.0):
         return theta
     r = sqrt(r)
@@ -158,9 +158,9 @@ cdef inline float64_t beta_density(
 cdef float64_t binary_upper(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil:
-    # eps(delta): P(x < mu < 1 - x) = delta. Let X ~ Beta(b, a) be the rarer
-    # class's probability. P(X > x) - P(X > 1 - x) = delta, so the quantile of
-    # X alone is an upper bound of x, and is x when the second term vanishes.
+    # eps(delta): P(x < mu < 1 - x) = delta. Let X ~ Beta(b, a) be the probability of the
+    # rarer class. Then P(X > x) - P(X > 1 - x) = delta, so the quantile of X is an upper
+    # bound of x, and equals x if the second term is negligible.
     cdef float64_t x = betainccinv(b, a, delta)
     cdef float64_t low
     cdef float64_t high = 0.5
@@ -173,13 +173,13 @@ cdef float64_t binary_upper(
     # P(X > 1 - x) is at most (x / (1 - x))^(a - b).
     if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
         return binary_heterogeneity(kind, x)
-    # Solve for u = 1/2 - x; for small u the mass is proportional to it, hence
-    # logarithms. H is flat at u = 0, so cancellation there is harmless.
+    # Solve for u = 1/2 - x. For small u the mass is proportional to u, so Newton's method
+    # uses logarithms. H is flat at u = 0, so cancellation there is harmless.
     log_beta = betaln(a, b)
-    # A little room: the solution may be this end of the bracket.
+    # Slightly wider: the solution may be this end of the bracket.
     low = max(0.5 - x, 0.0) * (1.0 - 1e-6)
-    # Start from the quantile of X if the second term is small there, else from
-    # the density at 1/2.
+    # Start from the quantile of X if the second term is small there, otherwise from the
+    # density at 1/2.
     if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta):
         u = low
     else:
@@ -200,7 +200,7 @@ cdef float64_t binary_upper(
         if not low <= u + step <= high:
             step = 0.5 * (low + high) - u
         u += step
-        # The error left is of the order of the square of the step.
+        # The remaining error is of the order of the squared step.
         if fabs(step) <= 1e-8 * min(u, 0.5 - u) or high - low <= 1e-16:
             break
     return binary_heterogeneity(kind, 0.5 - u)
@@ -220,7 +220,7 @@ cdef float64_t binary_lower(
     cdef intp_t _
     if (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
         return binary_heterogeneity(kind, x)
-    # The second term is the smaller one, so the first is at least delta / 2.
+    # The second term is smaller than the first, so the first is at least delta / 2.
     low = betaincinv(b, a, 0.5 * delta) * (1.0 - 1e-6)
     log_beta = betaln(a, b)
     for _ in range(200):
@@ -252,7 +252,7 @@ cdef void match_beta(
     float64_t mean, float64_t variance, float64_t* p, float64_t* q
 ) noexcept nogil:
     cdef float64_t s
-    if variance <= 0.0:     # less than its rounding
+    if variance <= 0.0:     # by rounding
         p[0] = q[0] = INFINITY
         return
     s = mean * (1.0 - mean) / variance - 1.0
@@ -264,7 +264,7 @@ cdef float64_t matched_limit(
     Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
     float64_t delta, bint upper,
 ) noexcept nogil:
-    # Limit for K > 2: quantile of the Beta law with the posterior mean and
+    # Limit for K > 2: quantile of the Beta distribution with the posterior mean and
     # variance of the heterogeneity divided by its largest value.
     cdef float64_t largest = largest_heterogeneity(kind, n_classes)
     cdef float64_t mean
@@ -277,9 +277,9 @@ cdef float64_t matched_limit(
     variance /= largest * largest
     match_beta(mean, variance, &p, &q)
     if not (p > 0.0 and q > 0.0 and p + q < INFINITY):
-        x = mean    # the variance is less than its rounding
+        x = mean    # the variance is negligible
     elif p > 1e8 and q > 1e8:
-        # A normal law but for its skewness, and beyond what betaincinv is fit for.
+        # Normal approximation with a correction for skewness; betaincinv is inaccurate.
         x = -ndtri(delta) if upper else ndtri(delta)
         x += (q - p) / sqrt(p * q * (p + q)) * (x * x - 1.0) / 3.0
         x = mean + x * sqrt(mean * (1.0 - mean) / (p + q))
@@ -293,23 +293,24 @@ cdef float64_t matched_limit(
 
 # -- Certified floors of credible limits, cheap enough for every candidate test ----
 cdef intp_t CHUNK = 65536           # entries filled at a time
-# The posterior mean lies below the upper limit for every delta up to this: over
-# all counts, both priors and K = 2, ..., 100 the least P(H >= E[H]) is .317. For
-# larger ones the mean less LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) does, for the
-# entropy times the logarithm of the rows; the worst are pure nodes, with .331 at 1/2.
+# The posterior mean is below the upper limit for every delta up to MEAN_IS_FLOOR: over all
+# counts, both priors and K = 2, ..., 100 the smallest P(H >= E[H]) is 0.317. For larger
+# delta, the mean minus LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) is below the limit, for
+# the entropy times the logarithm of the rows. Pure nodes are the worst case, with 0.331 at
+# delta = 1/2.
 cdef float64_t MEAN_IS_FLOOR = 0.3
 cdef float64_t LOSS = 1.7
 cdef intp_t ROOT_CELLS = 512
 cdef float64_t ROOT_END = 8.0       # plus z: there the other tail is below 1e-50
 cdef intp_t ENTROPY_CELLS = 4096
-cdef float64_t ENTROPY_END = 0.96   # nearer to a pure node logarithms are better
-# From this shape on, `tail_quantile` gains less than .003 deviations.
+cdef float64_t ENTROPY_END = 0.96   # nearer to a pure node logarithms are more accurate
+# From this shape parameter on, `tail_quantile` improves by less than 0.003 deviations.
 cdef float64_t CLOSE_ENOUGH = 80.0
 
 
 @lru_cache(maxsize=64)
 def folded_root(delta):
-    """Roots q of P(|N(t, 1)| <= q) = delta at equidistant t, from above.
+    """Return upper bounds of the roots q of P(|N(t, 1)| <= q) = delta at equidistant t.
 
     The root is convex in t, so that chords between these points lie above it.
     """
@@ -326,7 +327,7 @@ def folded_root(delta):
 
 
 def tabulated_entropy():
-    """Entropy at equidistant (1 - 2 mu)^2, of which it is a concave function."""
+    """Return the entropy at equidistant (1 - 2 mu)^2, a concave function of it."""
     mu = 0.5 - 0.5 * np.sqrt(np.linspace(0.0, 1.0, ENTROPY_CELLS + 1))
     table = special.entr(mu) + special.entr(1.0 - mu)
     table.setflags(write=False)
@@ -337,7 +338,7 @@ ENTROPY_TABLE = tabulated_entropy()
 
 
 def psi_of(x):
-    """Digamma function of an ascending array, by its asymptotic series from 30 on."""
+    """Return the digamma function of an ascending array, by a series from 30 on."""
     first = np.searchsorted(x, 30.0)
     y = x[first:]
     s = 1.0 / (y * y)
@@ -346,11 +347,11 @@ def psi_of(x):
 
 
 cdef class CredibleFloor(Score):
-    """Lower limits of the children's credible limits, each times its weight.
+    """Lower bounds of the children's credible limits, each times its weight.
 
-    Every test gets the posterior mean of its children's heterogeneity, shifted by
-    what the limit exceeds it by at the least. If that leaves a test of two classes a
-    chance of being a split, it gets a `close` floor.
+    The first floor is the posterior mean of the children's heterogeneity, shifted by
+    the smallest possible difference between limit and mean. For two classes, candidates
+    that this floor does not exclude get a second floor, `close`.
     """
 
     def __cinit__(self, *args):
@@ -379,9 +380,9 @@ cdef class CredibleFloor(Score):
             self.entropy_table = ENTROPY_TABLE
             self.root_step = (ROOT_END + self.z) / ROOT_CELLS
             if self.loss == 0.0:
-                # A balanced node of n rows has the limit mean + (1 - q(0)^2) / 2n
-                # for the entropy, mean / (1 - (1 - q(0)^2) / n) for the variance.
-                # The margins are for small and for pure nodes.
+                # A balanced node of n rows has the limit mean + (1 - q(0)^2) / 2n for the
+                # entropy and mean / (1 - (1 - q(0)^2) / n) for the variance. The factors
+                # are safety margins for small and for pure nodes.
                 self.gain = 1.0 - self.root_table[0] * self.root_table[0]
                 self.gain *= 0.46 if self.kind == ENTROPY else 0.85
 
@@ -389,7 +390,7 @@ cdef class CredibleFloor(Score):
         release_all(&self.blocks)
 
     def reserve(self, n_max):
-        """Fill the tables; see `Score.reserve`."""
+        """Tabulate terms of integer counts; see `Score.reserve`."""
         cdef intp_t size = min(n_max, TABLE_LIMIT - 1) + 1
         cdef intp_t i, first
         cdef float64_t[::1] excess
@@ -399,7 +400,7 @@ cdef class CredibleFloor(Score):
             raise MemoryError()
         class_term = np.asarray(<float64_t[:size]> self.class_term)
         node_term = np.asarray(<float64_t[:size]> self.node_term)
-        # In pieces, as whole temporaries would be the peak of a large fit's memory.
+        # In pieces, because full-size temporaries would be the peak memory of a large fit.
         for first in range(0, size, CHUNK):
             k = np.arange(first, min(first + CHUNK, size), dtype=np.float64)
             piece = slice(first, first + len(k))
@@ -437,7 +438,7 @@ cdef class CredibleFloor(Score):
         return True
 
     cdef bint grow(self, intp_t size) noexcept nogil:
-        # Make the tables reach `size`; False if there is no memory for that.
+        # Extend the tables to `size`; False if there is not enough memory.
         cdef float64_t a
         cdef intp_t k
         if size >= self.capacity and not self.allocate(
@@ -460,19 +461,19 @@ cdef class CredibleFloor(Score):
             shift -= self.loss * log(a + 3.0)
         return psi(a + 1.0) + shift / (a + 1.0)
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        self.counts = facts.counts
-        self.n = facts.n
-        self.pool = facts.pool
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        self.counts = stats.counts
+        self.n = stats.n
+        self.pool = stats.pool
         self.tabulated = (
-            self.kind == ENTROPY and facts.integral and facts.n < TABLE_LIMIT
-            and self.grow(<intp_t> facts.n)
+            self.kind == ENTROPY and stats.integral and stats.n < TABLE_LIMIT
+            and self.grow(<intp_t> stats.n)
         )
         if self.n_classes == 2:
             self.ceiling = self.pool * self.lower(self.counts)
 
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil:
-        # Lower limit of a node. A tree asks twice for each of its nodes.
+        # Lower limit of a node, cached because a tree computes it twice for each node.
         if self.n_classes > 2:
             return matched_limit(
                 self.kind, counts, self.n_classes, self.alpha, self.delta, False
@@ -485,8 +486,6 @@ cdef class CredibleFloor(Score):
                 min(counts[0], counts[1]) + self.alpha, self.delta,
             )
         return self.node_lower
-
-    # -- the first floor ----------------------------------------------------------
 
     cdef inline float64_t phi_of(self, float64_t count) noexcept nogil:
         cdef float64_t a
@@ -504,9 +503,9 @@ cdef class CredibleFloor(Score):
     cdef inline float64_t mean_from_sum(
         self, float64_t total, float64_t n
     ) noexcept nogil:
-        # Shifted posterior mean from the sum of phi over the classes; for the standard
-        # deviation the square root of the mean variance, which lies above its mean and
-        # below the limit as well, since both limits are roots too.
+        # Shifted posterior mean from the sum of phi over the classes. For the standard
+        # deviation it is the square root of the mean variance, which is above the mean
+        # deviation and below the limit, because both limits are roots too.
         cdef float64_t a = n + self.prior_rows
         cdef float64_t mean
         if self.kind != ENTROPY:
@@ -535,7 +534,7 @@ cdef class CredibleFloor(Score):
         return a if self.kind == VARIANCE else sqrt(a)
 
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil:
-        # Of one child with these counts of more than two classes, for weight one.
+        # Of one child with these counts of more than two classes, for weight 1.
         cdef intp_t c
         cdef float64_t total = 0.0
         cdef float64_t n = 0.0
@@ -561,9 +560,9 @@ cdef class CredibleFloor(Score):
     cdef void binary_block(
         self, const TestBlock* tests, float64_t* out
     ) noexcept nogil:
-        # A closer look at the tests that could be a split and do not already lose
-        # against another one's floor: enough for the smallest floor of an attribute
-        # to be close, which tells whether the attribute can hold the split.
+        # The second floor is computed for candidates that could be the split and are not
+        # yet worse than the floor of another one. The smallest floor of a feature is then
+        # close, which suffices to decide whether the feature can have the split.
         cdef intp_t i
         cdef bint close_first = self.no_table()
         if self.kind != ENTROPY:
@@ -583,10 +582,10 @@ cdef class CredibleFloor(Score):
     cdef void variance_block(
         self, const TestBlock* tests, float64_t* out
     ) noexcept nogil:
-        # `binary_floor` of both children. Nearly all tests of a tree end here; local
-        # variables save 15 % of its fit.
-        cdef float64_t ones = self.counts[1] + 2.0 * self.alpha
-        cdef float64_t rows = self.counts[0] + ones + 2.0 * self.alpha
+        # `binary_floor` of both children. Nearly all candidate splits of a tree are
+        # discarded here; local variables save 15% of the time of its fit.
+        cdef float64_t class_1 = self.counts[1] + 2.0 * self.alpha
+        cdef float64_t rows = self.counts[0] + class_1 + 2.0 * self.alpha
         cdef float64_t pool = self.pool
         cdef float64_t alpha = self.alpha
         cdef float64_t gain = 1.0 - self.gain
@@ -601,7 +600,7 @@ cdef class CredibleFloor(Score):
             b = tests.left[2 * i + 1] + alpha
             n = tests.left[2 * i] + alpha + b
             left = max((n - b) * b - loss * n, 0.0) / (n * (n + gain))
-            b = ones - b
+            b = class_1 - b
             n = rows - n
             right = max((n - b) * b - loss * n, 0.0) / (n * (n + gain))
             if root:
@@ -610,7 +609,7 @@ cdef class CredibleFloor(Score):
             out[i] = tests.pool_left[i] * left + (pool - tests.pool_left[i]) * right
 
     cdef inline bint no_table(self) noexcept nogil:
-        # Then `close` is the cheaper floor of the two.
+        # Without tables, `close` is the cheaper one of the two floors.
         return self.kind == ENTROPY and not self.tabulated
 
     cdef inline float64_t of_test(
@@ -649,12 +648,10 @@ cdef class CredibleFloor(Score):
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # Weighs the outcomes by their rows: a test with more than two outcomes has
-        # a pool weight for each, which a scan passes to `cost`. Zero is a floor.
-        cdef intp_t z
-        cdef intp_t c
-        cdef float64_t n
+        # Weights the outcomes by their rows. With unlabeled rows, each outcome has a pool
+        # weight, which only `cost` knows; 0 is then returned, which is always a floor.
         cdef float64_t total = 0.0
+        cdef intp_t z
         if self.pool != self.n:
             return 0.0
         if self.n_classes == 2:
@@ -666,10 +663,9 @@ cdef class CredibleFloor(Score):
                 self.ceiling = min(self.ceiling, total)
             return total
         for z in range(r):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[z * self.n_classes + c]
-            total += n * self.floor(counts + z * self.n_classes)
+            total += sum_of(counts + z * self.n_classes, self.n_classes) * self.floor(
+                counts + z * self.n_classes
+            )
         return total
 
     cdef float64_t binary_outcomes(
@@ -688,15 +684,13 @@ cdef class CredibleFloor(Score):
                 total += (n1 + n0) * self.binary_floor(n1, n0)
         return total
 
-    # -- closer floors ------------------------------------------------------------
-
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil:
-        # Two classes, weight one; 0 = unknown. Let mu ~ Beta(b, a), a >= b, be the
-        # probability of the rarer class, sd its deviation and t = (1/2 - E[mu]) / sd.
-        # The limit is H(1/2 - q sd) with P(|mu - 1/2| <= q sd) = delta. The root q is
-        # that of a normal law, less (z^2 - 1) / 6 times the skewness where the other
-        # tail is far, up to an error of slack / b, which the tests verify on a dense
-        # grid. The constant is for errors of the exact quantile itself.
+        # A closer floor for two classes and weight 1; 0 = unknown. Let mu ~ Beta(b, a),
+        # a >= b, be the probability of the rarer class, sd its deviation and
+        # t = (1/2 - E[mu]) / sd. The limit is H(1/2 - q sd) with P(|mu - 1/2| <= q sd) =
+        # delta. The root q is that of a normal distribution, minus (z^2 - 1) / 6 times the
+        # skewness if the other tail is far, up to an error of slack / b; the tests verify
+        # this on a dense grid. The constant is for errors of the exact quantile itself.
         cdef float64_t a = max(n1, n0) + self.alpha
         cdef float64_t b = min(n1, n0) + self.alpha
         cdef float64_t n = a + b
@@ -733,7 +727,7 @@ cdef class CredibleFloor(Score):
         return x * (1.0 - 1e-13)
 
     cdef float64_t sharp(self, const float64_t* counts) noexcept nogil:
-        # For weight one; 0 = unknown.
+        # A closer floor for weight 1; 0 = unknown.
         cdef float64_t p
         cdef float64_t q
         cdef float64_t x
@@ -749,7 +743,7 @@ cdef class CredibleFloor(Score):
             return x
         theta = tail_quantile(p, q, self.z, &margin)
         theta -= margin
-        # The other tail of mu, at most exp((q - p) theta), must not matter.
+        # The other tail of mu, at most exp((q - p) theta), must be negligible.
         if not ((q - p) * theta < log(self.delta) - 13.0 and theta < 0.0):
             return x
         odds = exp(theta)
@@ -759,13 +753,12 @@ cdef class CredibleFloor(Score):
         return max(x, binary_heterogeneity(self.kind, p))
 
     cdef inline bint expands(self, float64_t m) noexcept nogil:
-        # Where `tail_quantile` is good enough for its margin to hold.
+        # Whether `tail_quantile` is accurate enough for its margin to hold.
         return self.z >= 0.25 and m >= 3.0 + self.z * self.z
 
     cdef float64_t matched(self, const float64_t* counts) noexcept nogil:
-        # More classes, weight one; 0 = unknown. The quantile of the matched Beta(p, q)
-        # law to the order of its skewness has an error, in deviations, of at most
-        # slack / min(p, q), as `close` has.
+        # As `close`, for more classes. The quantile of the matched Beta(p, q) distribution,
+        # corrected for its skewness, has an error of at most slack / min(p, q) deviations.
         cdef float64_t p
         cdef float64_t q
         cdef float64_t n
@@ -796,7 +789,7 @@ cdef class CredibleFloor(Score):
     cdef void moments_of(
         self, const float64_t* counts, float64_t* mean, float64_t* variance
     ) noexcept nogil:
-        # `moments`, the same sums with psi from the tables.
+        # The same as `moments`, with psi from the tables.
         cdef intp_t c
         cdef float64_t a
         cdef float64_t g
@@ -837,9 +830,9 @@ cdef struct Memo:
 
 
 cdef class CredibleKernel(IntervalBound):
-    """Decides by credible limits; made by `CredibleBound.kernel`.
+    """Splits iff the credible limit of the children is below that of the node.
 
-    `n_solves` counts the quantiles computed so far, those found in the memo left out.
+    `n_solves` is the number of quantiles computed so far, without those from the memo.
     """
 
     cdef public intp_t n_solves
@@ -876,7 +869,7 @@ cdef class CredibleKernel(IntervalBound):
         self.memo_used = 0
 
     cdef Memo* lookup(self, float64_t larger, float64_t smaller) noexcept nogil:
-        # The entry of these counts or the free one where it belongs.
+        # The entry of these counts, or the free entry for them.
         cdef uint64_t[2] key
         cdef uint64_t h
         cdef intp_t i
@@ -892,7 +885,7 @@ cdef class CredibleKernel(IntervalBound):
         return &self.memo[i]
 
     cdef bint ensure_capacity(self) noexcept nogil:
-        # Keep the memo at most half full: double it, or start afresh at its limit.
+        # Keep the memo at most half full: double it, or clear it at its limit.
         cdef Memo* old = self.memo
         cdef intp_t old_size = self.memo_size
         cdef intp_t size = 2 * old_size if old_size > 0 else MEMO_START
@@ -945,8 +938,8 @@ cdef class CredibleKernel(IntervalBound):
             self.kind, larger + self.alpha, smaller + self.alpha, self.delta
         )
 
-    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
-        self.limit = facts.pool * self.floor.lower(facts.counts)
+    cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
+        self.limit = stats.pool * self.floor.lower(stats.counts)
 
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
@@ -959,32 +952,29 @@ cdef class CredibleKernel(IntervalBound):
         return pool * self.floor.sharp(counts)
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # One statement about the node and one about each child.
+        # One confidence statement about the node and one about each child.
         evidence.statistic = 1.0 - (r + 1.0) * self.delta
-        return IntervalBound.decide(self, facts, child_counts, r, evidence)
+        return IntervalBound.decide(self, stats, child_counts, r, evidence)
 
     def interval(self, counts, delta):
-        """Limits for matching rows of class counts and tail probabilities."""
+        """Return lower and upper limits for rows of class counts and tail probabilities."""
         cdef const float64_t[:, ::1] rows = counts
         cdef const float64_t[::1] tails = delta
-        cdef intp_t i
+        cdef intp_t i, upper
         cdef float64_t[:, ::1] out = np.empty((2, rows.shape[0]))
         cdef float64_t a
         cdef float64_t b
         with nogil:
             for i in range(rows.shape[0]):
                 if self.n_classes > 2:
-                    out[0, i] = matched_limit(
-                        self.kind, &rows[i, 0], self.n_classes, self.alpha, tails[i],
-                        False,
-                    )
-                    out[1, i] = matched_limit(
-                        self.kind, &rows[i, 0], self.n_classes, self.alpha, tails[i],
-                        True,
-                    )
+                    for upper in range(2):
+                        out[upper, i] = matched_limit(
+                            self.kind, &rows[i, 0], self.n_classes, self.alpha, tails[i],
+                            upper,
+                        )
                 else:
                     a = max(rows[i, 0], rows[i, 1]) + self.alpha
                     b = min(rows[i, 0], rows[i, 1]) + self.alpha
@@ -996,26 +986,27 @@ cdef class CredibleKernel(IntervalBound):
 def credible_interval(
     counts, delta=0.05, *, criterion="entropy", prior="uniform"
 ):
-    """Credible limits of the heterogeneity of a node.
+    """Credible limits of the heterogeneity (impurity) of a node.
 
-    The class probabilities of the node have a Dirichlet posterior: the prior plus
-    the counts. Each of the two limits is missed with posterior probability
-    `delta`, so that the interval has mass ``1 - 2 * delta``.
+    The class probabilities of the node have a Dirichlet posterior: the prior plus the
+    counts. The heterogeneity is below the lower limit with posterior probability
+    `delta`, and above the upper limit with probability `delta`. The interval therefore
+    has the posterior probability ``1 - 2 * delta``.
 
     Parameters
     ----------
     counts : array-like of shape (..., n_classes)
-        Class counts, not negative, not necessarily whole.
+        Class counts, not negative, not necessarily integers.
     delta : float or array-like of shape (...), default=0.05
-        Probability of each tail, in (0, 1/2); broadcast against the leading
-        dimensions of `counts`.
+        Probability of each tail, in (0, 1/2). Smaller values give wider intervals. It
+        is broadcast against the leading dimensions of `counts`.
     criterion : {"entropy", "gini", "kearns_mansour"}, default="entropy"
-        The heterogeneity: entropy in nats; ``(1 - sum p^2) / 2``, half the Gini
-        index; or the square root of the latter, the standard deviation of a label
-        if there are two classes.
+        The heterogeneity: entropy in nats; ``(1 - sum p^2) / 2``, half the Gini index;
+        or the square root of the latter, which for two classes is the standard
+        deviation of a label.
     prior : {"uniform", "perks"}, default="uniform"
-        Pseudo-counts: one a class, or one altogether. The former makes a pure node
-        with many possible classes look impure.
+        Pseudo-counts: 1 per class (uniform), or a total of 1 (Perks). With the uniform
+        prior, a pure node looks impure if there are many classes.
 
     Returns
     -------
@@ -1024,9 +1015,9 @@ def credible_interval(
 
     Notes
     -----
-    Two classes: exact, equation (4) of [1]_. With more, the limits are quantiles of
-    the Beta distribution that has the posterior mean and variance of the
-    heterogeneity divided by its largest value.
+    For two classes the limits are exact, equation (4) of [1]_. For more classes they
+    are quantiles of the Beta distribution that has the posterior mean and variance of
+    the heterogeneity divided by its largest value.
 
     References
     ----------
@@ -1055,34 +1046,35 @@ def credible_interval(
 
 
 class CredibleBound(BaseBound):
-    """Split when the children are certainly purer than their parent (BOCT).
+    """Split rule that uses Bayesian credible limits of the heterogeneity (BOCT).
 
     The heterogeneity of a node is a function of its unknown class probabilities,
-    which have a Dirichlet posterior. A test becomes a split iff
+    which have a Dirichlet posterior. The node is split iff the candidate split with the
+    smallest left side satisfies
 
         W_1 upper_1 + W_2 upper_2 < W_parent lower_parent
 
-    where each limit is missed with posterior probability `delta` and W is the
-    weight of a node; among the tests the one with the smallest left side is taken.
-    Then the split lowers the true weighted heterogeneity with probability at least
-    ``1 - 3 * delta`` for each test examined. Nothing is corrected for the number of
-    tests: on pure noise, small deltas split rarely, ``delta=0.3`` often.
+    Each limit fails with posterior probability `delta`, and W is the weight of a node.
+    For each candidate split, the split reduces the true weighted heterogeneity with
+    probability at least ``1 - 3 * delta``. There is no correction for the number of
+    candidate splits: on pure noise, small values of delta rarely split and
+    ``delta=0.3`` often does.
 
-    Use it for small samples, where it needs fewer rows than bounds that hold for
-    every distribution, and whenever unlabelled rows are at hand (`pool_weight`).
+    Use it for small samples, for which it needs fewer rows than bounds that hold for
+    every distribution, and if unlabeled rows are available (`pool_weight`).
 
     Parameters
     ----------
     delta : float, default=0.05
-        Probability of each tail, in the open interval (0, 1/2). Smaller waits
-        longer: two pure children need 14 rows each at .01 and 6 at .1.
+        Probability of each tail, in the open interval (0, 1/2). Smaller values split
+        later: two pure children need 14 rows each with 0.01, and 6 with 0.1.
     prior : {"uniform", "perks"}, default="uniform"
-        Pseudo-counts: one a class as in the paper, or one altogether, which with
-        many classes lets a small pure child look pure.
+        Pseudo-counts: 1 per class as in the paper (uniform), or a total of 1 (Perks).
+        If there are many classes, small pure children look pure with ``"perks"`` only.
     pool_weight : {"pool", "labelled", "volume"}, default="pool"
-        What a tree takes for W: labelled and unlabelled rows, labelled rows only,
-        or the volume of the node's box. Without unlabelled rows the first is the
-        second.
+        The weight W of a node in a tree: its labeled and unlabeled rows, its labeled
+        rows only, or the volume of its box. Without unlabeled rows the first two are
+        the same.
 
     Attributes
     ----------
@@ -1093,7 +1085,7 @@ class CredibleBound(BaseBound):
 
     See Also
     --------
-    credible_interval : The limits themselves.
+    credible_interval : The limits as a function.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Confidence radii of the C-Tree, in its four forms."""
+"""Bound of the C-Tree (De Rosa and Cesa-Bianchi), in four forms."""
 
 from libc.math cimport fmax, log, log2, sqrt
 
@@ -7,27 +7,17 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import (
-    BaseBound,
-    broadcast_table,
-    check_choice,
-    check_range,
-)
+from skconftree.bounds._base import BaseBound, broadcast_table, check_choice, check_range
 
 from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
-from skconftree.criteria._impurity cimport (
-    ENTROPY,
-    GINI,
-    Impurity,
-    impurity_code,
-)
+from skconftree.criteria._impurity cimport ENTROPY, GINI, Impurity, impurity_code
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef float64_t LN2 = 0.6931471805599453
 
 
 cdef float64_t log_over(float64_t x, float64_t delta) noexcept nogil:
-    # log(x / delta) for every delta: the quotient overflows for the smallest
+    # log(x / delta); the quotient overflows for the smallest delta
     return log(x / delta) if delta > 1e-200 else log(x) - log(delta)
 
 
@@ -35,13 +25,13 @@ cdef float64_t deviation(
     Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r,
     bint tight,
 ) noexcept nogil:
-    # With probability 1 - delta the conditional impurity of one test, estimated
-    # from m rows, is no farther than this from the true one: McDiarmid's or
-    # Okamoto's deviation plus the bias. Scale: 1/2 at two balanced classes.
+    # Confidence radius of the conditional impurity of one split, estimated from m rows:
+    # with probability 1 - delta, the true impurity is within this radius. McDiarmid's
+    # or Okamoto's deviation plus the bias. Scale: 1/2 at two balanced classes.
     cdef float64_t bias
     if criterion == ENTROPY:
-        # The biases of H(Y, F) and H(F) have one sign and enter with opposite
-        # ones, so that the larger covers both.
+        # The biases of H(Y, F) and H(F) have the same sign and enter with opposite
+        # signs, so that the larger one bounds both.
         bias = k * r - 1.0 if tight else k * r - 1.0 + r - 1.0
         return log2(m) * sqrt(2.0 / m * log_over(4.0, delta)) + bias / (2.0 * m * LN2)
     if criterion == GINI:
@@ -50,7 +40,7 @@ cdef float64_t deviation(
         if tight:
             return sqrt(2.0 / m * log_over(2.0, delta)) + r * (1.0 - 1.0 / k) / m
         return sqrt(8.0 / m * log_over(2.0, delta)) + r * k / sqrt(m)
-    # Kearns-Mansour: two classes share one square root a child.
+    # Kearns-Mansour: two classes share one square root per child.
     if k == 2.0:
         return 2.0 * r * sqrt(log_over(4.0 * r, delta) / m)
     return r * k * sqrt(log_over(4.0 * r * k, delta) / m)
@@ -60,7 +50,7 @@ cdef float64_t share(
     bint anytime, float64_t delta, float64_t m, float64_t depth, float64_t time,
     float64_t n_attributes, float64_t attempt, float64_t n_tests,
 ) noexcept nogil:
-    # What one candidate at one node at one time has of delta.
+    # The share of delta of one candidate split at one node at one time.
     delta /= (depth + 1.0) * (depth + 2.0)
     if anytime:
         return delta / (attempt * (attempt + 1.0) * fmax(n_tests, 1.0))
@@ -71,8 +61,7 @@ cdef float64_t practical(
     Impurity criterion, float64_t m, float64_t depth, float64_t time,
     float64_t n_attributes, float64_t c,
 ) noexcept nogil:
-    # The root has h = 1 here. Three logarithms: the product overflows nothing, but
-    # a square of 1e9 rows times as many attributes would lose digits.
+    # The root has h = 1 here. A sum of logarithms, because the product could lose digits.
     cdef float64_t inside = (
         2.0 * log(m) + 2.0 * log(depth + 1.0) + log(time) + log(n_attributes)
     )
@@ -92,12 +81,8 @@ cdef class DeRosaKernel(RaceBound):
         self, criterion, n_classes, delta, form, c, against_no_split, tie_threshold
     ):
         super().__init__(
-            criterion,
-            n_classes,
-            delta,
-            factor=1.0 if form == "practical" else 2.0,
-            against_no_split=against_no_split,
-            tie_threshold=tie_threshold,
+            criterion, n_classes, delta, 1.0 if form == "practical" else 2.0,
+            against_no_split, tie_threshold,
         )
         self.is_practical = form == "practical"
         self.is_anytime = form == "anytime"
@@ -105,92 +90,91 @@ cdef class DeRosaKernel(RaceBound):
         self.c = c
 
     cdef float64_t radius(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        cdef float64_t m = fmax(facts.n_fresh, 1.0)
+        cdef float64_t m = fmax(stats.n_fresh, 1.0)
+        cdef float64_t delta
         if self.is_practical:
             return practical(
-                self.impurity, m, facts.depth, fmax(facts.time, 1.0),
-                fmax(facts.n_attributes, 1.0), self.c,
+                self.impurity, m, stats.depth, fmax(stats.time, 1.0),
+                fmax(stats.n_attributes, 1.0), self.c,
             )
-        return deviation(
-            self.impurity,
-            m,
-            share(
-                self.is_anytime, self.delta, m, facts.depth, facts.time,
-                facts.n_attributes, facts.attempt, facts.n_tests,
-            ),
-            self.n_classes,
-            r,
-            self.is_tight,
+        delta = share(
+            self.is_anytime, self.delta, m, stats.depth, stats.time, stats.n_attributes,
+            stats.attempt, stats.n_tests,
         )
+        return deviation(self.impurity, m, delta, self.n_classes, r, self.is_tight)
 
     cdef float64_t statistic(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # The practical form stands for delta = 1/t.
+        # The practical form corresponds to delta = 1/t.
         if self.is_practical:
-            return 1.0 - 1.0 / fmax(facts.time, 1.0)
+            return 1.0 - 1.0 / fmax(stats.time, 1.0)
         return 1.0 - self.delta
 
 
 class DeRosaBound(BaseBound):
-    """Split once the best test has beaten all competitors beyond doubt (C-Tree).
+    """Split rule that uses confidence radii of the criterion itself (C-Tree).
 
-    Radii made for the criterion itself, its bias included: Hoeffding's inequality,
-    which the VFDT uses, holds for averages and impurities are none. The best test
-    must beat the best test of every other attribute, and "no split", by twice
-    the radius. A node's share of `delta` shrinks with its depth so that a random
-    row meets a wrong split on its way down with probability at most `delta`.
+    The radii are derived for the impurity and include its bias. (Hoeffding's
+    inequality, which the VFDT uses, holds for means, and impurities are not means.) The
+    best split must beat the best split of every other feature, and "no split", by twice
+    the radius. The share of `delta` of a node decreases with its depth, so that the
+    probability of a wrong split on the path of a random row is at most `delta`.
 
-    Four forms, from heuristic to rigorous:
+    There are four forms, from heuristic to rigorous:
 
-    - ``"practical"``: a radius of the same shape with a constant `c` to tune,
-      ``delta = 1/t`` and no factor 2. What the published experiments used. It
-      promises nothing.
-    - ``"paper"``: the printed radii, with a share for every row seen so far.
-    - ``"tight"``: the same with sharper constants; seven times fewer rows for Gini.
-    - ``"anytime"``: the sharp radii, and a share for every examination of the leaf
-      and every candidate split. Holds at all times together for tests fixed
-      in advance, and does not depend on the length of the stream.
+    - ``"practical"``: a radius of the same shape with a tunable constant `c`,
+      ``delta = 1/t`` and no factor 2. The published experiments used it. It has no
+      guarantee.
+    - ``"paper"``: the printed radii, with a share of delta for every row seen so far.
+    - ``"tight"``: the same with tighter constants; for Gini it needs seven times fewer
+      rows.
+    - ``"anytime"``: the tight radii, with a share of delta for every split attempt at the
+      leaf and every candidate split. For candidate splits fixed in advance, it is valid
+      at any time, and it does not depend on the length of the stream.
 
-    Except ``"practical"`` all need a thousand rows and more for a clear gap: use them for
-    long streams where a wrong split is worse than a late one. On small tables, where
-    attributes are often tied, even ``"practical"`` waits unless ``against="no_split"``.
+    All forms except ``"practical"`` need at least 1,000 rows for a clear difference.
+    Use them for long streams in which a wrong split is worse than a late split. In
+    small tables, in which features are often tied, even ``"practical"`` rarely splits
+    unless ``against="no_split"``.
 
     Parameters
     ----------
     delta : float, default=0.05
-        Probability, in (0, 1), that a random row meets a wrong split. Not used by
-        ``form="practical"``, whose delta is one over the rows seen.
+        Probability, in (0, 1), of a wrong split on the path of a random row. Larger
+        values split earlier. Not used by ``form="practical"``, whose delta is 1 divided
+        by the number of rows seen.
     form : {"practical", "paper", "tight", "anytime"}, default="practical"
-        Which radius and which share of `delta`.
+        Radius and share of `delta`; see above.
     c : float, default=0.1
-        Factor of the practical radius, above 0.
+        Factor of the practical radius, above 0. Smaller values split earlier.
     against : {"runner_up", "no_split"}, default="runner_up"
-        Whom the best test must beat: the best test of every other attribute and
-        "no split", as published, or "no split" alone. Two attributes that tell the
-        same story never separate, and the tree waits, however good both are.
+        The competitors of the best split: the best split of every other feature and "no
+        split", as published, or "no split" only. Among two equally good features there
+        is never a winner, so that ``"runner_up"`` does not split however good both are.
     tie_threshold : float, default=0.0
-        Largest radius at which the best test is taken although it does not win, if it
-        beats "no split". 0 never settles a tie.
+        If the radius is at most this threshold, the best split is made although it does
+        not beat the other features, provided that it beats "no split". With 0, ties are
+        never broken.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria the radii are made for.
+        Criteria for which the radii are derived.
 
     See Also
     --------
-    derosa_radius, derosa_share, derosa_practical_radius : What it is made of.
+    derosa_radius, derosa_share, derosa_practical_radius : Its parts as functions.
     HoeffdingBound : The radius of the VFDT.
 
     Notes
     -----
-    With m rows since the leaf's creation, K classes, r outcomes and a share s of
-    delta, on the scale where two balanced classes have impurity 1/2:
+    With m rows since the creation of the leaf, K classes, r outcomes and a share s of
+    delta, the radii are, on the scale on which two balanced classes have impurity 1/2:
 
     - entropy: ``log2(m) sqrt(2/m ln(4/s)) + (K r - 1 + r - 1) / (2 m ln 2)``;
       tight without the ``r - 1``;
@@ -199,8 +183,8 @@ class DeRosaBound(BaseBound):
     - Kearns-Mansour: ``2 r sqrt(ln(4 r/s) / m)`` for two classes, otherwise
       ``r K sqrt(ln(4 r K/s) / m)``.
 
-    At depth h (root 0), with t rows seen, d attributes, examination j and N candidate splits
-    compared, s is ``delta / ((h+1)(h+2) t d m)``, or anytime
+    At depth h (root 0), with t rows seen, d features, split attempt j and N candidate
+    splits, s is ``delta / ((h+1)(h+2) t d m)``, or anytime
     ``delta / ((h+1)(h+2) j(j+1) N)``. The practical radius is
     ``c sqrt(ln(m^2 (h+1)^2 t d) / m)``, times ``ln m`` for entropy.
 
@@ -253,12 +237,12 @@ class DeRosaBound(BaseBound):
 
     @property
     def uses_delta(self):
-        """Whether `delta` has a part in the radius."""
+        """Whether the radius depends on `delta`."""
         return self.form != "practical"
 
     @property
     def level_parameter(self):
-        """Name of the parameter that `levels` are of."""
+        """Name of the parameter whose values are `levels`."""
         return "delta" if self.uses_delta else "c"
 
     @property
@@ -270,55 +254,51 @@ class DeRosaBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return DeRosaKernel(
-            criterion,
-            n_classes,
-            self.delta,
-            self.form,
-            self.c,
-            self.against == "no_split",
-            self.tie_threshold,
+            criterion, n_classes, self.delta, self.form, self.c,
+            self.against == "no_split", self.tie_threshold,
         )
 
 
 def derosa_radius(
     n, delta, *, criterion="gini", n_classes=2, n_outcomes=2, form="tight"
 ):
-    """Radius of the estimated impurity of one test.
+    """Confidence radius of the estimated impurity of one split.
 
-    With probability at least ``1 - delta`` the impurity that a fixed test leaves,
+    With probability at least ``1 - delta``, the conditional impurity of a fixed split,
     estimated from `n` rows, is within this radius of its true value.
 
     Parameters
     ----------
     n : array-like of float
-        Rows, at least 1.
+        Number of rows, at least 1.
     delta : array-like of float
-        Probability of failure of this one statement, in (0, 1).
+        Probability of failure of this single statement, in (0, 1). Smaller values give
+        larger radii.
     criterion : {"gini", "entropy", "kearns_mansour"}, default="gini"
         Impurity, scaled so that two balanced classes have 1/2.
     n_classes : array-like of int, default=2
         Number of classes.
     n_outcomes : array-like of int, default=2
-        Outcomes of the test.
+        Number of outcomes of the split.
     form : {"tight", "paper"}, default="tight"
-        Sharp constants, or those printed in [1]_. The same for Kearns-Mansour.
+        Tight constants, or those printed in [1]_. The same for Kearns-Mansour.
 
     Returns
     -------
     radius : float or ndarray
-        Of the shape the arguments broadcast to.
+        The arguments are broadcast.
 
     See Also
     --------
     derosa_share : The delta of one statement within a tree.
-    DeRosaBound : Splits on it, and lists the formulas.
+    DeRosaBound : The split rule that uses it, with the formulas.
 
     Notes
     -----
-    A deviation by McDiarmid's inequality (for Kearns-Mansour Okamoto's) plus the
-    largest bias of the estimate. Moving one of n rows changes the Gini estimate by
-    at most ``2/n`` and an entropy by at most ``2 log2(n) / n`` bits. From about eight
-    rows on all radii fall with n.
+    The radius is a deviation by McDiarmid's inequality (Okamoto's for Kearns-Mansour)
+    plus the largest bias of the estimate. Moving one of n rows changes the Gini
+    estimate by at most ``2/n`` and an entropy by at most ``2 log2(n) / n`` bits. From
+    about 8 rows on, all radii decrease with n.
 
     References
     ----------
@@ -357,44 +337,45 @@ def derosa_radius(
 def derosa_share(
     delta, *, n=1, depth=0, time=1, n_attributes=1, attempt=1, n_tests=1, form="tight"
 ):
-    """Share of delta that one candidate test has at one node and time.
+    """Share of delta of one candidate split at one node and time.
 
     Parameters
     ----------
     delta : array-like of float
-        Probability for the whole tree, in (0, 1).
+        Probability of error of the whole tree, in (0, 1).
     n : array-like of float, default=1
-        Rows at the leaf since its creation.
+        Number of rows at the leaf since its creation.
     depth : array-like of int, default=0
         Depth of the leaf; the root has 0.
     time : array-like of float, default=1
-        Rows the tree has seen.
+        Number of rows that the tree has seen.
     n_attributes : array-like of int, default=1
-        Attributes.
+        Number of features.
     attempt : array-like of int, default=1
-        How often the leaf has been examined, now included.
+        Number of split attempts at the leaf, this one included.
     n_tests : array-like of int, default=1
-        Questions compared now.
+        Number of candidate splits compared at this attempt.
     form : {"tight", "paper", "anytime"}, default="tight"
-        The share of the published trees (`n`, `time` and `n_attributes`; the same
-        for the first two), or the one that holds at all times together (`attempt`
-        and `n_tests`).
+        The share of the published trees (which depends on `n`, `time` and
+        `n_attributes`), or the anytime-valid share (which depends on `attempt` and
+        `n_tests`). ``"tight"`` and ``"paper"`` are the same.
 
     Returns
     -------
     share : float or ndarray
-        Of the shape the arguments broadcast to.
+        The arguments are broadcast.
 
     See Also
     --------
-    derosa_radius : What the share is for.
+    derosa_radius : The radius for this share.
 
     Notes
     -----
-    ``delta / ((h+1)(h+2) t d n)`` at depth h with t rows seen and d attributes, or
-    anytime ``delta / ((h+1)(h+2) j(j+1) N)`` at examination j with N tests. A random
-    row meets one node a depth and ``sum_h 1/((h+1)(h+2)) = 1``; a leaf with n rows
-    has at most ``d n`` binary tests.
+    At depth h with t rows seen and d features, the share is
+    ``delta / ((h+1)(h+2) t d n)``. The anytime-valid share at split attempt j with N
+    candidate splits is ``delta / ((h+1)(h+2) j(j+1) N)``. The path of a random row has
+    one node per depth, and ``sum_h 1/((h+1)(h+2)) = 1``. A leaf with n rows has at most
+    ``d n`` binary candidate splits.
 
     References
     ----------
@@ -439,22 +420,22 @@ def derosa_practical_radius(
     Parameters
     ----------
     n : array-like of float
-        Rows at the leaf since its creation, at least 1.
+        Number of rows at the leaf since its creation, at least 1.
     time : array-like of float
-        Rows the tree has seen, at least 1.
+        Number of rows that the tree has seen, at least 1.
     n_attributes : array-like of int
-        Attributes.
+        Number of features.
     depth : array-like of int, default=0
         Depth of the leaf; the root has 0.
     c : array-like of float, default=0.1
-        Factor, above 0.
+        Factor, above 0. Larger values give larger radii.
     criterion : {"gini", "entropy", "kearns_mansour"}, default="gini"
         Impurity.
 
     Returns
     -------
     radius : float or ndarray
-        Of the shape the arguments broadcast to.
+        The arguments are broadcast.
 
     See Also
     --------
@@ -462,8 +443,8 @@ def derosa_practical_radius(
 
     Notes
     -----
-    ``c sqrt(ln(n^2 (h+1)^2 t d) / n)`` at depth h with t rows seen and d attributes;
-    times ``ln n`` for entropy.
+    At depth h with t rows seen and d features, the radius is
+    ``c sqrt(ln(n^2 (h+1)^2 t d) / n)``, times ``ln n`` for entropy.
 
     References
     ----------

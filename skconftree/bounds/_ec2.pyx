@@ -7,29 +7,22 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import BaseBound, check_range, check_tables
+from skconftree.bounds._base import BaseBound, check_choice, check_range, check_tables
 
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
+from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef struct Rule:
     float64_t noise
     float64_t margin
-    bint uniform            # a wrong outcome is any of the others alike
-    bint against_chance     # what a test has to beat: chance, or earlier mistakes
-
-
-cdef inline float64_t sum_of(const float64_t* counts, intp_t k) noexcept nogil:
-    cdef intp_t c
-    cdef float64_t n = 0.0
-    for c in range(k):
-        n += counts[c]
-    return n
+    bint uniform            # all wrong outcomes are equally likely
+    bint against_chance     # the split has to beat chance, not earlier mistakes
 
 
 cdef float64_t edges(const float64_t* counts, intp_t k) noexcept nogil:
-    # Pairs of rows with different classes: (n^2 - sum n_c^2) / 2 without its
+    # Pairs of rows with different classes: (n^2 - sum n_c^2) / 2, computed without
     # cancellation in nearly pure nodes.
     cdef intp_t c
     cdef float64_t before = 0.0
@@ -43,21 +36,21 @@ cdef float64_t edges(const float64_t* counts, intp_t k) noexcept nogil:
 cdef float64_t edges_cut(
     const float64_t* table, const float64_t* node, intp_t r, intp_t k
 ) noexcept nogil:
-    # Expected number of edges that the outcome of the test removes.
+    # Expected number of edges that the outcome of the split cuts.
     cdef intp_t z
     cdef float64_t n = sum_of(node, k)
     cdef float64_t rows
-    cdef float64_t kept = 0.0
+    cdef float64_t uncut = 0.0
     if n <= 0.0:
         return 0.0
     for z in range(r):
         rows = sum_of(table + z * k, k)
-        kept += rows / n * edges(table + z * k, k)
-    return edges(node, k) - kept
+        uncut += rows / n * edges(table + z * k, k)
+    return edges(node, k) - uncut
 
 
 cdef float64_t uniform_beta(float64_t alpha, float64_t outcomes) noexcept nogil:
-    # Probability that noise makes two hypotheses agree that differ in a test.
+    # Probability that two hypotheses with different outcomes seem to agree, due to noise.
     return (
         alpha
         * (2.0 * outcomes - outcomes * alpha - 2.0)
@@ -68,13 +61,13 @@ cdef float64_t uniform_beta(float64_t alpha, float64_t outcomes) noexcept nogil:
 cdef float64_t prior_beta(
     float64_t alpha, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:
-    # The same when a wrong outcome is drawn by the frequencies p of the others (the
-    # sums over k of `table`), averaged over pairs of different outcomes y, z with
-    # weights p_y p_z. With w = p / (1 - p) the double sums fall apart. The most
-    # frequent outcome stands apart: where nearly all rows have it, 1 - p is not to be
-    # had by subtraction, nor is what remains of a sum without it.
+    # The same if a wrong outcome is drawn with the frequencies p of the other outcomes (the
+    # sums over k of `table`), averaged over pairs of different outcomes y, z with weights
+    # p_y p_z. With w = p / (1 - p) the double sums factorize. The most frequent outcome is
+    # treated separately: if nearly all rows have it, 1 - p and sums without it cannot be
+    # computed by subtraction.
     cdef intp_t z
-    cdef intp_t most = 0
+    cdef intp_t mode = 0
     cdef float64_t n = 0.0
     cdef float64_t rows
     cdef float64_t largest = -1.0
@@ -86,21 +79,21 @@ cdef float64_t prior_beta(
     cdef float64_t w2 = 0.0
     cdef float64_t wp2 = 0.0
     cdef float64_t w2p2 = 0.0
-    cdef float64_t one_wrong
-    cdef float64_t both_wrong
+    cdef float64_t single_error
+    cdef float64_t double_error
     for z in range(r):
         rows = sum_of(table + z * k, k)
         n += rows
         if rows > largest:
             rest += largest if largest > 0.0 else 0.0
             largest = rows
-            most = z
+            mode = z
         else:
             rest += rows
     if rest <= 0.0:
         return 0.0
     for z in range(r):
-        if z == most:
+        if z == mode:
             continue
         p = sum_of(table + z * k, k) / n
         w = p / (1.0 - p)
@@ -111,12 +104,12 @@ cdef float64_t prior_beta(
         w2p2 += w * w * p * p
     p = largest / n
     w = largest / rest
-    one_wrong = w * p2 + p * p * w1 + (p2 * w1 - wp2)
-    both_wrong = (
+    single_error = w * p2 + p * p * w1 + (p2 * w1 - wp2)
+    double_error = (
         2.0 * w * (p2 * w1 - wp2)
         + (p * p + p2) * (w1 * w1 - w2) - 2.0 * (w1 * wp2 - w2p2)
     )
-    return (alpha * alpha * both_wrong + 2.0 * alpha * (1.0 - alpha) * one_wrong) / (
+    return (alpha * alpha * double_error + 2.0 * alpha * (1.0 - alpha) * single_error) / (
         rest / n * (1.0 + p) - p2
     )
 
@@ -124,8 +117,8 @@ cdef float64_t prior_beta(
 cdef float64_t cut_beyond_chance(
     const float64_t* table, const float64_t* node, intp_t r, intp_t k
 ) noexcept nogil:
-    # S less the edges that outcomes of these sizes cut if they part the rows at random:
-    # of all pairs, those within an outcome are then n_z (n_z - 1) / (n (n - 1)).
+    # S minus the edges that outcomes of these sizes cut if they divide the rows at random:
+    # the share of pairs within an outcome is then n_z (n_z - 1) / (n (n - 1)).
     cdef intp_t z
     cdef float64_t n = sum_of(node, k)
     cdef float64_t rows
@@ -144,9 +137,9 @@ cdef float64_t cut_beyond_chance(
 cdef float64_t edges_of_noise(
     const float64_t* node, intp_t k, float64_t alpha
 ) noexcept nogil:
-    # Expected where all rows are of one class and a label is wrong with probability
-    # alpha, any other class then: two labels differ unless both are right, or wrong
-    # alike.
+    # Expected number of edges if all rows have the same class and a label is wrong with
+    # probability alpha, then any other class. Two labels are equal if both are correct, or
+    # both have the same wrong class.
     cdef float64_t n = sum_of(node, k)
     return 0.5 * n * (n - 1.0) * alpha * (2.0 - alpha * k / (k - 1.0))
 
@@ -155,8 +148,8 @@ cdef float64_t stopping_confidence(
     const float64_t* table, const float64_t* node, intp_t r, intp_t k,
     float64_t depth, Rule rule,
 ) noexcept nogil:
-    # delta of the stopping rule: how sure it is that the test cuts more edges than
-    # noise has cut by mistake on the way down, or than chance cuts.
+    # delta of the stopping rule: the confidence that the split cuts more edges than noise
+    # has cut by mistake on the path, or than chance cuts.
     cdef float64_t all_edges = edges(node, k)
     cdef float64_t surplus
     cdef float64_t beta
@@ -180,89 +173,92 @@ cdef float64_t stopping_confidence(
 
 
 cdef class EC2Kernel(Bound):
-    """Splits unless the stopping rule says that noise explains the edges cut."""
+    """Splits unless noise explains the edges cut, by the stopping rule."""
 
-    cdef float64_t least
+    cdef float64_t min_confidence
     cdef Rule rule
 
     def __cinit__(
-        self, float64_t least, float64_t noise, bint uniform, float64_t margin,
+        self, float64_t min_confidence, float64_t noise, bint uniform, float64_t margin,
         bint against_chance,
     ):
-        self.least = least
+        self.min_confidence = min_confidence
         self.rule.noise = noise
         self.rule.margin = margin
         self.rule.uniform = uniform
         self.rule.against_chance = against_chance
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.statistic = stopping_confidence(
-            child_counts, facts.counts, r, facts.n_classes, facts.depth, self.rule
+            child_counts, stats.counts, r, stats.n_classes, stats.depth, self.rule
         )
-        return evidence.statistic >= self.least
+        return evidence.statistic >= self.min_confidence
 
 
 class EC2Bound(BaseBound):
-    """Stop when label noise could have cut the edges that the test cuts.
+    """Split rule of EC2 trees: stop if label noise could explain the edges cut.
 
-    The stopping rule of EC2 feature-selection trees [1]_. An edge joins two rows of
-    different classes; a test cuts the edges between its outcomes. Tests further up
-    the path, if noisy, have cut some edges by mistake; the node splits only if
-    the new test surely cuts more than those.
+    This is the stopping rule of EC2 feature-selection trees [1]_. An edge joins two
+    rows of different classes, and a split cuts the edges between its outcomes. Noisy
+    splits further up the path have cut some edges by mistake. The node is split only if
+    the new split cuts more edges than those, with enough confidence.
 
-    Treat the confidence as a score. Edges share rows, so the inequality behind it
-    does not hold for them, and a test that merely halves a node cuts many edges
-    too: the rule acts as a limit on depth, about 6 for a noise of 0.1, 3 for 0.2
-    and 2 for 0.3. ``against="chance"`` subtracts what any test that divides the node
-    like this one cuts, and has no such limit.
+    The confidence is a score, not a probability: edges share rows, so the inequality
+    behind it does not hold for them. A split that merely halves a node also cuts many
+    edges. The rule therefore limits the depth, to about 6 for a noise of 0.1, 3 for 0.2
+    and 2 for 0.3. ``against="chance"`` subtracts the edges that any split with outcomes
+    of the same sizes cuts, and has no such limit.
 
     Parameters
     ----------
     confidence : float, default=0.5
-        Least confidence that splits, in [0, 1]; 0 splits always.
+        Smallest confidence of a split, in [0, 1]. Larger values give smaller trees; 0
+        always splits.
     noise : float, default=0.1
-        Probability alpha, in [0, 1), that the outcome of a test is wrong, or that a
-        label is (``against="chance"``);
-        :func:`skconftree.evaluation.estimate_label_noise` estimates the latter.
+        Probability alpha, in [0, 1), that the outcome of a split is wrong, or, with
+        ``against="chance"``, that a label is wrong.
+        :func:`skconftree.evaluation.estimate_label_noise` estimates the latter. Larger
+        values give smaller trees.
     error_outcomes : {"uniform", "non_uniform"}, default="uniform"
-        Whether a wrong outcome is any of the others alike, or one by the share of
-        rows that have it at the node. The same for tests with two outcomes, and of no
-        effect with ``against="chance"``.
+        Whether all wrong outcomes are equally likely, or in proportion to their rows at
+        the node. It makes no difference for splits with two outcomes, or with
+        ``against="chance"``.
     margin : float, default=0.0
-        Edges that the test must cut beyond those that it has to beat, at least 0.
+        Number of edges that the split must cut in addition, at least 0.
     against : {"mistakes", "chance"}, default="mistakes"
-        What the test has to beat: the edges cut by mistake on the way down, as
-        published, or those that chance cuts.
+        The edges that the split has to beat: those cut by mistake on the path, as
+        published, or those cut by chance.
 
     Attributes
     ----------
     criteria : tuple of str
-        The EC2 score alone.
+        The EC2 score only.
 
     See Also
     --------
-    ec2_score, ec2_confidence, noise_beta : What it is made of.
+    ec2_score, ec2_confidence, noise_beta : Its parts as functions.
 
     Notes
     -----
-    With ``|E|`` edges at the node, ``S`` of them cut in expectation, depth A of the
-    node (root 0) and the probability ``beta`` of cutting an edge by mistake, the
-    mistakes are expected to be ``E[X] = |E| (1 - (1 - beta)^A)``, and the confidence
-    is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0 if the bracket is negative.
-    It is the ``statistic`` of the stored evidence.
+    Let ``|E|`` be the number of edges at the node, ``S`` the expected number of edges
+    cut, A the depth of the node (root 0) and ``beta`` the probability of cutting an
+    edge by mistake. The expected number of mistakes is ``E[X] = |E| (1 - (1 -
+    beta)^A)``, and the confidence is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0
+    if the bracket is negative. It is the ``statistic`` of the stored evidence.
 
-    With ``against="chance"`` the mistakes are left out of it: edges that should not be
-    there are cut by chance like all others. What chance cuts is
-    ``S_0 = |E| (1 - sum_z n_z^2 (n_z - 1) / (n^2 (n - 1)))``, the mean of S over all ways
-    to give the rows to outcomes of these sizes, and the bracket is ``S - S_0 - margin``.
-    The confidence is 0 where label noise alone explains the edges: where ``|E|`` is at
-    most ``n (n - 1) / 2`` times ``alpha (2 - alpha K / (K - 1))``, the probability that two
-    rows of one class have different labels of K. For a test that halves a node of two
-    equal classes ``2 (S - S_0)^2 / |E|`` is nearly ``(chi2 - 1)^2 / 32``, with Pearson's
-    chi-squared: confidences of 0.1, 0.5 and 0.99 ask for 2.8, 5.7 and 13.1.
+    With ``against="chance"`` the mistakes are ignored, because edges that are due to
+    noise are cut by chance like all others. Chance cuts ``S_0 = |E| (1 - sum_z n_z^2
+    (n_z - 1) / (n^2 (n - 1)))`` edges, the mean of S over all assignments of rows to
+    outcomes of these sizes, and the bracket is ``S - S_0 - margin``. The confidence is
+    0 if label noise alone explains the edges: if ``|E|`` is at most ``n (n - 1) / 2``
+    times ``alpha (2 - alpha K / (K - 1))``, the probability that two rows of the same
+    class have different labels out of K. For a split that halves a node of two equal
+    classes, ``2 (S - S_0)^2 / |E|`` is nearly ``(chi2 - 1)^2 / 32``, with Pearson's
+    chi-squared. Confidences of 0.1, 0.5 and 0.99 therefore require chi-squared values
+    of 2.8, 5.7 and 13.1.
 
     References
     ----------
@@ -317,18 +313,18 @@ class EC2Bound(BaseBound):
 
 
 def ec2_score(tables, *, normalize=True):
-    """EC2 score of tests: expected share of edges that the outcome cuts.
+    """EC2 score of splits: expected share of edges that the outcome cuts.
 
     An edge joins two rows (or hypotheses) of different classes. The score is the
-    expected number of edges that lose a row when the outcome of the test becomes
-    known, so that the highest score is best.
+    expected number of edges that lose a row when the outcome of the split becomes
+    known. The highest score is the best one.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
         Counts, or weights of hypotheses, of each class for each outcome.
     normalize : bool, default=True
-        Whether to divide by the square of the node's total.
+        Whether to divide the score by the square of the node's total.
 
     Returns
     -------
@@ -357,7 +353,7 @@ def ec2_score(tables, *, normalize=True):
     array([0.25  , 0.1875, 0.    ])
     """
     tables = check_tables(tables)
-    if normalize:  # without units: a power of two leaves the rest of every digit
+    if normalize:  # dividing by a power of two is exact
         _, power = np.frexp(tables.max(axis=(-2, -1), keepdims=True, initial=0.0))
         tables = np.ldexp(tables, -power)
     cdef intp_t r = tables.shape[tables.ndim - 2]
@@ -382,41 +378,41 @@ def ec2_score(tables, *, normalize=True):
 def ec2_confidence(
     tables, depth, noise, *, error_outcomes="uniform", margin=0.0, against="mistakes"
 ):
-    """Confidence of the EC2 stopping rule that a test is worth making.
+    """Confidence of the EC2 stopping rule that a split is not due to noise.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of the test.
+        Counts of each class for each outcome of the split.
     depth : array-like of int
-        Tests made on the way to the node; 0 at the root.
+        Number of splits on the path to the node; 0 at the root.
     noise : array-like of float
-        Probability, in [0, 1), that the outcome of a test is wrong; with
-        ``against="chance"`` that a label is.
+        Probability, in [0, 1), that the outcome of a split is wrong, or, with
+        ``against="chance"``, that a label is wrong.
     error_outcomes : {"uniform", "non_uniform"}, default="uniform"
-        Whether wrong outcomes are alike, or by the share of rows that have them.
+        Whether all wrong outcomes are equally likely, or in proportion to their rows.
     margin : float, default=0.0
-        Edges to cut beyond those that the test has to beat, at least 0.
+        Number of edges that the split must cut in addition, at least 0.
     against : {"mistakes", "chance"}, default="mistakes"
-        What the test has to beat: edges cut by mistake on the way, or those that
-        chance cuts; then the depth does not matter.
+        The edges that the split has to beat: those cut by mistake on the path, or those
+        cut by chance. The latter do not depend on the depth.
 
     Returns
     -------
     confidence : float or ndarray
-        In [0, 1]; the leading shape of `tables`, `depth` and `noise` broadcast
-        together.
+        Confidences in [0, 1]. The leading shape of `tables`, `depth` and `noise` are
+        broadcast.
 
     See Also
     --------
-    EC2Bound : Splits if it is high enough.
+    EC2Bound : The split rule that uses it.
 
     Notes
     -----
-    ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, 0 if the bracket is negative, with
-    S the edges cut (`ec2_score`, not normalized), ``|E|`` those at the node and
-    ``E[X] = |E| (1 - (1 - beta)^depth)``. `EC2Bound` has what ``against="chance"`` puts
-    in the place of ``E[X]``.
+    The confidence is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0 if the bracket
+    is negative. S is the number of edges cut (`ec2_score`, not normalized), ``|E|`` the
+    number of edges at the node and ``E[X] = |E| (1 - (1 - beta)^depth)``. The notes of
+    `EC2Bound` define the term that replaces ``E[X]`` with ``against="chance"``.
 
     References
     ----------
@@ -432,15 +428,8 @@ def ec2_confidence(
     >>> ec2_confidence(tables, 0, 0.2, against="chance").round(3)
     array([0.  , 0.93])
     """
-    if error_outcomes not in ("uniform", "non_uniform"):
-        raise ValueError(
-            "error_outcomes must be 'uniform' or 'non_uniform'. Got "
-            f"{error_outcomes!r} instead."
-        )
-    if against not in ("mistakes", "chance"):
-        raise ValueError(
-            f"against must be 'mistakes' or 'chance'. Got {against!r} instead."
-        )
+    check_choice("error_outcomes", error_outcomes, ("uniform", "non_uniform"))
+    check_choice("against", against, ("mistakes", "chance"))
     cdef Rule rule
     rule.uniform = error_outcomes == "uniform"
     rule.against_chance = against == "chance"
@@ -449,7 +438,9 @@ def ec2_confidence(
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     if r < 2:
-        raise ValueError("tables must have at least two outcomes. Got 1.")
+        raise ValueError(
+            f"tables must have at least two outcomes in the second to last axis. Got {r}."
+        )
     depth = check_range("depth", depth, 0, np.inf, closed="left")
     noise = check_range("noise", noise, 0, 1, closed="left")
     shape = np.broadcast_shapes(
@@ -479,32 +470,32 @@ def ec2_confidence(
 
 
 def noise_beta(noise, n_outcomes=2, *, prior=None):
-    """Probability that a noisy test cuts an edge by mistake.
+    """Probability that a noisy split cuts an edge by mistake.
 
     Parameters
     ----------
     noise : array-like of float
-        Probability alpha, in [0, 1), that the outcome of a test is wrong.
+        Probability alpha, in [0, 1), that the outcome of a split is wrong.
     n_outcomes : array-like of int, default=2
-        Outcomes of the test, when wrong outcomes are alike.
+        Number of outcomes of the split, if all wrong outcomes are equally likely.
     prior : array-like of shape (..., outcomes) or None, default=None
-        Frequencies of the outcomes, when a wrong outcome is drawn by them;
-        `n_outcomes` is not used then.
+        Frequencies of the outcomes, if wrong outcomes are drawn with them. `n_outcomes`
+        is then not used.
 
     Returns
     -------
     beta : float or ndarray
-        Of the shape the arguments broadcast to.
+        The arguments are broadcast.
 
     See Also
     --------
-    ec2_confidence : Counts the mistakes of a path with it.
+    ec2_confidence : Uses it to estimate the mistakes on a path.
 
     Notes
     -----
-    Two rows that differ in a test seem to agree if exactly the wrong outcomes are
-    seen: for l outcomes ``alpha (2 l - l alpha - 2) / (l - 1)^2``, which is
-    ``2 alpha (1 - alpha)`` for two.
+    Two rows with different outcomes seem to agree if noise makes their observed
+    outcomes equal. For l outcomes the probability is ``alpha (2 l - l alpha - 2) / (l -
+    1)^2``, which is ``2 alpha (1 - alpha)`` for two.
 
     References
     ----------
@@ -540,7 +531,8 @@ def noise_beta(noise, n_outcomes=2, *, prior=None):
         largest = prior.max(axis=-1, keepdims=True)
         if not np.all(largest > 0):
             raise ValueError("prior must have a positive sum over the outcomes.")
-        # Squares neither overflow nor vanish, and no digit changes besides.
+        # Scaled by a power of two, which is exact, so that squares do not over- or
+        # underflow.
         prior = np.ldexp(prior, -np.frexp(largest)[1])
         prior = np.where(prior > 0, np.maximum(prior, 1e-100), 0.0)
         shape = np.broadcast_shapes(noise.shape, prior.shape[: prior.ndim - 1])

@@ -1,21 +1,21 @@
-"""Anytime-valid evidence that the label depends on a test."""
+"""Bound by e-values, which are valid at any time."""
 
 from libc.math cimport INFINITY, exp, log
 
 from numbers import Real
 
-import numpy as np
-
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
-from skconftree.bounds._likelihood cimport DirichletScore, largest_log_likelihood
+from skconftree.bounds._likelihood cimport (
+    DirichletScore, largest_log_likelihood, log_likelihood_ratio,
+)
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef class EValueKernel(EvidenceBound):
-    """Splits once the average e-value of the candidate tests reaches 1/delta."""
+    """Splits once the average e-value of the candidate splits reaches 1/delta."""
 
     cdef float64_t delta
     cdef bint per_path
@@ -31,73 +31,72 @@ cdef class EValueKernel(EvidenceBound):
         self.log_evidence = -INFINITY
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         cdef float64_t log_e = self.log_evidence - largest_log_likelihood(
-            facts.counts, facts.n_classes
+            stats.counts, stats.n_classes
         )
         cdef float64_t needed = -log(self.delta)
         if self.per_path:
-            needed += log((facts.depth + 1.0) * (facts.depth + 2.0))
+            needed += log((stats.depth + 1.0) * (stats.depth + 2.0))
         evidence.statistic = exp(-log_e) if log_e > 0.0 else 1.0
         return log_e >= needed
 
 
 class EValueBound(BaseBound):
-    """Split on evidence that stays valid however often one looks.
+    """Split rule that uses e-values: anytime-valid under repeated split attempts.
 
-    Every candidate test is a bet that the label depends on its outcome. The bet
-    predicts each label from the labels seen before it with the same outcome and
-    is paid by the ratio of its likelihood to the best one without a split. If the
-    label is independent of every test, no betting scheme multiplies its stake by
-    ``1 / delta``, at any time, with probability above ``delta``. The bound splits
-    once the average payoff over all candidates, an e-value, gets there.
+    Every candidate split is a bet that the label depends on its outcome. The bet
+    predicts each label from the earlier labels with the same outcome. Its payoff is the
+    ratio of its likelihood to the largest likelihood without a split. If the label is
+    independent of every candidate split, the probability that a bet ever multiplies its
+    stake by ``1 / delta`` is at most ``delta``. The bound splits once the average
+    payoff over all candidate splits, an e-value, reaches ``1 / delta``.
 
-    There is nothing to correct: not for the number of tests, nor for the number
-    of classes, nor for looking after every row. Use it when rows arrive one by
-    one and a decision should come as early as the data allow, or to be sure that
-    pure noise is left alone. With many classes and few rows it waits longer than
-    `BayesFactorBound`.
+    No correction is needed for the number of candidate splits, the number of classes,
+    or the number of split attempts. Use it if rows arrive one by one and a decision
+    should be made as early as possible, or if splits on pure noise must be avoided.
+    With many classes and few rows it needs more rows than `BayesFactorBound`.
 
     Parameters
     ----------
     delta : float, default=0.05
-        Probability, in (0, 1), of ever splitting a leaf whose labels are
-        independent of every candidate test; with `per_path`, the probability
-        that a random row meets any such split on its way down.
+        Probability, in (0, 1), of ever splitting a leaf whose labels are independent of
+        every candidate split. With `per_path`, it is the probability that there is such
+        a split on the path of a random row. Larger values give more splits.
     a : float, default=0.5
         Pseudo-count of each class in each outcome, above 0.
     per_path : bool, default=True
-        Whether a node at depth h (root 0) has ``delta / ((h + 1) (h + 2))``,
-        which sums to `delta` along a path, or `delta` itself.
+        Whether a node at depth h (root 0) uses ``delta / ((h + 1) (h + 2))``, which
+        sums to `delta` along a path, or `delta` itself.
     choose : {"evidence", "criterion"}, default="evidence"
-        What chooses the test: its own evidence, or the tree's criterion. The
-        decision to split rests on the evidence either way.
+        Whether the best split is selected by its own evidence or by the tree's
+        criterion. The evidence decides in both cases whether the node is split.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria that the tree may use beside it.
+        Criteria that the tree may use with this bound.
 
     See Also
     --------
-    log_evalue : The evidence of single tests.
+    log_evalue : The evidence of single splits.
     BayesFactorBound : Posterior odds from the same likelihood.
 
     Notes
     -----
-    The evidence of a test f with counts ``n_zc`` (outcome z, class c) is
-    ``E_f = prod_z DM(n_z) / L0``, DM the Dirichlet-multinomial likelihood and L0
-    the largest likelihood without a split. The node's ``E`` averages ``E_f``
-    uniformly over attributes, then over the tests of each. By Ville's inequality
-    ``P(E >= 1/delta at any time) <= delta`` for tests fixed without looking at
-    labels. In a batch tree this is proved at the root; below it the rows that
-    are tested also chose the node, and the rate is what is measured. The bound
-    does not say that the test of the split is the best one.
+    The evidence of a split f with counts ``n_zc`` (outcome z, class c) is ``E_f =
+    prod_z DM(n_z) / L0``. DM is the Dirichlet-multinomial likelihood and L0 the largest
+    likelihood without a split. The node's ``E`` averages ``E_f`` uniformly over
+    features, then over the candidate splits of each feature. By Ville's inequality,
+    ``P(E >= 1/delta at any time) <= delta`` for candidate splits that were fixed
+    without using the labels. In a batch tree this is proved at the root. Below it, the
+    same rows also chose the node, and the error rate has been measured only. The bound
+    does not guarantee that the split made is the best one.
 
-    The stored evidence has ``statistic = min(1, 1/E)``, an anytime-valid
-    p-value: the split happened because it was at most the node's delta.
+    The stored evidence has ``statistic = min(1, 1/E)``, an anytime-valid p-value. It is
+    at most the node's delta for every split made.
 
     References
     ----------
@@ -140,24 +139,24 @@ class EValueBound(BaseBound):
 
 
 def log_evalue(tables, *, a=0.5):
-    """Logarithm of the evidence that the label depends on a test.
+    """Logarithm of the e-value of a split.
 
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of the test.
+        Counts of each class for each outcome of the split.
     a : float, default=0.5
         Pseudo-count of each class in each outcome.
 
     Returns
     -------
     log_e : float or ndarray of shape (...)
-        Natural logarithm of ``E_f``. Evidence of 20 is reached at ``log(20)``;
-        negative values speak for independence.
+        Natural logarithm of ``E_f``. A `delta` of 0.05 requires at least ``log(20)``.
+        Negative values favor independence.
 
     See Also
     --------
-    EValueBound : Averages it over all candidate tests of a node.
+    EValueBound : Averages it over all candidate splits of a node.
 
     Notes
     -----
@@ -178,23 +177,6 @@ def log_evalue(tables, *, a=0.5):
     array([ 5.74, -2.74])
     """
     tables = check_tables(tables)
-    cdef DirichletScore score = DirichletScore(
-        tables.shape[tables.ndim - 1],
-        float(check_range("a", a, 1e-100, 1e6, closed="both")),
-    )
-    cdef intp_t r = tables.shape[tables.ndim - 2]
-    cdef intp_t n_classes = score.n_classes
-    shape = tables.shape[: tables.ndim - 2]
-    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * n_classes)
-    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
-        tables.sum(axis=-2)
-    ).reshape(-1, n_classes)
-    out = np.empty(counts.shape[0])
-    cdef float64_t[::1] log_e = out
-    cdef intp_t i
-    with nogil:
-        for i in range(counts.shape[0]):
-            log_e[i] = -score.outcomes(&counts[i, 0], r) - largest_log_likelihood(
-                &node[i, 0], n_classes
-            )
-    return out.reshape(shape)[()]
+    a = float(check_range("a", a, 1e-100, 1e6, closed="both"))
+    score = DirichletScore(tables.shape[tables.ndim - 1], a)
+    return log_likelihood_ratio(tables, score, True)

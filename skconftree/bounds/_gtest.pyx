@@ -1,8 +1,6 @@
-"""Likelihood-ratio test with the number of splits expected by chance."""
+"""Bound by the likelihood-ratio test, adjusted for multiple comparisons."""
 
 from numbers import Real
-
-import numpy as np
 
 from libc.math cimport INFINITY, exp, log
 
@@ -10,23 +8,18 @@ from skconftree._compat import Interval
 from skconftree.bounds._base import BaseBound, TreeDefaults, check_tables
 
 from skconftree.bounds._contingency cimport (
-    Contingency,
-    expect_by_chance,
-    g_log_pvalue,
-    g_pvalue,
-    log_chi2_tail,
+    G_TEST, Contingency, expect_by_chance, g_log_pvalue, log_chi2_tail, table_pvalues,
 )
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-# G of the gain of a criterion that gives two balanced classes 1/2: 2 ln 2 a bit, and
-# the criterion counts half bits.
+# The statistic G is 2 ln 2 per bit of total gain, and the criterion counts half bits.
 cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 
 
 cdef class GTestKernel(Bound):
-    """Features compete by the number expected by chance; fewer than delta split."""
+    """Splits iff fewer than delta splits as good are expected by chance."""
 
     cdef float64_t delta
     cdef Contingency work
@@ -42,88 +35,89 @@ cdef class GTestKernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
-        float64_t most,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
+        float64_t max_rank,
     ) noexcept nogil:
-        # Logarithm of the number expected by chance of the attribute, but for the number
-        # of attributes.
+        # Logarithm of the number expected by chance, without the number of features.
         cdef float64_t log_p = g_log_pvalue(
-            self.work, child_counts, r, facts.n_classes
+            self.work, child_counts, r, stats.n_classes
         )
-        return facts.log_attribute_tests + log_p if log_p == log_p else INFINITY
+        return stats.log_attribute_tests + log_p if log_p == log_p else INFINITY
 
     cdef float64_t rank_of_gain(
-        self, const NodeStats* facts, float64_t gain
+        self, const NodeStats* stats, float64_t gain
     ) noexcept nogil:
         cdef float64_t df = -1.0
         cdef intp_t c
-        for c in range(facts.n_classes):
-            df += facts.counts[c] > 0.0
-        return facts.log_attribute_tests + log_chi2_tail(df, G_OF_GAIN * gain)
+        for c in range(stats.n_classes):
+            df += stats.counts[c] > 0.0
+        return stats.log_attribute_tests + log_chi2_tail(df, G_OF_GAIN * gain)
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.statistic = exp(
-            expect_by_chance(self.work, facts, child_counts, r, &evidence.by_chance)
+            expect_by_chance(self.work, stats, child_counts, r, &evidence.by_chance)
         )
         return evidence.statistic < self.delta
 
 
 class GTestBound(BaseBound):
-    """Split while few splits as good as this one are expected by chance.
+    """Split rule that uses a likelihood-ratio (G) test, adjusted for multiple comparisons.
 
-    The likelihood-ratio statistic of a split gives the p-value p: the probability that
-    one given split looks as good if it is independent of the class. With A features at
-    the node that have candidate splits, of which the split's own feature has N,
-    ``A * N * p`` splits as good as this one are expected by chance. This number is the
-    evidence that every tree stores for its splits; here it also decides. The feature
-    whose best split has the smallest one wins the node, and the bound splits iff that
-    is below `delta`. So a feature of many candidate splits, such as a column of many
-    categories, pays for them alone.
+    Each candidate split has a p-value p: the probability that a split at least this
+    good arises if its feature and the class are independent. The p-value is multiplied
+    by the number A of features that have candidate splits at the node, and by the
+    number N of candidate splits of the split's own feature. The product ``A * N * p``
+    is the number of candidate splits that are expected to look this good by chance. The
+    split with the smallest product is selected, and the node is split if the product is
+    below `delta`. Every tree stores this number as the evidence for its splits; with
+    this bound it also decides. Because the correction uses each feature's own number of
+    candidate splits, a feature with many of them, such as a nominal feature with many
+    categories, does not make it harder to split on the others.
 
-    A leaf that grows row by row is examined again and again, and so are rows that its
-    parent hands over. Its j-th attempt must stay below ``2 delta / ((j + 1) (j + 2))``,
-    so that over its whole life fewer than `delta` false splits are expected. In a forest
-    the limit is ``2 delta / (j (j + 1))``.
+    A leaf of an incrementally trained tree is examined repeatedly, and so are the rows
+    that it inherits from its parent. At its j-th attempt, the product must be below ``2
+    delta / ((j + 1) (j + 2))``, so that fewer than `delta` false splits are expected
+    over the life of the leaf. In a forest the limit is ``2 delta / (j (j + 1))``.
 
-    A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
-    split than from a false one, so values around 1 or 2 are sensible as a lax
-    first stage before a pruning.
+    A `delta` of 0.05 is a strict test. A missed split usually costs more accuracy than
+    a false one. If a pruning follows, lax values around 1 or 2 are therefore suitable.
 
     Parameters
     ----------
     delta : float, default=1.0
-        Largest number of splits as good that may be expected by chance, above 0. It is
-        not a probability and may exceed 1.
+        Largest number of splits this good that may be expected by chance, above 0. It
+        is not a probability and may exceed 1. Larger values give larger trees.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria that may choose the test.
+        Criteria that may select the best split of a feature.
 
     See Also
     --------
-    gtest_pvalue : P-values of single tests.
-    Chi2Bound : The test of the published trees.
+    gtest_pvalue : P-values of single splits.
+    Chi2Bound : The chi-squared test of published trees.
 
     Notes
     -----
-    ``G = 2 n MI`` with the mutual information of test and label in nats; its
-    p-value is that of chi-squared with ``(K' - 1)(r' - 1)`` degrees of freedom,
-    classes and outcomes without rows left out. Pearson's statistic is not used
-    because a single row of a rare class makes it explode.
+    ``G = 2 n MI``, where MI is the mutual information of outcome and class in nats. The
+    p-value is that of chi-squared with ``(K' - 1)(r' - 1)`` degrees of freedom, where
+    K' classes and r' outcomes have rows. Pearson's statistic is not used because a
+    single row of a rare class can make it very large.
 
     The stored ``statistic`` is the number expected by chance, which was below `delta`.
     It is a Bonferroni-adjusted p-value that is not capped at 1. In pure noise each of
-    the N candidate splits of a feature passes with probability ``delta / (A * N)``, so
-    that `delta` splits of the node are expected to pass, whatever the mixture of columns:
-    a limit of the per-family error rate. p may be too small for a float; features are
-    compared by its logarithm.
+    the N candidate splits of a feature passes with probability ``delta / (A * N)``. For
+    any mixture of features, `delta` splits of the node are then expected to pass, so
+    that `delta` controls the per-family error rate. p may be too small for a float;
+    features are compared by its logarithm.
 
-    Where more than half of the rows of a node have a category of a column to themselves,
-    the column has no tests: its sets of categories could tell any labels apart.
+    A nominal feature has no candidate splits at a node if more than half of the rows
+    are the only ones of their category, because sets of such categories could separate
+    any labels.
 
     References
     ----------
@@ -166,13 +160,13 @@ def gtest_pvalue(tables):
     Parameters
     ----------
     tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of the test.
+        Counts of each class for each outcome of the split.
 
     Returns
     -------
     p : float or ndarray of shape (...)
-        Chance of a statistic as large under independence; 1 where fewer than
-        two outcomes or two classes have rows.
+        Probability of a statistic at least this large under independence. It is 1 if
+        fewer than two outcomes or two classes have rows.
 
     See Also
     --------
@@ -181,7 +175,7 @@ def gtest_pvalue(tables):
     Notes
     -----
     ``G = 2 sum o ln(o / e)`` is compared with chi-squared with ``(K - 1)(r - 1)``
-    degrees of freedom, classes and outcomes without rows left out.
+    degrees of freedom. Classes and outcomes without rows are not counted.
 
     References
     ----------
@@ -194,16 +188,4 @@ def gtest_pvalue(tables):
     >>> gtest_pvalue([[[9, 2], [3, 8]], [[4, 4], [4, 4]]]).round(4)
     array([0.0082, 1.    ])
     """
-    tables = check_tables(tables)
-    cdef Contingency work = Contingency(exact=False)
-    cdef intp_t r = tables.shape[tables.ndim - 2]
-    cdef intp_t k = tables.shape[tables.ndim - 1]
-    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
-    work.reserve(r, k)
-    out = np.empty(counts.shape[0])
-    cdef float64_t[::1] p = out
-    cdef intp_t i
-    with nogil:
-        for i in range(counts.shape[0]):
-            p[i] = g_pvalue(work, &counts[i, 0], r, k)
-    return out.reshape(tables.shape[: tables.ndim - 2])[()]
+    return table_pvalues(check_tables(tables), G_TEST)

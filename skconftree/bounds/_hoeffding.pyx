@@ -1,4 +1,4 @@
-"""Hoeffding's radius, and the races of VFDT, CorrH-Tree and BOCT's baseline."""
+"""Hoeffding bound: the split rules of VFDT, CorrH-Tree and the baseline of BOCT."""
 
 from numbers import Real
 
@@ -12,6 +12,7 @@ from skconftree.bounds._contract cimport (
 from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
+from skconftree.criteria._score cimport sum_of
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -21,7 +22,7 @@ from skconftree.utils._inline cimport ROUNDING
 
 
 cdef class HoeffdingRace(RaceBound):
-    """Race with Hoeffding's radius; made by `HoeffdingBound.kernel`."""
+    """Race with Hoeffding's radius."""
 
     cdef public float64_t value_range
     cdef float64_t scale        # value_range * sqrt(ln(1 / delta) / 2)
@@ -42,29 +43,29 @@ cdef class HoeffdingRace(RaceBound):
         self.waits_by_gain = True
 
     cdef bint may_accept(
-        self, const NodeStats* facts, float64_t gain, float64_t lead
+        self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil:
-        # The radius is the same for all tests.
-        cdef float64_t radius = self.radius(facts, NULL, 0, NULL)
+        # The radius is the same for all candidate splits.
+        cdef float64_t radius = self.radius(stats, NULL, 0, NULL)
         if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
             return True
         return (gain if self.against_no_split else lead) > self.factor * radius
 
     cdef float64_t radius(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # Against "no split" the baseline of BOCT counts every labelled row of the node.
-        cdef float64_t m = facts.n if self.against_no_split else facts.n_fresh
+        # Against "no split", the baseline of BOCT counts every labeled row of the node.
+        cdef float64_t m = stats.n if self.against_no_split else stats.n_fresh
         return self.scale / sqrt(m) if m > 0.0 else INFINITY
 
 
 cdef inline float64_t observed_impurity(
     Impurity criterion, const float64_t* counts, intp_t n_classes, float64_t n
 ) noexcept nogil:
-    # Entropy, Gini index or error of the class shares of one child, n > 0, which a
-    # radius is added to. The criteria give n times as much, from sums over counts that a
-    # scan can keep up: equal but for the rounding, and limits meet each other exactly.
+    # Entropy, Gini index or error of the class shares of one child, n > 0; a radius is
+    # added to it. The criteria compute n times this from running sums, which differs by
+    # rounding. Limits of equal counts must be exactly equal.
     cdef intp_t c
     cdef float64_t p
     cdef float64_t total = 0.0
@@ -82,7 +83,7 @@ cdef inline float64_t observed_impurity(
 
 
 cdef class HoeffdingLimits(Score):
-    """Upper Hoeffding limits of the children: exact, as they are cheap."""
+    """Upper Hoeffding limits of the children (the exact costs, because they are cheap)."""
 
     cdef Impurity impurity
     cdef float64_t largest
@@ -107,20 +108,20 @@ cdef class HoeffdingLimits(Score):
             self.largest = sqrt(0.5 * largest_impurity(GINI, n_classes))
         self.scale = factor * self.largest * sqrt(-0.5 * log(delta))
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        self.counts = facts.counts
-        self.n = facts.n
-        self.pool = facts.pool
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        self.counts = stats.counts
+        self.n = stats.n
+        self.pool = stats.pool
 
     cdef float64_t limit(
         self, const float64_t* counts, float64_t n, float64_t side
     ) noexcept nogil:
-        # Heterogeneity plus or minus the radius; A6's third is a root.
+        # Heterogeneity plus or minus the radius; the third heterogeneity is a square root.
         cdef float64_t h
         if not n > 0.0:
             return self.largest if side > 0.0 else 0.0
         if self.impurity == KEARNS_MANSOUR:
-            # fractional weights leave a rounding in a pure child, and its root is large
+            # with fractional weights, a pure child has a rounding error whose root is large
             h = 0.5 * observed_impurity(GINI, counts, self.n_classes, n)
             h = sqrt(h) if h > ROUNDING else 0.0
         else:
@@ -144,21 +145,17 @@ cdef class HoeffdingLimits(Score):
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         # The pool weights of more than two outcomes are not known here.
         cdef intp_t z
-        cdef intp_t c
-        cdef float64_t n
-        cdef float64_t total = 0.0
+        cdef float64_t n, total = 0.0
         if self.pool != self.n:
             return 0.0
         for z in range(r):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[z * self.n_classes + c]
+            n = sum_of(counts + z * self.n_classes, self.n_classes)
             total += n * self.limit(counts + z * self.n_classes, n, 1.0)
         return total
 
 
 cdef class HoeffdingInterval(IntervalBound):
-    """The credible rule with Hoeffding limits; made by `HoeffdingBound.kernel`."""
+    """The rule of `CredibleBound` with Hoeffding limits."""
 
     cdef public float64_t delta
     cdef HoeffdingLimits limits
@@ -168,8 +165,8 @@ cdef class HoeffdingInterval(IntervalBound):
         self.limits = HoeffdingLimits(n_classes, criterion, delta, factor)
         self.score = self.limits
 
-    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
-        self.limit = facts.pool * self.limits.limit(facts.counts, facts.n, -1.0)
+    cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
+        self.limit = stats.pool * self.limits.limit(stats.counts, stats.n, -1.0)
 
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
@@ -177,13 +174,13 @@ cdef class HoeffdingInterval(IntervalBound):
         return pool * self.limits.limit(counts, n, 1.0)
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # One statement about the node and one about each child.
-        evidence.radius = self.limits.scale / sqrt(facts.n)
+        # One confidence statement about the node and one about each child.
+        evidence.radius = self.limits.scale / sqrt(stats.n)
         evidence.statistic = 1.0 - (r + 1.0) * self.delta
-        return IntervalBound.decide(self, facts, child_counts, r, evidence)
+        return IntervalBound.decide(self, stats, child_counts, r, evidence)
 
 
 def hoeffding_radius(n, delta, *, value_range=1.0):
@@ -209,8 +206,8 @@ def hoeffding_radius(n, delta, *, value_range=1.0):
 
     Notes
     -----
-    Equation (1) of [1]_. Impurities of a sample are no means, so for trees the
-    radius is a convention of VFDT rather than a theorem.
+    Equation (1) of [1]_. Impurities of a sample are not means of independent values. In
+    trees, the radius is therefore a convention of VFDT, not a theorem.
 
     References
     ----------
@@ -226,41 +223,44 @@ def hoeffding_radius(n, delta, *, value_range=1.0):
     n = check_range("n", n, 0, np.inf)
     delta = check_range("delta", delta, 0, 1)
     value_range = check_range("value_range", value_range, 0, np.inf)
-    # a quotient of roots, as the root of a quotient may overflow
+    # a quotient of roots does not overflow, unlike the root of a quotient
     return value_range * (np.sqrt(-0.5 * np.log(delta)) / np.sqrt(n))
 
 
 class HoeffdingBound(BaseBound):
-    """Split when the best test leads by more than Hoeffding's radius (VFDT).
+    """Split rule that uses the Hoeffding bound (VFDT).
 
-    The most used rule of stream trees. With R the range of the criterion and m the
-    rows that the leaf has received since it was created, the radius is
-    ``R * sqrt(ln(1 / delta) / (2 m))``. `against` says whom the best test must
-    beat by `factor` radii: the best test of every other attribute and "no split"
-    (VFDT), or "no split" alone (the baseline of Collet and Pietquin, 2015).
+    This is the most common rule of stream trees. The radius is ``R * sqrt(ln(1 / delta)
+    / (2 m))``, where R is the range of the criterion and m is the number of rows that
+    the leaf has received since it was created. The best split must beat its competitors
+    by more than `factor` radii. By default the competitors are the best split of every
+    other feature and "no split" (VFDT). With ``against="no_split"``, "no split" is the
+    only competitor (the baseline of Collet and Pietquin, 2015).
 
     Use it to compare with published stream trees. Impurities are not means of
-    independent values: `delta` sets the strictness, it is no error probability.
+    independent values, so `delta` controls the strictness but is not an error
+    probability.
 
     Parameters
     ----------
     delta : float, default=1e-7
-        Strictness of a single comparison, in the open interval (0, 1). At 1e-7 an
-        ever so clean first split needs some 32 rows with ``"gini"``.
+        Strictness of a single comparison, in the open interval (0, 1). Larger values
+        split earlier. With 1e-7 and ``"gini"``, even a perfect first split needs about
+        32 rows.
     against : {"runner_up", "no_split"}, default="runner_up"
-        The competitor.
+        The competitors that the best split must beat.
     variant : {"gain", "interval"}, default="gain"
-        ``"gain"`` compares a difference of scores with the radius. ``"interval"``
-        is the rule of `CredibleBound` with the sample heterogeneity plus or minus
-        the radius as limits, clipped to its range; it needs
+        ``"gain"`` compares a difference of scores with the radius. ``"interval"`` is
+        the rule of `CredibleBound` with different limits: the heterogeneity of the
+        sample plus or minus the radius, clipped to its range. It requires
         ``against="no_split"``.
     factor : float, default=1.0
-        How many radii. VFDT takes 1, CorrH-Tree 2.
+        Number of radii. VFDT uses 1, CorrH-Tree 2. Larger values split later.
     tie_threshold : float, default=0.0
-        Largest radius at which the best test is taken although it does not win, if it
-        beats "no split". 0 never settles a tie. VFDT
-        uses 0.05 on the scale of the information gain in bits, which is 0.025 here.
-        Not used by ``variant="interval"``.
+        If the radius is at most this threshold, the best split is made although it does
+        not beat the other features, provided that it beats "no split". With 0, ties are
+        never broken. VFDT uses 0.05 on the scale of the information gain in bits, which
+        is 0.025 here. Not used by ``variant="interval"``.
 
     Attributes
     ----------
@@ -269,16 +269,16 @@ class HoeffdingBound(BaseBound):
 
     See Also
     --------
-    hoeffding_radius : The radius itself.
+    hoeffding_radius : The radius as a function.
 
     Notes
     -----
-    All scores are on the scale on which two balanced classes have 1/2.
-    There R is 1 (gini, error), ``log2(K) / 2`` (entropy) and ``sqrt(K - 1) / 2``
-    (kearns_mansour) against the runner-up; against "no split" R is the impurity of
-    the uniform distribution and m the labelled rows of the node.
-    The interval variant uses the heterogeneities of `CredibleBound`, the entropy in
-    half bits and the second doubled, which leaves the rule unchanged.
+    All scores are on the scale on which two balanced classes have 1/2. Against the
+    runner-up, R is 1 (gini, error), ``log2(K) / 2`` (entropy) or ``sqrt(K - 1) / 2``
+    (kearns_mansour). Against "no split", R is the impurity of the uniform distribution
+    and m is the number of labeled rows of the node. The interval variant uses the
+    heterogeneities of `CredibleBound`, but the entropy in half bits and twice the
+    second one, which does not change the rule.
 
     References
     ----------
@@ -327,18 +327,15 @@ class HoeffdingBound(BaseBound):
 
     @property
     def uses_pool(self):
-        """The interval variant weighs children as the credible bound does."""
+        """Whether unlabeled rows contribute to the weights of the children."""
         return self.variant == "interval"
 
     @property
     def counts_every_row(self):
-        """Against "no split" it stands in for the credible bound, which does."""
+        """Whether inherited rows count as evidence, as for the credible bound."""
         return self.against == "no_split"
 
-    @property
-    def examines_children(self):
-        """As `counts_every_row`."""
-        return self.against == "no_split"
+    examines_children = counts_every_row
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

@@ -1,19 +1,19 @@
 from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# The Dirichlet-multinomial likelihood of a test, shared by the two bounds that
-# average it over all candidates.
+# The Dirichlet-multinomial likelihood of a split, shared by the two bounds that
+# average it over all candidate splits.
 
 cdef class DirichletScore(Score):
-    # Minus the log likelihood of the labels when each outcome of the test has
+    # Minus the log likelihood of the labels if each outcome of the split has
     # its own class distribution, drawn from Dirichlet(a, ..., a).
     cdef readonly float64_t a
     cdef float64_t log_gamma_a
     cdef float64_t log_gamma_total      # lgamma(n_classes * a)
     cdef float64_t node_total
     cdef float64_t[::1] node_counts     # [n_classes] copied by begin()
-    cdef float64_t[::1] class_terms     # [table_size] phi(i) for whole i
-    cdef float64_t[::1] total_terms     # [table_size] total(i) for whole i
+    cdef float64_t[::1] class_terms     # [table_size] phi(i) of integers i
+    cdef float64_t[::1] total_terms     # [table_size] total(i) of integers i
     cdef intp_t table_size              # 0 until reserve()
     cdef bint tabulated                 # every count of the node is in the tables
 
@@ -27,3 +27,7 @@ cdef class DirichletScore(Score):
 cdef float64_t largest_log_likelihood(
     const float64_t* counts, intp_t n_classes
 ) noexcept nogil
+
+# Of each table of counts, the log likelihood of the split, minus that of its node: for one
+# class distribution from the prior, or the best one.
+cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best)

@@ -1,11 +1,11 @@
-"""Dirichlet-multinomial likelihood of tests, in logarithms.
+"""Logarithm of the Dirichlet-multinomial likelihood of splits.
 
 For class counts ``n_1 .. n_K`` of one outcome and a prior Dirichlet(a, ..., a),
 a label sequence has probability::
 
     log DM = lgamma(K a) - lgamma(n + K a) + sum_c [ lgamma(n_c + a) - lgamma(a) ]
 
-and a test has the product over its outcomes.
+and a split has the product over its outcomes.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from libc.math cimport M_PI, log
 from scipy.special.cython_special cimport gammaln
 
 from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
-from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
@@ -42,9 +42,9 @@ cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
 
 
 cdef class DirichletScore(Score):
-    """Minus the log Dirichlet-multinomial likelihood of each test.
+    """Minus the log Dirichlet-multinomial likelihood of each split.
 
-    The number of classes is fixed in advance; `a` is the pseudo-count of each.
+    `a` is the pseudo-count of each of the `n_classes` classes.
     """
 
     def __cinit__(self, intp_t n_classes, float64_t a):
@@ -57,7 +57,7 @@ cdef class DirichletScore(Score):
         self.table_size = 0
 
     def reserve(self, intp_t n_max):
-        """Tabulate the terms of whole counts; see `Score.reserve`."""
+        """Tabulate the terms of integer counts; see `Score.reserve`."""
         cdef intp_t size = min(n_max, TABLE_LIMIT) + 1
         if size > self.table_size:
             self.class_terms = log_gamma_table(self.a, size)
@@ -67,12 +67,12 @@ cdef class DirichletScore(Score):
     def __reduce__(self):
         return (type(self), (self.n_classes, self.a))
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
         cdef intp_t c
-        self.node_total = facts.n
-        self.tabulated = facts.integral and facts.n < self.table_size
+        self.node_total = stats.n
+        self.tabulated = stats.integral and stats.n < self.table_size
         for c in range(self.n_classes):
-            self.node_counts[c] = facts.counts[c]
+            self.node_counts[c] = stats.counts[c]
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         cdef intp_t i
@@ -83,7 +83,7 @@ cdef class DirichletScore(Score):
         return gammaln(count + self.a) - self.log_gamma_a
 
     cdef float64_t total(self, float64_t n) noexcept nogil:
-        # What an outcome of n rows costs: lgamma(n + K a) - lgamma(K a).
+        # Term of an outcome with n rows: lgamma(n + K a) - lgamma(K a).
         cdef intp_t i
         if n < self.table_size:
             i = <intp_t> n
@@ -172,13 +172,30 @@ cdef class DirichletScore(Score):
 cdef float64_t largest_log_likelihood(
     const float64_t* counts, intp_t n_classes
 ) noexcept nogil:
-    # log L0: of the labels under the one class distribution that fits them best.
+    # log L0: likelihood of the labels under the class distribution that maximizes it.
     cdef intp_t c
-    cdef float64_t n = 0.0
+    cdef float64_t n = sum_of(counts, n_classes)
     cdef float64_t out = 0.0
-    for c in range(n_classes):
-        n += counts[c]
     for c in range(n_classes):
         if counts[c] > 0.0:
             out += counts[c] * log(counts[c] / n)
     return out
+
+
+cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best):
+    cdef intp_t r = tables.shape[tables.ndim - 2]
+    cdef intp_t K = score.n_classes
+    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * K)
+    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
+        tables.sum(axis=-2)
+    ).reshape(-1, K)
+    out = np.empty(counts.shape[0])
+    cdef float64_t[::1] log_ratio = out
+    cdef intp_t i
+    with nogil:
+        for i in range(counts.shape[0]):
+            log_ratio[i] = -score.outcomes(&counts[i, 0], r) - (
+                largest_log_likelihood(&node[i, 0], K) if to_best
+                else score.log_likelihood(&node[i, 0])
+            )
+    return out.reshape(tables.shape[: tables.ndim - 2])[()]

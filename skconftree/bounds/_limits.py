@@ -21,29 +21,30 @@ from ..utils._types import Floats
 from ._base import check_choice, check_counts, check_range
 from ._credible import PRIORS
 
-# Above it the law is normal but for its skewness, and SciPy's quantile grows worse: off
-# by tens of standard deviations at 1e13, NaN at 1e16.
+# Above it, a normal approximation with a correction for skewness is exact, while
+# SciPy's quantile loses accuracy: it is off by tens of standard deviations at 1e13, NaN
+# at 1e16.
 MANY = 1e8
 
 
 def beta_lower(a, b, delta):
-    """Points below which Beta(a, b) variables are with probability `delta`."""
+    """Return the lower `delta` quantiles of Beta(a, b)."""
     return _beta_point(a, b, delta, betaincinv, betainc, 1.0)
 
 
 def beta_upper(a, b, delta):
-    """Points that Beta(a, b) exceeds with probability `delta`, accurate near 1."""
+    """Return the upper `delta` quantiles of Beta(a, b), accurate near 1."""
     return _beta_point(a, b, delta, betainccinv, betaincc, -1.0)
 
 
 def _beta_point(a, b, delta, inverse, tail, sign):
-    # The point whose lower (sign 1) or upper (-1) tail has the probability `delta`.
+    # The quantile whose lower (sign 1) or upper (-1) tail has the probability `delta`.
     a, b, delta = np.broadcast_arrays(a, b, delta)
     x = np.asarray(inverse(a, b, delta))
     many = (a > MANY) & (b > MANY)
     if many.any():
         x[many] = _normal_point(sign * ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)  # now and then, for delta below 1e-100
+    lost = np.isnan(x)  # happens for some delta below 1e-100
     if lost.any():
         a, b, delta = a[lost], b[lost], delta[lost]
         x[lost] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
@@ -51,7 +52,7 @@ def _beta_point(a, b, delta, inverse, tail, sign):
 
 
 def _normal_point(z, a, b):
-    """Point of a Beta variable of many rows that corresponds to a normal deviate."""
+    """Return the quantile of a Beta distribution of many rows for a normal deviate."""
     n = a + b
     skew = (b - a) / n / n * (z * z - 1.0) / 3.0
     return a / n + z * np.sqrt(a / n * (b / n) / n) + skew
@@ -72,32 +73,34 @@ def binomial_upper(
 ) -> float | NDArray[Any]:
     """Exact one-sided upper confidence limit of a binomial probability.
 
-    Of `n` rows in a leaf, `errors` are of another class than the leaf predicts.
-    The limit is the largest error rate that these counts do not refute: with it,
-    so few errors or fewer have the probability `delta`. Pessimistic pruning
-    (``pruning="pessimistic"``) counts a leaf as `n` times this limit.
+    Of the `n` rows of a leaf, `errors` rows have another class than the leaf predicts.
+    The limit is the largest error rate that is compatible with these counts: at this
+    rate, at most `errors` errors occur with probability `delta`. Pessimistic pruning
+    (``pruning="pessimistic"``) estimates the errors of a leaf as `n` times this limit.
 
     Parameters
     ----------
     errors : float or array-like
-        Errors among the rows, from 0 to `n`; fractions are allowed.
+        Number of errors, from 0 to `n`. Fractions are allowed.
     n : float or array-like
         Number of rows, above 0.
     delta : float or array-like, default=0.25
         One minus the confidence of the limit, in (0, 1): C4.5's confidence factor.
+        Smaller values give larger limits.
 
     Returns
     -------
     float or ndarray
-        At most 1, and 1 where every row is an error. The arguments are broadcast.
+        Upper limits, at most 1. The limit is 1 if all rows are errors. The arguments
+        are broadcast.
 
     See Also
     --------
-    skconftree.ConfidenceTreeClassifier : Prunes by it, ``pruning="pessimistic"``.
+    skconftree.ConfidenceTreeClassifier : Uses the limit with ``pruning="pessimistic"``.
 
     Notes
     -----
-    The limit of Clopper and Pearson [1]_: the (1 - delta) quantile of
+    This is the limit of Clopper and Pearson [1]_, the (1 - delta) quantile of
     Beta(errors + 1, n - errors).
 
     References
@@ -128,29 +131,30 @@ def binomial_upper(
     return limit[()]
 
 
-BISECTION_STEPS = 52  # of the bisection: all bits of a limit in [0, 1]
+BISECTION_STEPS = 52  # determine all bits of a limit in [0, 1]
 
 
 def confidence_sequence(
     counts: ArrayLike, alpha: float | ArrayLike = 0.05, *, a: float = 0.5
 ) -> Floats:
-    """Confidence limits of class probabilities that hold at all times at once.
+    """Confidence sequence: anytime-valid confidence limits of class probabilities.
 
-    An ordinary confidence interval holds for a number of rows chosen beforehand. Who
-    looks at it after every row, and stops when it suits, will be misled. These limits
-    hold however often one looks: the probability that the truth is ever outside is
-    at most `alpha`, for each class.
+    An ordinary confidence interval is valid for a number of rows that was fixed in
+    advance. It is misleading if it is checked after every row and used for optional
+    stopping. These limits hold for any number of checks: for each class, the
+    probability that the true class probability is ever outside of its limits is at most
+    `alpha`.
 
     Parameters
     ----------
     counts : array-like of shape (..., n_classes)
-        Class counts of independent rows so far, not necessarily whole.
+        Class counts of the independent rows so far, not necessarily integers.
     alpha : float or array-like of shape (...), default=0.05
-        Probability, in (0, 1), that the limits of a class are wrong at any time;
+        Probability, in (0, 1), that the limits of a class are ever wrong. It is
         broadcast against the leading dimensions of `counts`.
     a : float, default=0.5
-        Pseudo-counts of the mixture, positive. Larger ones make the limits narrower
-        where a class has about half of many rows, and wider elsewhere.
+        Pseudo-counts of the mixture, positive. Larger values make the limits narrower
+        for a class that has about half of many rows, and wider elsewhere.
 
     Returns
     -------
@@ -159,14 +163,15 @@ def confidence_sequence(
 
     See Also
     --------
-    binomial_upper : Narrower, for one look at a number of rows chosen beforehand.
-    log_evalue : The same evidence, for a split.
+    binomial_upper : Narrower limit for a number of rows that was fixed in advance.
+    log_evalue : The same kind of evidence for a split.
 
     Notes
     -----
-    A probability p belongs to the limits while the likelihood of the labels under p
-    is more than `alpha` times their likelihood under a Beta(a, a) mixture: that ratio
-    is a martingale for the true p, and rarely large by Ville's inequality [1]_.
+    A probability p is within the limits if the likelihood of the labels under p is more
+    than `alpha` times their likelihood under a Beta(a, a) mixture. For the true p, the
+    ratio of the latter to the former is a martingale. By Ville's inequality [1]_ it
+    reaches ``1 / alpha`` with probability at most `alpha`.
 
     References
     ----------
@@ -196,7 +201,7 @@ def confidence_sequence(
     centre = hits / np.maximum(hits + misses, np.finfo(float).tiny)
 
     def limit(outside):
-        # Between a point that is outside, or the end of the range, and the share.
+        # Bisection between a point outside of the limits and the observed share.
         inside = centre
         for _ in range(BISECTION_STEPS):
             middle = (inside + outside) / 2.0
@@ -210,10 +215,10 @@ def confidence_sequence(
     return np.stack([low, high], axis=-1)
 
 
-NODES, SHARES = np.polynomial.legendre.leggauss(64)  # of the quadrature
+NODES, SHARES = np.polynomial.legendre.leggauss(64)  # Gauss-Legendre quadrature
 NODES, SHARES = (NODES + 1.0) / 2.0, SHARES / 2.0  # on [0, 1]
-NEWTON_STEPS = 60  # at most; few are needed
-SMALL = 1e-7  # a step of the search that is its last: the next would be its square
+NEWTON_STEPS = 60  # upper limit
+SMALL = 1e-7  # the last step: convergence is quadratic, the next would be its square
 
 
 def risk_upper(
@@ -226,29 +231,31 @@ def risk_upper(
 ) -> Floats:
     """Upper credible limit of the risk of a leaf.
 
-    The risk of a leaf is the probability that a row of it has another class than the
-    leaf predicts, times the weight of the leaf. The class probabilities have a
-    Dirichlet posterior, the prior plus the counts; the risk is above the limit with
-    posterior probability `delta`. Labels requested where this limit is largest shrink
-    the risk of the whole tree (BOCT-AL).
+    The risk of a leaf is the probability that one of its rows has another class than
+    the leaf predicts, times the weight of the leaf. The class probabilities have a
+    Dirichlet posterior, the prior plus the counts. The risk exceeds the limit with
+    posterior probability `delta`. Querying labels in the leaf with the largest limit
+    reduces the risk of the whole tree (BOCT-AL).
 
     Parameters
     ----------
     counts : array-like of shape (..., n_classes)
-        Class counts of labelled rows, drawn at random within the leaf.
+        Class counts of labeled rows, drawn at random within the leaf.
     delta : float or array-like of shape (...), default=0.1
-        Posterior probability of a larger risk, in (0, 1).
+        Posterior probability of a larger risk, in (0, 1). Smaller values give larger
+        limits.
     weight : float or array-like of shape (...), default=1.0
-        Weight of the leaf, such as the number of its rows with and without a label.
-        With 1, the limit is one of the error rate.
+        Weight of the leaf, such as the number of its labeled and unlabeled rows. With
+        weight 1 the limit is a limit of the error rate.
     predicted : int or array-like of int of shape (...), default=None
-        Class that the leaf predicts. None: the most frequent one.
+        Class that the leaf predicts. None is the most frequent class.
     prior : {"uniform", "perks"}, default="uniform"
-        Pseudo-counts: one a class, or one altogether.
+        Pseudo-counts: 1 per class (uniform), or a total of 1 (Perks).
 
     Returns
     -------
     ndarray of shape (...)
+        Upper limits.
 
     See Also
     --------
@@ -256,9 +263,9 @@ def risk_upper(
 
     Notes
     -----
-    With ``a = counts[predicted] + prior`` and A the sum of all counts and priors the
-    limit is ``weight * (1 - q)``, q the `delta` quantile of Beta(a, A - a); two
-    classes are equation (7) of [1]_.
+    With ``a = counts[predicted] + prior`` and A the sum of all counts and priors, the
+    limit is ``weight * (1 - q)``, where q is the `delta` quantile of Beta(a, A - a).
+    For two classes this is equation (7) of [1]_.
 
     References
     ----------
@@ -267,7 +274,7 @@ def risk_upper(
 
     Examples
     --------
-    A leaf without a label, two in doubt, and one that is nearly settled:
+    A leaf without labels, two leaves with equal counts, and one with a clear majority:
 
     >>> from skconftree.bounds import risk_upper
     >>> risk_upper([[0, 0], [1, 1], [5, 5], [0, 20]], delta=0.1).round(3)
@@ -277,19 +284,19 @@ def risk_upper(
         counts, delta, weight, predicted, prior
     )
     a, others = _split(counts, prior, predicted)
-    # the upper quantile of the complement: one minus a small number would lose digits
+    # the upper quantile of the complement, because 1 - q would lose digits
     risk = weight * beta_upper(others.sum(axis=1), a, delta)
     return risk.reshape(shape)[()]
 
 
 def risk_of_leaves(counts, delta, weight, prior):
-    """`risk_upper` of leaves of fewer than 1e8 rows, unchecked, for frequent calls."""
+    """Return `risk_upper` of leaves of fewer than 1e8 rows, not validated."""
     a, others = _split(counts, prior, counts.argmax(axis=1))
     return weight * betainccinv(others.sum(axis=1), a, delta)
 
 
 def excess_risk_of_leaves(counts, delta, weight, prior):
-    """`excess_risk_upper` of leaves, as `risk_of_leaves` has their risk."""
+    """Return `excess_risk_upper` of leaves of fewer than 1e8 rows, not validated."""
     b, others = _split(counts, prior, counts.argmax(axis=1))
     rest = others.sum(axis=1)
     if counts.shape[1] == 2:
@@ -301,13 +308,13 @@ def excess_risk_of_leaves(counts, delta, weight, prior):
 
 
 def _split(counts, prior, predicted):
-    # Posterior of the class predicted, and of the others, in whose place it is 0. Their
-    # sum is no difference: counts may be far larger than what is left.
+    # Posterior of the predicted class, and of the others (0 at the predicted class).
+    # The others are summed, not subtracted from the total, which could cancel.
     posterior = counts + (1.0 if prior == "uniform" else 1.0 / counts.shape[1])
-    lines = np.arange(len(counts))
-    most = posterior[lines, predicted]
-    posterior[lines, predicted] = 0.0
-    return most, posterior
+    leaves = np.arange(len(counts))
+    chosen = posterior[leaves, predicted]
+    posterior[leaves, predicted] = 0.0
+    return chosen, posterior
 
 
 def excess_risk_upper(
@@ -318,42 +325,45 @@ def excess_risk_upper(
     predicted: int | ArrayLike | None = None,
     prior: Literal["uniform", "perks"] = "uniform",
 ) -> Floats:
-    """Upper credible limit of the risk that another prediction would avoid.
+    """Upper credible limit of the risk that a better prediction would avoid.
 
-    A leaf whose classes are equally frequent has a large risk, but none that a better
-    prediction would lower. The excess risk is the gap between the probabilities of
-    the best class and the one predicted, times the weight of the leaf: what active
-    learning on a fixed partition wants to be small (mbinomial).
+    A leaf with equally frequent classes has a large risk that no prediction can lower.
+    The excess risk is the difference between the probabilities of the best class and
+    the predicted class, times the weight of the leaf. Active learning on a fixed
+    partition minimizes it (mbinomial).
 
     Parameters
     ----------
     counts : array-like of shape (..., n_classes)
-        Class counts of labelled rows, drawn at random within the leaf.
+        Class counts of labeled rows, drawn at random within the leaf.
     delta : float or array-like of shape (...), default=0.1
-        Posterior probability of a larger gap, in (0, 1).
+        Posterior probability of a larger difference, in (0, 1). Smaller values give
+        larger limits.
     weight : float or array-like of shape (...), default=1.0
         Weight of the leaf.
     predicted : int or array-like of int of shape (...), default=None
-        Class that the leaf predicts. None: the most frequent one.
+        Class that the leaf predicts. None is the most frequent class.
     prior : {"uniform", "perks"}, default="uniform"
-        Pseudo-counts: one a class, or one altogether.
+        Pseudo-counts: 1 per class (uniform), or a total of 1 (Perks).
 
     Returns
     -------
     ndarray of shape (...)
-        Not negative: 0 where no other class is better with probability `delta`.
+        Upper limits, not negative. The limit is 0 if no other class is better with
+        probability `delta`.
 
     See Also
     --------
-    risk_upper : Of the whole risk; says more where all gaps are 0.
+    risk_upper : Limit of the whole risk; it also ranks leaves whose excess risk is 0.
 
     Notes
     -----
-    Two classes: ``weight * max(0, 1 - 2 q)``, q the `delta` quantile of the posterior
-    of the class predicted [1]_. With more, the limit is that of the gap to the most
-    frequent other class, above which the limits of rarer ones never lie: the sum of
-    both probabilities and the share of one in it are independent, which leaves one
-    integral, here by Gauss-Legendre quadrature.
+    For two classes, the limit is ``weight * max(0, 1 - 2 q)``, where q is the `delta`
+    quantile of the posterior of the predicted class [1]_. For more classes, it is the
+    limit of the difference to the most frequent other class; the limits of rarer
+    classes are never larger. The sum of the two probabilities is independent of the
+    share of one of them in the sum. One integral remains; it is computed by
+    Gauss-Legendre quadrature.
 
     References
     ----------
@@ -382,7 +392,8 @@ def excess_risk_upper(
 
 
 def _leaves(counts, delta, weight, predicted, prior):
-    # Counts, tail, weight and predicted class of each leaf, and the shape of leaves.
+    # Validated counts, delta, weight and predicted class of each leaf; shape of the
+    # result.
     check_choice("prior", prior, PRIORS)
     counts = check_counts(counts)
     n_classes = counts.shape[-1]
@@ -396,22 +407,20 @@ def _leaves(counts, delta, weight, predicted, prior):
         or not ((predicted >= 0) & (predicted < n_classes)).all()
     ):
         raise ValueError(
-            f"predicted must hold classes, integers in [0, {n_classes - 1}]. "
+            f"predicted must hold class indices, integers in [0, {n_classes - 1}]. "
             f"Got {predicted!r}."
         )
     shape = np.broadcast_shapes(
         counts.shape[:-1], delta.shape, weight.shape, predicted.shape
     )
     counts = np.broadcast_to(counts, (*shape, n_classes)).reshape(-1, n_classes)
-    of_leaves = (
-        np.broadcast_to(one, shape).ravel() for one in (delta, weight, predicted)
-    )
-    return counts, *of_leaves, shape
+    flat = (np.broadcast_to(v, shape).ravel() for v in (delta, weight, predicted))
+    return counts, *flat, shape
 
 
 def _gap_quantile(a, b, r, delta):
-    # The e with P(p - q > e) = delta for Dirichlet(a, b, r) probabilities (p, q, .),
-    # or 0 if p is larger with less than that probability.
+    # The e with P(p - q > e) = delta for Dirichlet(a, b, r) probabilities (p, q, .), or
+    # 0 if P(p > q) is below delta.
     many = a + b > MANY
     gap = np.zeros(delta.shape)
     gap[~many] = _gap_of_small(a[~many], b[~many], r[~many], delta[~many])
@@ -428,18 +437,18 @@ def _gap_of_small(a, b, r, delta):
 
 
 def _positive_gap(a, b, r, delta):
-    # Newton's steps within a bracket, from where it would be if p + q were known.
+    # Newton's method within a bracket; the start is the solution for a known p + q.
     e = (a + b) / (a + b + r) * (2.0 * betainccinv(a, b, delta) - 1.0)
     low, high = np.zeros(delta.shape), np.ones(delta.shape)
     both = betaincinv((a + b)[:, None], r[:, None], NODES)
     a, b = a[:, None], b[:, None]
     scale = betaln(a, b)
     for _ in range(NEWTON_STEPS):  # pragma: no branch, it converges before
-        place = np.minimum((1.0 + e[:, None] / both) / 2.0, 1.0)
-        excess = betaincc(a, b, place) @ SHARES - delta
+        x = np.minimum((1.0 + e[:, None] / both) / 2.0, 1.0)
+        excess = betaincc(a, b, x) @ SHARES - delta
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            slope = np.exp(xlogy(a - 1.0, place) + xlog1py(b - 1.0, -place) - scale)
-            step = e + excess / (np.where(place < 1.0, slope / both, 0.0) @ SHARES / 2)
+            slope = np.exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - scale)
+            step = e + excess / (np.where(x < 1.0, slope / both, 0.0) @ SHARES / 2)
         low, high = np.where(excess > 0.0, e, low), np.where(excess > 0.0, high, e)
         inside = (step > low) & (step < high)
         before, e = e, np.where(inside, step, (low + high) / 2.0)
@@ -449,7 +458,7 @@ def _positive_gap(a, b, r, delta):
 
 
 def _gap_of_many(a, b, r, delta):
-    # Normal, unless p has nearly all rows: then the gap is 1 to the last digits.
+    # Normal approximation, unless p has nearly all rows: then the gap rounds to 1.
     n = a + b + r
     gap = (a - b) / n
     spread = (a + b) / n - gap * gap
@@ -465,41 +474,41 @@ def consistency_radius(
     form: Literal["theory", "practical"] = "theory",
     c: float | ArrayLike = 1.0,
 ) -> NDArray[Any]:
-    """How far from a tie the labels of a leaf have to be to settle its majority.
+    """Confidence radius of the majority class of a leaf with queried labels.
 
-    A leaf whose labels were queried at random is consistent if half the gap between
-    the shares of its two most frequent classes (with two classes: the distance of
-    the share from one half) exceeds this radius. Then its majority is the most
-    probable class, with probability at least ``1 - delta`` whatever the number of
-    labels asked, and further labels are not worth their price.
+    A leaf whose labels were queried at random is consistent if half the difference
+    between the shares of its two most frequent classes exceeds this radius. (With two
+    classes, this is the distance of a share from 1/2.) The majority class of a
+    consistent leaf is the most probable class with probability at least ``1 - delta``,
+    for any number of queried labels, so that further queries are not worth their cost.
 
     Parameters
     ----------
     n_queried : float or array-like
-        Labels of the leaf, not negative.
+        Number of labels of the leaf, not negative.
     n_seen : float or array-like
-        Rows that the leaf has seen, labelled or not, at least 1.
+        Number of rows, labeled or not, that the leaf has seen, at least 1.
     delta : float or array-like, default=None
-        Probability of a wrong statement, in (0, 1]. None: ``1 / n_seen``, as in the
-        experiments of [1]_.
+        Probability of error, in (0, 1]. None is ``1 / n_seen``, as in the experiments
+        of [1]_. Smaller values give larger radii.
     n_classes : int, default=2
         Number of classes, at least 2.
     form : {"theory", "practical"}, default="theory"
         The radius of the theorem, or ``c * sqrt(log(n_seen) / n_queried)``, which
-        does not depend on `delta` and promises nothing.
+        does not depend on `delta` and has no guarantee.
     c : float or array-like, default=1.0
         Factor of the practical form, positive.
 
     Returns
     -------
     ndarray
-        Infinite where there is no label. The arguments are broadcast.
+        Radii, infinite if there are no labels. The arguments are broadcast.
 
     Notes
     -----
-    ``sqrt(log(n_classes (n_classes - 1) n_seen / delta) / (2 n_queried))``: a union
-    over the numbers of labels and pairs of classes. Equations (8) and (9) of [1]_
-    for two classes.
+    The radius is ``sqrt(log(n_classes (n_classes - 1) n_seen / delta) / (2
+    n_queried))``, a union bound over the numbers of labels and the pairs of classes.
+    For two classes, these are equations (8) and (9) of [1]_.
 
     References
     ----------
@@ -522,7 +531,7 @@ def consistency_radius(
     if delta is None:
         delta = 1.0 / n_seen
     delta = check_range("delta", delta, 0, 1, closed="right")
-    # roots of quotients as quotients of roots, which do not overflow
+    # quotients of roots do not overflow, unlike roots of quotients
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "practical":
             radius = c * (np.sqrt(np.log(n_seen)) / np.sqrt(n_queried))

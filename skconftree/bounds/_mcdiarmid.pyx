@@ -1,4 +1,4 @@
-"""McDiarmid radii of information gain and Gini gain (Rutkowski et al.)."""
+"""Bound by McDiarmid's inequality for information gain and Gini gain (Rutkowski)."""
 
 from libc.math cimport M_E, fmax, log, log2, sqrt
 
@@ -7,12 +7,7 @@ from numbers import Real
 import numpy as np
 
 from skconftree._compat import Interval, StrOptions
-from skconftree.bounds._base import (
-    BaseBound,
-    broadcast_table,
-    check_choice,
-    check_range,
-)
+from skconftree.bounds._base import BaseBound, broadcast_table, check_choice, check_range
 
 from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport ENTROPY
@@ -33,54 +28,56 @@ cdef class McDiarmidKernel(RaceBound):
     """Race with Rutkowski's radii."""
 
     cdef float64_t radius(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         cdef bint entropy = self.impurity == ENTROPY
-        # The race is run on half the entropy, the radius is of the whole.
+        # The scores are half the entropy, and the radius is that of the entropy.
         return (0.5 if entropy else 1.0) * gain_radius(
-            entropy, fmax(facts.n_fresh, 1.0), self.delta, self.n_classes
+            entropy, fmax(stats.n_fresh, 1.0), self.delta, self.n_classes
         )
 
 
 class McDiarmidBound(BaseBound):
-    """Split by the McDiarmid tree's radius of the gain.
+    """Split rule that uses McDiarmid's inequality (McDiarmid tree).
 
-    The first repair of the VFDT: McDiarmid's inequality holds for information
-    gain and Gini gain, where Hoeffding's does not. It controls the deviation but
-    not the bias, and it is loose: for a gap of 0.1 it asks for ten thousand rows
-    with Gini and for thirty million with entropy. Here for comparison; `DeRosaBound`
-    is its successor.
+    This is the first correction of the VFDT: McDiarmid's inequality holds for
+    information gain and Gini gain, unlike Hoeffding's. It controls the deviation but
+    not the bias, and it is loose: a difference of 0.1 requires 10,000 rows with Gini
+    and 30 million rows with entropy. It is provided for comparisons; `DeRosaBound` is
+    its successor.
 
     Parameters
     ----------
     delta : float, default=0.05
-        Probability, in (0, 1), that the gain of one test at one node lies farther
-        from its expectation than the radius.
+        Probability, in (0, 1), that the gain of one split at one node deviates from its
+        expectation by more than the radius. Larger values split earlier.
     against : {"runner_up", "no_split"}, default="runner_up"
-        Whom the best test must beat: the best test of every other attribute and
-        "no split", as published, or "no split" alone. Two attributes that tell the
-        same story never separate, and the tree waits, however good both are.
+        The competitors of the best split: the best split of every other feature and "no
+        split", as published, or "no split" only. Among two equally good features there
+        is never a winner, so that ``"runner_up"`` does not split however good both are.
     tie_threshold : float, default=0.0
-        Largest radius at which the best test is taken although it does not win, if it
-        beats "no split". 0 never settles a tie.
+        If the radius is at most this threshold, the best split is made although it does
+        not beat the other features, provided that it beats "no split". With 0, ties are
+        never broken.
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria the radii are made for.
+        Criteria for which the radius is derived.
 
     See Also
     --------
     mcdiarmid_radius : The radius as a function.
-    DeRosaBound : Smaller radii that cover the bias too.
+    DeRosaBound : Smaller radii that include the bias.
 
     Notes
     -----
-    With m rows since the leaf's creation the radius is ``C sqrt(ln(1/delta) / (2 m))``,
-    C 8 for the Gini gain and ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the
-    information gain in bits. Scores here are halves of that, and so is the radius.
-    The stored ``statistic`` is ``1 - delta``.
+    With m rows since the creation of the leaf, the radius is
+    ``C sqrt(ln(1/delta) / (2 m))``. C is 8 for the Gini gain and
+    ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the information gain in bits. Scores
+    are in half bits here, and so is the radius. The stored ``statistic`` is
+    ``1 - delta``.
 
     References
     ----------
@@ -112,41 +109,38 @@ class McDiarmidBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
-            criterion,
-            n_classes,
-            self.delta,
-            against_no_split=self.against == "no_split",
-            tie_threshold=self.tie_threshold,
+            criterion, n_classes, self.delta, 1.0, self.against == "no_split",
+            self.tie_threshold,
         )
 
 
 def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
-    """Radius of information gain or Gini gain by McDiarmid's inequality.
+    """Confidence radius of information gain or Gini gain by McDiarmid's inequality.
 
     Parameters
     ----------
     n : array-like of float
-        Rows, at least 1.
+        Number of rows, at least 1.
     delta : array-like of float
-        Probability of failure, in (0, 1).
+        Probability of failure, in (0, 1). Smaller values give larger radii.
     criterion : {"gini", "entropy"}, default="gini"
-        Gini gain, or information gain in bits. (`McDiarmidBound` compares halves
-        of the latter, as all bounds do, and halves the radius too.)
+        Gini gain, or information gain in bits. (`McDiarmidBound`, like all bounds,
+        compares gains in half bits and halves the radius too.)
     n_classes : array-like of int, default=2
-        Number of classes; matters for entropy only.
+        Number of classes; used for entropy only.
 
     Returns
     -------
     radius : float or ndarray
-        Of the shape the arguments broadcast to.
+        The arguments are broadcast.
 
     See Also
     --------
-    McDiarmidBound : Splits on it.
+    McDiarmidBound : The split rule that uses it.
 
     Notes
     -----
-    ``C sqrt(ln(1/delta) / (2 n))`` with C 8 for Gini and
+    The radius is ``C sqrt(ln(1/delta) / (2 n))`` with C = 8 for Gini and
     ``6 (K log2(e n) + log2(2 n)) + 2 log2 K`` for entropy.
 
     References

@@ -3,14 +3,13 @@ from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
-# Possibilistic cumulative entropy of class counts, the arithmetic of the bound and
-# of its floor.
+# Possibilistic cumulative entropy of class counts, used by the bound and by its floor.
 
 cdef inline void sort_order(
     intp_t* order, const float64_t* counts, intp_t size
 ) noexcept nogil:
-    # Insertion sort by ascending count: linear when the order is almost right, as
-    # it is from one test of an attribute to the next.
+    # Insertion sort by ascending count. It is linear if the order is almost correct, as
+    # for consecutive candidate splits of a feature.
     cdef intp_t i
     cdef intp_t j
     cdef intp_t c
@@ -39,11 +38,11 @@ cdef float64_t corrected_quantile(
 ) noexcept nogil
 
 
-# Floors of the possibilistic entropy of children: what a scan evaluates for every
-# candidate test.
+# Floors (certified lower bounds) of the possibilistic entropy of children, which a scan
+# computes for every candidate split.
 
 cdef struct Sides:
-    # Floors of the two children of a test.
+    # Floors of the two children of a split.
     float64_t left
     float64_t right
 
@@ -53,19 +52,19 @@ cdef class PossibilisticFloor(Score):
     cdef float64_t delta
     cdef bint all_tests
     cdef bint present
-    cdef intp_t first           # classes left out, see left_out()
+    cdef intp_t first           # number of classes left out, see left_out()
     cdef float64_t z_node
-    cdef float64_t base_z2      # z^2 of tests with two outcomes, before any correction
-    cdef float64_t z2           # at most that of the node's tests
-    cdef float64_t n_tests      # seen in this node; negative once z2 is final
-    cdef float64_t corrected    # n_tests that z2 stands for
+    cdef float64_t base_z2      # z^2 of splits with two outcomes, before any correction
+    cdef float64_t z2           # at most that of the node's candidate splits
+    cdef float64_t n_tests      # candidates seen in this node; negative once z2 is final
+    cdef float64_t corrected    # the n_tests for which z2 was computed
     cdef Arena arena
     cdef float32_t* cells       # [n, C]; 0 = not yet known
     cdef float64_t scale        # from nats to units of a bound's limit
-    cdef float64_t ceiling      # a test above this one is not worth a closer look
+    cdef float64_t ceiling      # splits above it do not need the exact floor
     cdef float64_t smallest     # score of this node
-    cdef float64_t margin       # keeps what ties with the best test below the ceiling
-    cdef float64_t z_largest    # at least that of the node's tests
+    cdef float64_t margin       # keeps ties with the best split below the ceiling
+    cdef float64_t z_largest    # at least that of the node's candidate splits
     cdef float64_t[::1] table   # [k] f(k) / 2
     cdef const float64_t* half_f
     cdef float64_t table_size

@@ -1,4 +1,4 @@
-"""Possibilistic cumulative entropy, and the bound of PiTree."""
+"""Possibilistic cumulative entropy, and the bound of PiTree that uses it."""
 
 import numpy as np
 from libc.math cimport INFINITY, expm1, log, log1p, sqrt
@@ -17,12 +17,11 @@ from skconftree.bounds._base import (
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
 )
-from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
-# -- Possibilistic cumulative entropy: upper limits of cumulated frequencies -------
 cdef float64_t LN2 = 0.6931471805599453
 
 
@@ -40,8 +39,8 @@ cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
 cdef intp_t left_out(
     const float64_t* counts, intp_t n_classes, bint present
 ) noexcept nogil:
-    # Classes that have no part in a node's entropies: with `present` those without a
-    # row, up to the last two. None of its children has a row of them either, so that
+    # Number of classes that are left out of a node's entropies: with `present`, those
+    # without rows, but two classes remain. The children have no rows of them either, so
     # they come first in every ascending order.
     cdef intp_t absent = 0
     cdef intp_t c
@@ -56,8 +55,7 @@ cdef float64_t cumulative_entropy(
     const float64_t* counts, intp_t n_classes, intp_t first, float64_t n, float64_t z,
     intp_t* order,
 ) noexcept nogil:
-    # Without the `first` rarest classes. The last one has T = pi = 1 and a term of
-    # ln 2.
+    # Without the `first` rarest classes. The last class has T = pi = 1 and the term ln 2.
     cdef intp_t j
     cdef float64_t below = 0.0
     cdef float64_t t
@@ -79,25 +77,24 @@ cdef float64_t cumulative_entropy(
 cdef float64_t corrected_quantile(
     float64_t delta, float64_t comparisons
 ) noexcept nogil:
-    # Dunn and Sidak: each of so many limits at 1 - (1 - delta)^(1 / comparisons).
+    # Dunn-Sidak correction: each limit has the level 1 - (1 - delta)^(1 / comparisons).
     return -ndtri(-0.5 * expm1(log1p(-delta) / comparisons))
 
 
-# -- Floors of the children's possibilistic entropy, tabulated for speed -----------
 # Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
 cdef enum:
     CELL_BITS = 5           # of an octave
     CELLS = 1024
     FIRST_CELL = 32544      # of FIRST_EDGE: (1023 - 6) << CELL_BITS
 cdef float64_t FIRST_EDGE = 1.0 / 64.0
-# Floor and cost may agree on paper; rounding must not put the floor on top.
+# Floor and cost may be equal; rounding must not make the floor larger.
 cdef float64_t SHRINK = 1.0 - ROUNDING
 
 
 cdef inline intp_t cell_of(float64_t x) noexcept nogil:
     # The leading bits of a positive double are a piecewise linear logarithm.
     cdef uint64_t bits
-    x = max(x, 0.0) + FIRST_EDGE    # a difference of sums may fall a rounding below 0
+    x = max(x, 0.0) + FIRST_EDGE    # a difference of sums may be slightly negative
     memcpy(&bits, &x, 8)
     return min(<intp_t> (bits >> (52 - CELL_BITS)) - FIRST_CELL, CELLS - 1)
 
@@ -126,18 +123,18 @@ cdef float64_t excess(float64_t count, float64_t n) noexcept nogil:
 
 
 cdef class PossibilisticFloor(Score):
-    """Sum of the children's cumulative entropies, the confidence term from below.
+    """Sum of the children's cumulative entropies, with a lower bound of the divergence.
 
-    Cross entropy is entropy plus divergence. With f(x) = x ln x the entropy of
-    each term is (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts. The
-    divergence depends on z through the scale of the counts alone: it is
-    z^2 g(C / z^2, n / z^2). As g falls with C and rises with n, its value at the
-    corner of a cell of the (C, n) plane bounds it on the whole cell. Cells are a
-    thirty-second of an octave wide, and filled when a test falls into them.
+    Cross entropy is entropy plus divergence. With f(x) = x ln x the entropy of each
+    term is (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts. The divergence
+    depends on z only through the scale of the counts: it is z^2 g(C / z^2, n / z^2).
+    Because g decreases with C and increases with n, its value at a corner of a cell of
+    the (C, n) plane is a lower bound on the whole cell. Cells are 1/32 of an octave
+    wide and are computed when they are first used.
 
-    With more than two classes a test costs a sort and a sum over the classes, so
-    that tests known to be worse than another, or than no split, get the floor of
-    the stretch they lie in.
+    With more than two classes, a candidate split costs a sort and a sum over the
+    classes. Candidates between two thresholds that are known to be worse than another
+    one, or than no split, share one floor.
     """
 
     def __cinit__(self, n_classes, delta, all_tests, present):
@@ -164,7 +161,7 @@ cdef class PossibilisticFloor(Score):
             self.orders[self.n_classes + c] = c
 
     def reserve(self, intp_t n_max):
-        """Tabulate f of whole numbers; see `Score.reserve`."""
+        """Tabulate f of integers; see `Score.reserve`."""
         cdef intp_t size = min(n_max, TABLE_LIMIT)
         k = np.arange(2.0 * size + 1.0)
         k[1:] *= 0.5 * np.log(k[1:])
@@ -172,17 +169,17 @@ cdef class PossibilisticFloor(Score):
         self.half_f = &self.table[0]
         self.table_size = size + 1
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        self.counts = facts.counts
-        self.n = facts.n
-        self.tabulated = facts.integral and facts.n < self.table_size
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        self.counts = stats.counts
+        self.n = stats.n
+        self.tabulated = stats.integral and stats.n < self.table_size
         self.n_tests = 0.0
         self.corrected = 1.0
         self.z2 = self.base_z2
         if self.n_classes > 2:
             self.first = left_out(self.counts, self.n_classes, self.present)
             self.scale = SHRINK / ((self.n_classes - self.first) * LN2)
-            self.margin = 1e-9 * max(facts.n, facts.pool)
+            self.margin = 1e-9 * max(stats.n, stats.pool)
             self.smallest = INFINITY
             self.ceiling = self.margin + self.n * cumulative_entropy(
                 self.counts, self.n_classes, self.first, self.n, self.z_node,
@@ -190,16 +187,16 @@ cdef class PossibilisticFloor(Score):
             )
             self.z_largest = sqrt(self.base_z2)
             if self.all_tests:
-                # without whole counts rows, and so tests, may exceed any multiple of n;
-                # so do sets of categories
+                # without integer counts, the number of rows, and so of candidates, may
+                # exceed any multiple of n; so may the number of sets of categories
                 self.z_largest = INFINITY
-                if facts.integral and facts.cuts_only:
+                if stats.integral and stats.cuts_only:
                     self.z_largest = corrected_quantile(
-                        self.delta, 2.0 * facts.n * facts.n_attributes
+                        self.delta, 2.0 * stats.n * stats.n_attributes
                     )
 
     cdef void correct(self, float64_t n_tests) noexcept nogil:
-        # z of the node's tests, all of which have been counted.
+        # z of the node's candidate splits, all of which have been counted.
         self.n_tests = -1.0
         self.z2 = corrected_quantile(self.delta, 2.0 * n_tests) ** 2
 
@@ -221,7 +218,7 @@ cdef class PossibilisticFloor(Score):
     cdef inline float64_t divergence(
         self, float64_t count, float64_t n, float64_t scale
     ) noexcept nogil:
-        # A floor of n times the divergence, in units of z^2; scale is 1 / z^2.
+        # Floor of n times the divergence, in units of z^2; scale is 1 / z^2.
         cdef intp_t row = cell_of(n * scale)
         cdef intp_t column = cell_of(count * scale)
         cdef float32_t value = self.cells[row * CELLS + column]
@@ -232,7 +229,7 @@ cdef class PossibilisticFloor(Score):
     cdef float64_t entropy(
         self, const float64_t* counts, float64_t n, intp_t* order
     ) noexcept nogil:
-        # Of one child; sorts the order, which divergences() relies on.
+        # Of one child. Sorts the order, which divergences() uses.
         cdef const float64_t* half_f = self.half_f
         cdef intp_t first = self.first
         cdef float64_t total = n * LN2 + (self.n_classes - first - 1) * self.f(2.0 * n)
@@ -266,7 +263,7 @@ cdef class PossibilisticFloor(Score):
         cdef Sides first, last
         cdef intp_t i
         if self.all_tests and self.n_tests >= 0.0:
-            # The node will have at least the tests seen so far.
+            # The node has at least the candidates seen so far.
             self.n_tests += tests.size
             if self.n_tests >= 2.0 * self.corrected:
                 self.corrected = self.n_tests
@@ -360,9 +357,10 @@ cdef class PossibilisticFloor(Score):
         self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
         float64_t right, float64_t* out,
     ) noexcept nogil:
-        # A child's cost, as a total over rows, never falls when a row is added. So
-        # any test between two costs at least the floor of the left child of the
-        # lower (`left`) and that of the right child of the higher one (`right`).
+        # A child's cost, as a total over rows, never decreases if a row is added. The cost
+        # of any candidate between two others is therefore at least the floor of the left
+        # child of the lower one (`left`) plus that of the right child of the higher one
+        # (`right`).
         cdef intp_t middle = (low + high) // 2
         cdef intp_t i
         cdef Sides sides
@@ -377,32 +375,30 @@ cdef class PossibilisticFloor(Score):
         self.evaluate_between(tests, middle, high, sides.left, right, out)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # More outcomes than two have a larger z, and so a larger divergence.
+        # More than two outcomes have a larger z, and so a larger divergence.
+        cdef const float64_t* child
+        cdef float64_t n, total = 0.0
         cdef intp_t z
-        cdef intp_t c
-        cdef float64_t n
-        cdef float64_t total = 0.0
         for z in range(r):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[z * self.n_classes + c]
-            total += self.entropy(counts + z * self.n_classes, n, self.orders)
-            total += self.divergences(counts + z * self.n_classes, n, self.orders)
+            child = counts + z * self.n_classes
+            n = sum_of(child, self.n_classes)
+            total += self.entropy(child, n, self.orders)
+            total += self.divergences(child, n, self.orders)
         return self.scale * total
 
 
 cdef class PossibilisticKernel(IntervalBound):
-    """Decides by possibilistic entropy; made by `PossibilisticBound.kernel`."""
+    """Splits iff the possibilistic entropy of the children is below that of the node."""
 
     cdef public float64_t delta
     cdef intp_t n_classes
     cdef bint all_tests
     cdef bint present
-    cdef intp_t first               # classes left out, see left_out()
+    cdef intp_t first               # number of classes left out, see left_out()
     cdef PossibilisticFloor floor   # the score
-    cdef float64_t comparisons      # what the correction counts beside outcomes
+    cdef float64_t comparisons      # factor of the correction in addition to outcomes
     cdef float64_t z_node
-    cdef float64_t z_child          # for tests with z_outcomes outcomes
+    cdef float64_t z_child          # for splits with z_outcomes outcomes
     cdef intp_t z_outcomes
     cdef Arena arena
     cdef intp_t* order
@@ -426,14 +422,14 @@ cdef class PossibilisticKernel(IntervalBound):
         self.floor = PossibilisticFloor(n_classes, delta, all_tests, present)
         self.score = self.floor
 
-    cdef void node_begin(self, const NodeStats* facts) noexcept nogil:
+    cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
         if self.all_tests:
-            self.comparisons = max(facts.n_tests, 1.0)
+            self.comparisons = max(stats.n_tests, 1.0)
             self.z_outcomes = -1
             self.floor.correct(self.comparisons)
-        self.first = left_out(facts.counts, self.n_classes, self.present)
-        self.limit = facts.n * cumulative_entropy(
-            facts.counts, self.n_classes, self.first, facts.n, self.z_node, self.order
+        self.first = left_out(stats.counts, self.n_classes, self.present)
+        self.limit = stats.n * cumulative_entropy(
+            stats.counts, self.n_classes, self.first, stats.n, self.z_node, self.order
         )
 
     cdef float64_t cost(
@@ -447,12 +443,12 @@ cdef class PossibilisticKernel(IntervalBound):
         )
 
     cdef bint decide(
-        self, const NodeStats* facts, const float64_t* child_counts, intp_t r,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # Limits are totals over labelled rows here; the pool has no part in them.
-        evidence.parent_limit = self.limit / facts.n
-        evidence.child_limit *= facts.pool / facts.n
+        # Limits are totals over labeled rows here; unlabeled rows are not used.
+        evidence.parent_limit = self.limit / stats.n
+        evidence.child_limit *= stats.pool / stats.n
         evidence.statistic = 1.0 - self.delta
         return evidence.child_limit < evidence.parent_limit
 
@@ -465,18 +461,19 @@ def agresti_coull_upper(p, n, gamma=0.05):
     p : float or array-like
         Observed frequency, in [0, 1].
     n : float or array-like
-        Number of rows, not negative; without rows the limit is 1.
+        Number of rows, not negative. Without rows the limit is 1.
     gamma : float or array-like, default=0.05
-        One minus the confidence of the two-sided interval, in (0, 1).
+        One minus the confidence of the two-sided interval, in (0, 1). Smaller values
+        give larger limits.
 
     Returns
     -------
     limit : float or ndarray
-        At least `p` and at most 1. The arguments are broadcast.
+        Upper limits, at least `p` and at most 1. The arguments are broadcast.
 
     Notes
     -----
-    Equation (13) of [1]_ with the root over the whole of ``p (1 - p) / n``.
+    Equation (13) of [1]_, with the square root over all of ``p (1 - p) / n``.
 
     References
     ----------
@@ -492,7 +489,7 @@ def agresti_coull_upper(p, n, gamma=0.05):
     """
     p = check_range("p", p, 0, 1, closed="both")
     n = check_range("n", n, 0, np.inf, closed="left")
-    # half of the smallest number would be 0
+    # half of the smallest float would be 0
     half = np.maximum(0.5 * check_range("gamma", gamma, 0, 1), 5e-324)
     z = -normal_quantile(half)
     m = n + z * z
@@ -503,20 +500,21 @@ def agresti_coull_upper(p, n, gamma=0.05):
 def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     """Possibilistic cumulative entropy of class counts.
 
-    Cumulated class frequencies, in ascending order, are replaced by their upper
-    confidence limits in the logarithms of an entropy. The fewer the rows, the
-    larger the value: 1 without any, and the plain cumulative entropy in the limit.
+    It is an entropy of cumulated class frequencies, in ascending order. In its
+    logarithms, the frequencies are replaced by their upper confidence limits. The value
+    increases as the number of rows decreases: it is 1 without rows, and tends to the
+    cumulative entropy for many rows.
 
     Parameters
     ----------
     counts : array-like of shape (..., n_classes)
-        Class counts, not negative, absent classes included as zeros.
+        Class counts, not negative, with zeros for absent classes.
     gamma : float or array-like of shape (...), default=0.05
-        One minus the confidence, in (0, 1); broadcast against the leading
-        dimensions of `counts`.
+        One minus the confidence, in (0, 1). Smaller values give larger entropies. It is
+        broadcast against the leading dimensions of `counts`.
     normalization : {"qlog2", "shifted"}, default="qlog2"
         ``"qlog2"`` is 1 for total ignorance and ``1 / n_classes`` for complete
-        knowledge; ``"shifted"`` maps the latter to 0. Trees are the same.
+        knowledge. ``"shifted"`` maps the latter to 0. Trees do not depend on it.
 
     Returns
     -------
@@ -524,8 +522,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
 
     Notes
     -----
-    Equation (12) of [1]_ with the normaliser that makes total ignorance 1, and
-    (14).
+    Equations (12) and (14) of [1]_, normalized so that total ignorance is 1.
 
     References
     ----------
@@ -561,7 +558,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
             )
     entropy = np.asarray(out).reshape(shape)[()]
     if normalization == "shifted":
-        entropy = np.maximum(k * entropy - 1.0, 0.0) / (k - 1.0)  # but for rounding
+        entropy = np.maximum(k * entropy - 1.0, 0.0) / (k - 1.0)
     return entropy
 
 
@@ -573,10 +570,11 @@ def possibilistic_quality(leaf_counts, gamma=0.05, *, weighted=True):
     leaf_counts : array-like of shape (n_leaves, n_classes)
         Class counts of every leaf.
     gamma : float, default=0.05
-        One minus the confidence, in (0, 1).
+        One minus the confidence, in (0, 1). Smaller values give larger entropies.
     weighted : bool, default=True
-        Weigh each leaf by its share of the rows. False gives the sum as printed
-        in the paper, which doubles when a leaf is split to no use.
+        Whether to weight each leaf by its share of the rows. If False, the result is
+        the sum printed in the paper, which doubles if every leaf is split without
+        benefit.
 
     Returns
     -------
@@ -612,33 +610,34 @@ def possibilistic_quality(leaf_counts, gamma=0.05, *, weighted=True):
 
 
 class PossibilisticBound(BaseBound):
-    """Split when the possibilistic entropy falls (PiTree).
+    """Split rule that uses the possibilistic entropy (PiTree).
 
-    The entropy of a node is taken at upper confidence limits of its cumulated class
-    frequencies, so that it grows as rows get fewer. A test becomes a split iff the
-    weighted entropy of its children, at a confidence corrected for their number, is
-    below that of the node. Unlabelled rows have no part in it.
+    The entropy of a node is computed from upper confidence limits of its cumulated
+    class frequencies, so that it increases as the number of rows decreases. The node is
+    split iff the weighted entropy of the children, at a confidence corrected for their
+    number, is below that of the node. Unlabeled rows are not used.
 
-    Use it for small trees on little data. With the paper's correction the rule is
-    weak: on pure noise nearly every node finds a test that passes. Set
-    ``correction="all_tests"`` if that matters.
+    Use it for small trees on small tables. The correction of the paper is weak: on pure
+    noise, nearly every node has a candidate split that passes. Set
+    ``correction="all_tests"`` to avoid this.
 
     Parameters
     ----------
     delta : float, default=0.05
         The paper's gamma: one minus the confidence of a node's limits, in the open
-        interval (0, 1). A split may come with two rows whatever the value.
+        interval (0, 1). Larger values give larger trees. Even small values can split a
+        node of two rows.
     correction : {"branches", "all_tests"}, default="branches"
-        What the Dunn-Sidak correction counts: the outcomes of a test (the paper),
-        or outcomes times the candidate splits of the node.
+        Number of comparisons in the Dunn-Sidak correction: the outcomes of a split (as
+        in the paper), or the outcomes times the candidate splits of the node.
     classes : {"present", "all"}, default="present"
-        The classes over which the entropy of a node and of its children is summed:
-        those of the node's own rows, with which the accuracies of the paper are
-        reproduced, or all classes of the training set. With ``"all"`` a class without
-        a row costs each child a confidence limit, so that trees of many classes stop
-        early. With two classes both are the same. In `partial_fit` a young leaf has
-        seen few classes, and ``"present"`` splits it early; the published online tree
-        starts from a tree that was fitted to the first fifth of the rows.
+        The classes in the entropy of a node and its children: the classes that the node
+        has rows of, which reproduces the accuracies of the paper, or all classes of the
+        training set. With ``"all"``, a class without rows adds a confidence limit to the
+        entropy of every child, so that trees stop early if there are many classes. With
+        two classes both are the same. With `partial_fit`, a young leaf has seen few
+        classes, and ``"present"`` splits it early. The published online tree starts from
+        a tree that was fitted to the first fifth of the rows.
 
     Attributes
     ----------
@@ -647,8 +646,8 @@ class PossibilisticBound(BaseBound):
 
     See Also
     --------
-    possibilistic_entropy : The entropy itself.
-    possibilistic_quality : Its sum over the leaves of a tree.
+    possibilistic_entropy : The entropy as a function.
+    possibilistic_quality : Its mean over the leaves of a tree.
 
     Notes
     -----

@@ -38,7 +38,7 @@ BOUNDS: dict[str, type[BaseBound]] = {
 
 
 def resolve_bound(bound, delta=None):
-    """Private, checked copy of a bound or None; `delta` overrides its own if given."""
+    """Return a validated copy of a bound, or None; `delta` overrides its own delta."""
     if isinstance(bound, str) and bound in BOUNDS:
         bound = BOUNDS[bound]()
     elif isinstance(bound, BaseBound):
@@ -55,8 +55,8 @@ def resolve_bound(bound, delta=None):
     if delta is not None and (bound is None or not bound.uses_delta):
         where = "without a bound" if bound is None else f"with {bound!r}"
         warn(
-            f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid "
-            "gives what goes together."
+            f"delta={delta!r} has no effect {where}. Leave delta at None, or use "
+            "skconftree.bounds.param_grid, which has suitable values for each bound."
         )
     return bound
 
@@ -64,28 +64,28 @@ def resolve_bound(bound, delta=None):
 def param_grid(
     bounds: Sequence[Any] | None = None, n: int = 3, *, prefix: str = ""
 ) -> list[dict[str, Any]]:
-    """Make a grid over bounds and their strictness for ``GridSearchCV``.
+    """Return a parameter grid over bounds and their strictness for ``GridSearchCV``.
 
-    The `delta` of a bound is a tail probability, a p-value, an expected number or a
-    confidence, so that one list of values for several bounds is out of the range of
-    some and senseless for others. Here each bound goes with values of its own.
+    Depending on the bound, `delta` is a tail probability, a p-value, an expected number
+    of false splits or a confidence. A single list of values would therefore be invalid
+    for some bounds and unsuitable for others. This grid has separate values for each.
 
     Parameters
     ----------
     bounds : list of (str, bound object or None) or None, default=None
-        Names or parameter objects of bounds; None among them stands for the tree
-        without a bound. None instead of a list is every bound there is.
+        Names of bounds, or bound objects. An element None is the tree without a bound.
+        If `bounds` itself is None, all bounds are used.
     n : int, default=3
-        Levels of strictness of each bound, from 1 to 5; 1 leaves it as it is.
+        Number of levels of strictness per bound, from 1 to 5. 1 keeps the bound's
+        default. Larger values make the search finer and slower.
     prefix : str, default=""
-        What comes before the names of the parameters, such as ``"tree__"`` for the
-        step of a pipeline.
+        Prefix of the parameter names, such as ``"tree__"`` for the step of a pipeline.
 
     Returns
     -------
     list of dict
-        One grid a bound. A bound that `delta` does not make stricter
-        (``"derosa"`` in its default form) comes as several objects.
+        One grid per bound. If `delta` does not control the strictness of a bound
+        (``"derosa"`` in its default form), its grid lists several bound objects.
 
     See Also
     --------
@@ -116,17 +116,17 @@ def param_grid(
     return [_grid_of(bound, n, prefix) for bound in bounds]
 
 
-def _grid_of(given, n, prefix):
-    bound = resolve_bound(given)
+def _grid_of(name_or_bound, n, prefix):
+    bound = resolve_bound(name_or_bound)
     levels = () if bound is None else bound.levels
-    if n == 1 or not levels:
-        return {f"{prefix}bound": [given]}
-    places = np.rint(np.linspace(0, len(levels) - 1, n)).astype(int)
-    values = [levels[place] for place in places]
-    if bound.level_parameter == bound.delta_parameter:
-        return {f"{prefix}bound": [given], f"{prefix}delta": values}
-    objects = [
-        resolve_bound(bound).set_params(**{bound.level_parameter: value})
-        for value in values
-    ]
-    return {f"{prefix}bound": objects}
+    grid = {f"{prefix}bound": [name_or_bound]}
+    if n > 1 and levels:
+        indices = np.rint(np.linspace(0, len(levels) - 1, n)).astype(int)
+        values = [levels[i] for i in indices]
+        if bound.level_parameter == bound.delta_parameter:
+            grid[f"{prefix}delta"] = values
+        else:
+            grid[f"{prefix}bound"] = [
+                clone(bound).set_params(**{bound.level_parameter: v}) for v in values
+            ]
+    return grid

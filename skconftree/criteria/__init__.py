@@ -1,4 +1,4 @@
-"""Impurities and other scores of class counts, by which tests are chosen.
+"""Split criteria: impurities and other scores of class counts.
 
-Users name a criterion; nothing here is called by them.
+Users select a criterion by its name. They do not call this package.
 """

@@ -1,7 +1,7 @@
 # Criteria: Scores of a node's class counts alone (math: papers B to D).
 #
-# block() and outcomes() give the total sum_z n_z * phi_z, to be minimised, with
-# phi scaled so that two balanced classes give 1/2. impurity() is the same
+# block() and outcomes() return the total sum_z n_z * phi_z, to be minimized, with
+# phi scaled so that two balanced classes have 1/2. impurity() is the same
 # quantity per row in scikit-learn's units, unit * phi.
 
 from skconftree.criteria._score cimport NodeStats, Score, TestBlock
@@ -22,17 +22,17 @@ cdef class Criterion(Score):
     cdef readonly float64_t unit        # scikit-learn's impurity = unit * phi
     cdef const float64_t* total         # [n_classes] counts of the node being scanned
     cdef float64_t n                    # their sum
-    cdef float64_t[::1] _table          # phi of whole numbers
+    cdef float64_t[::1] _table          # phi of integers
     cdef float64_t* table
     cdef intp_t table_size
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
 
-    # Scores of n tests per row, at most LANES, and the share of the rows that go left.
-    # `left` has the share of the rows that are of a class and go left, [n_classes,
-    # LANES], within SHARE_ERROR of what the class has; scores are within GAIN_ERROR.
-    # Entropy and Gini index alone.
+    # Approximate scores per row of n candidate splits, at most LANES, and the shares of the
+    # rows that go left. `left` is the share of the node's rows that are of a class and go
+    # left, [n_classes, LANES], within SHARE_ERROR of the share of the class; the scores are
+    # within GAIN_ERROR. Entropy and Gini index only.
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil
@@ -43,9 +43,9 @@ cdef class Gini(Criterion):
 
 
 cdef class Entropy(Criterion):
-    cdef intp_t tabulated       # whole counts below this: 0 unless all counts are whole
+    cdef intp_t tabulated       # integers below this; 0 unless all counts are integers
     cdef float64_t[::1] _parted
-    cdef float64_t* parted      # [n_classes] phi of both sides of the last test
+    cdef float64_t* parted      # [n_classes] phi of both sides of the last split
 
     cdef float64_t xlogx(self, float64_t count) noexcept nogil
 

@@ -1,20 +1,21 @@
-"""Impurity criteria, evaluated on blocks of candidate tests."""
+"""Impurity criteria, evaluated on blocks of candidate splits."""
 
 import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
-from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
+from skconftree.criteria._score import raise_undefined
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._lanes cimport LANES, rough_xlog2x
 from skconftree.utils._typedefs cimport float32_t
 
-cdef float32_t TINY = 1e-30     # a share of no row
+cdef float32_t TINY = 1e-30     # avoids a division by zero for empty children
 
 
 cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
-    # Fractional weights leave a rounding where nothing is left, and its root is large.
+    # With fractional weights the rest is a rounding error, not 0, and its root is large.
     cdef float64_t rest = whole - part
     return rest if rest > ROUNDING * whole else 0.0
 
@@ -35,11 +36,11 @@ cdef class Criterion(Score):
         """Raise ``NotImplementedError`` if a method is missing that a scan needs."""
         super().check()
         if <void*> self.node == <void*> Criterion.node:
-            raise NotImplementedError(f"{type(self).__name__} does not define node.")
+            raise_undefined(self, "node")
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        self.total = facts.counts
-        self.n = facts.n
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        self.total = stats.counts
+        self.n = stats.n
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
         # n * phi of one set of counts
@@ -54,27 +55,22 @@ cdef class Criterion(Score):
         pass
 
     def impurities(self, const float64_t[:, ::1] counts not None):
-        """Impurity of nodes, in scikit-learn's units; 0 where there are no rows."""
+        """Return the impurity of nodes, in scikit-learn's units; 0 of empty nodes."""
         out = np.zeros(counts.shape[0])
         cdef float64_t[::1] values = out
         cdef float64_t n
-        cdef intp_t i, c
+        cdef intp_t i
         for i in range(counts.shape[0]):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[i, c]
+            n = sum_of(&counts[i, 0], self.n_classes)
             if n > 0.0:
                 values[i] = self.impurity(&counts[i, 0], n)
         return out
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        cdef float64_t score = 0.0
-        cdef float64_t n
-        cdef intp_t z, c
+        cdef float64_t n, score = 0.0
+        cdef intp_t z
         for z in range(r):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[z * self.n_classes + c]
+            n = sum_of(counts + z * self.n_classes, self.n_classes)
             if n > 0.0:
                 score += self.node(counts + z * self.n_classes, n)
         return score
@@ -116,14 +112,14 @@ cdef class Gini(Criterion):
                 squares_left[b] += l * l
                 squares_right[b] += r * r
                 n_left[b] += l
-        for b in range(n):      # of an empty child nothing is lost
+        for b in range(n):
             n_right = max(<float32_t> 1.0 - n_left[b], TINY)
             scores[b] = 1.0 - squares_left[b] / max(n_left[b], TINY)
             scores[b] -= squares_right[b] / n_right
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        # Class weights may be so unequal that what goes right is lost in the rounding
-        # of n: such a test parts nothing that counts, and is never the best one.
+        # Class weights may be so unequal that the weight of the right child is lost in the
+        # rounding of n. Such a split separates no weight and is never the best one.
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t n = self.n
@@ -134,8 +130,8 @@ cdef class Gini(Criterion):
                 nl = tests.n_left[i]
                 out[i] = n - tests.phi_left[i] / nl - tests.phi_right[i] / (n - nl)
         elif K == 2:
-            # both fractions over one division, the costliest operation here; 0 / 0 is
-            # NaN, which is no less than any other score
+            # a common denominator, because division is the most expensive operation here;
+            # 0 / 0 is NaN, which is not less than any score
             with cython.cdivision(True):
                 for i in range(tests.size):
                     l0 = tests.left[2 * i]
@@ -182,20 +178,20 @@ cdef class Entropy(Criterion):
             self.table[i] = self.phi(i)
         self.table_size = size
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        Criterion.begin(self, facts)
-        self.tabulated = self.table_size if facts.integral else 0
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        Criterion.begin(self, stats)
+        self.tabulated = self.table_size if stats.integral else 0
 
     def impurities(self, const float64_t[:, ::1] counts not None):
-        # They may be reweighted: by one without a table, of its own, as threads that read
-        # a model share this one with the thread that learns.
+        # Counts may be reweighted. A new object without tables is used because threads that
+        # read a model share this one with the thread that trains it.
         return Criterion.impurities(type(self)(self.n_classes), counts)
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         return 0.5 * count * log2(count) if count > 0.0 else 0.0
 
     cdef inline float64_t xlogx(self, float64_t count) noexcept nogil:
-        # a difference of fractional sums may fall a rounding below zero
+        # a difference of fractional sums may be slightly negative by rounding
         if count <= 0.0:
             return 0.0
         if count < self.tabulated:
@@ -212,7 +208,7 @@ cdef class Entropy(Criterion):
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil:
-        # The logarithm of the node's weight is the same in all outcomes, and drops out.
+        # The logarithm of the node's weight is the same in all outcomes and cancels.
         cdef float32_t whole, l, r
         cdef intp_t c, b
         for b in range(n):
@@ -224,7 +220,7 @@ cdef class Entropy(Criterion):
             whole = <float32_t> (self.total[c] / self.n)
             for b in range(n):
                 l = left[c * LANES + b]
-                r = whole - l       # below 0 by a rounding at most
+                r = whole - l       # may be slightly negative by rounding
                 scores[b] -= rough_xlog2x(l) + rough_xlog2x(r)
                 n_left[b] += l
         for b in range(n):
@@ -243,7 +239,7 @@ cdef class Entropy(Criterion):
             if tests.phi_left != NULL:
                 score -= tests.phi_left[i] + tests.phi_right[i]
             elif self.tabulated == 0:
-                # a class is often all on one side of several tests that follow each other
+                # consecutive splits often have the same count of a class
                 left = tests.left + i * K
                 for c in range(K):
                     if i == 0 or left[c] != left[c - K]:
@@ -328,9 +324,9 @@ cdef class GainRatio(Entropy):
 cdef class EC2(Gini):
     """Equivalence class edge cutting.
 
-    An edge joins two rows of different classes. The best test cuts the most edges
-    in expectation; the score is what remains, as a share of all pairs, so that no
-    split has the Gini index.
+    An edge joins two rows of different classes. The best split cuts the largest
+    expected number of edges. The score is the share of all pairs that are uncut edges,
+    so that the score of no split is the Gini index.
     """
 
     def __init__(self, intp_t n_classes):
@@ -376,22 +372,22 @@ cdef class EC2(Gini):
 
 
 cdef class Balance(Gini):
-    """The more rows the smallest outcome of a test has, the better, whatever they are.
+    """Maximize the number of rows of the smallest outcome, ignoring classes.
 
-    The score is the Gini index of the node, less the share of the rows that the
-    smallest outcome has, so that no split has the Gini index.
+    The score is the Gini index of the node minus the share of rows of the smallest
+    outcome, so that the score of no split is the Gini index.
     """
 
     def __init__(self, intp_t n_classes):
         super().__init__(n_classes)
         self.concave = False
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        Criterion.begin(self, facts)
-        self.whole = self.node(facts.counts, facts.n)
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        Criterion.begin(self, stats)
+        self.whole = self.node(stats.counts, stats.n)
 
     cdef float64_t worth(self, float64_t smallest) noexcept nogil:
-        # With class weights an outcome may weigh nothing; that is no split.
+        # With class weights an outcome may have weight 0; this is not a split.
         return smallest if smallest > 0.0 else 0.0
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
@@ -403,32 +399,26 @@ cdef class Balance(Gini):
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         cdef float64_t smallest = INFINITY
-        cdef float64_t n
-        cdef intp_t z, c
+        cdef intp_t z
         if r == 1:
             return self.whole
         for z in range(r):
-            n = 0.0
-            for c in range(self.n_classes):
-                n += counts[z * self.n_classes + c]
-            smallest = min(smallest, n)
+            smallest = min(smallest, sum_of(counts + z * self.n_classes, self.n_classes))
         return self.whole - self.worth(smallest)
 
 
 cdef class Imbalance(Balance):
-    """The opposite: the fewer rows the smallest outcome has, the better."""
+    """Minimize the number of rows of the smallest outcome, ignoring classes."""
 
     cdef float64_t worth(self, float64_t smallest) noexcept nogil:
         return self.n - smallest if smallest > 0.0 else 0.0
 
 
 cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil:
-    # Half the entropy, in bits, of which outcome a row has.
-    cdef float64_t n = 0.0
+    # Half the entropy, in bits, of the distribution of rows over outcomes.
+    cdef float64_t n = sum_of(weights, r)
     cdef float64_t entropy = 0.0
     cdef intp_t z
-    for z in range(r):
-        n += weights[z]
     for z in range(r):
         if weights[z] > 0.0:
             entropy -= weights[z] / n * log2(weights[z] / n)

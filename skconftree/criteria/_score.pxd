@@ -1,27 +1,35 @@
-# The contract of scores: what a scan minimises, and what it sees of a node. Criteria
-# (_criterion.pxd) are scores; interval and evidence bounds have one of their own.
+# The contract of scores, the functions of class counts that a scan minimizes. Criteria
+# (_criterion.pxd) are scores; interval and evidence bounds have scores of their own.
 #
 # A score sees class counts and nothing else: no rows, no features.
 #
-# Units. A score is a *total* over the rows of the node, to be minimised: the
+# Units. A score is a *total* over the rows of the node, to be minimized: the
 # sum over the outcomes z of n_z * phi(class distribution of z), with phi
 # scaled as by De Rosa and Cesa-Bianchi (phi = 1/2 for two balanced classes).
 #
 # Counts are doubles. Without fractional weights they are integers, so that
-# their sums are exact and functions of them may come from tables.
+# their sums are exact and functions of them may be tabulated.
 #
-# What has to be there. A method without which a score is of no use is looked for by
-# check(); the bodies in _score.pyx are never run then.
+# Required methods. check() raises an error if a required method is missing. The bodies of
+# such methods in _score.pyx are therefore never run.
 
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
-    TABLE_LIMIT = 1048576   # entries of 8 bytes in tables of what a whole count gives:
+    TABLE_LIMIT = 1048576   # entries (8 bytes each) of tabulated functions of integer counts;
                             # larger counts are rare below the root
 
 
+cdef inline float64_t sum_of(const float64_t* counts, intp_t n_classes) noexcept nogil:
+    cdef float64_t n = 0.0
+    cdef intp_t c
+    for c in range(n_classes):
+        n += counts[c]
+    return n
+
+
 cdef struct NodeStats:
-    # What is known about a node before a decision.
+    # Statistics of a node that a split rule may use.
     intp_t n_classes
     const float64_t* counts     # [n_classes] class counts of the rows that are evidence, on
                                 # the bound's scale. In batch all rows of the node; in a
@@ -29,22 +37,22 @@ cdef struct NodeStats:
                                 # BaseBound.counts_every_row, all it holds
     float64_t n                 # weight of these rows: the sum of counts, unless the weight
                                 # of every class the node has is 0
-    float64_t pool              # weight W of the node: n plus unlabelled rows, or a volume
+    float64_t pool              # weight W of the node: n plus unlabeled rows, or a volume
     float64_t n_fresh           # weight of the rows after the node's creation; n in batch
-    float64_t n_tests           # candidate tests compared at this node
-    intp_t n_varying            # attributes that have one, among those examined
-    float64_t n_attribute_tests     # candidate tests of one attribute and their
+    float64_t n_tests           # candidate splits compared at this node
+    intp_t n_varying            # features that have any, among those examined
+    float64_t n_attribute_tests     # candidate splits of one feature and their
     float64_t log_attribute_tests   # logarithm, see Bound.ranks_attributes
-    float64_t time              # rows the tree has seen; in batch, rows given to fit
+    float64_t time              # rows the tree has seen; in batch, rows passed to fit
     intp_t n_attributes         # features of the training data
-    intp_t attempt              # 1, 2, ...: how often this leaf has been examined
+    intp_t attempt              # 1, 2, ...: number of split attempts at this leaf
     intp_t depth                # 0 at the root
-    bint cuts_only              # tests are cuts between values, so fewer than n a feature
-    bint integral               # every count of this fit is a whole number
+    bint cuts_only              # splits are thresholds, so fewer than n per feature
+    bint integral               # every count of this fit is an integer
 
 
 cdef struct TestBlock:
-    # Candidate binary tests of one attribute.
+    # Candidate binary splits of one feature.
     intp_t size
     bint nested                 # every left outcome holds the rows of the one before
     const float64_t* left       # [size, n_classes] counts of the left outcome
@@ -52,15 +60,16 @@ cdef struct TestBlock:
     const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool
     const float64_t* phi_left   # [size] sum over classes of Score.phi(count), left outcome
     const float64_t* phi_right  # [size] the same, right outcome
-                                # both NULL unless the score is additive; then left may be NULL
+                                # both NULL unless the score is additive; then left may
+                                # be NULL
 
 
 cdef class Score:
-    # What a scan minimises. Needs block() and outcomes(); if additive, phi() too.
+    # Needs block() and outcomes(); if additive, phi() too.
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil
+    cdef void begin(self, const NodeStats* stats) noexcept nogil
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil
     cdef float64_t phi(self, float64_t count) noexcept nogil
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil

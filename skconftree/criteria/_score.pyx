@@ -1,4 +1,4 @@
-"""What a scan minimises; the contract is written in the .pxd."""
+"""Base class of the scores that a scan minimizes; the .pxd has the contract."""
 
 import numpy as np
 
@@ -7,30 +7,30 @@ from libc.string cimport memset
 
 
 cdef class Score:
-    """What a scan over candidate tests minimises."""
+    """Function of class counts that a scan over candidate splits minimizes."""
 
     def reserve(self, intp_t n_max):
-        """Prepare tables for whole counts up to `n_max`; called once a fit.
+        """Tabulate the score for integer counts up to `n_max`; called once per fit.
 
-        Only fits in which every count is a whole number call this. A table must
-        hold what the score computes without it, to the last few bits.
+        Only fits in which every count is an integer call this. Tabulated values must
+        agree with computed values to the last few bits.
         """
 
     def check(self):
         """Raise ``NotImplementedError`` if a method is missing that a scan needs."""
         if <void*> self.block == <void*> Score.block:
-            lacks(self, "block")
+            raise_undefined(self, "block")
         if <void*> self.outcomes == <void*> Score.outcomes:
-            lacks(self, "outcomes")
+            raise_undefined(self, "outcomes")
         if self.additive and <void*> self.phi == <void*> Score.phi:
-            lacks(self, "phi, which an additive score needs")
+            raise_undefined(self, "phi, which an additive score needs")
 
-    cdef void begin(self, const NodeStats* facts) noexcept nogil:
-        # Called once a node, before any block.
+    cdef void begin(self, const NodeStats* stats) noexcept nogil:
+        # Called once per node, before any block.
         pass
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        # Score of every test of the block; the right outcome is the node minus the left.
+        # Score of every split of the block; the right outcome is the node minus the left.
         pass
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
@@ -38,17 +38,17 @@ cdef class Score:
         return 0.0
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # Score of one test with r outcomes; counts is [r, n_classes].
+        # Score of one split with r outcomes; counts is [r, n_classes].
         return 0.0
 
     def evaluate(self, left, total, *, pool_left=None, pool=None, from_sums=False):
-        """Score candidate binary tests of one node as a scan would.
+        """Return the scores of candidate binary splits of one node, as in a scan.
 
-        `left` has the class counts of the left outcome of every test, `total` those of
-        the node; `pool_left` and `pool` are their weights W, the numbers of rows if
-        None. `from_sums` works from sums of `phi` over the classes, for additive
-        scores. Scores are totals over the rows of the node (over the pool for interval
-        bounds).
+        `left` are the class counts of the left outcome of each split, `total` those of
+        the node; `pool_left` and `pool` are their weights W (None: the numbers of
+        rows). With `from_sums`, additive scores are computed from sums of `phi` over
+        the classes. Scores are totals over the rows of the node (over the pool for
+        interval bounds).
         """
         left = np.ascontiguousarray(left, dtype=np.float64)
         total = np.ascontiguousarray(total, dtype=np.float64)
@@ -64,33 +64,36 @@ cdef class Score:
         cdef intp_t size = left_counts.shape[0]
         cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
         cdef float64_t[::1] out = np.zeros(max(size, 1))
-        cdef NodeStats facts
+        cdef NodeStats stats
         cdef TestBlock tests
         if left_counts.shape[1] != self.n_classes or counts.shape[0] != self.n_classes:
             raise ValueError(
-                f"left and total must have {self.n_classes} columns, one a class."
+                f"left and total must have {self.n_classes} columns, one per class. Got "
+                f"{left_counts.shape[1]} and {counts.shape[0]}."
             )
         if from_sums and not self.additive:
-            raise ValueError("from_sums=True needs an additive score.")
+            raise ValueError(
+                f"from_sums=True needs an additive score. {type(self).__name__} is not."
+            )
         if size == 0:
             return np.zeros(0)
-        memset(&facts, 0, sizeof(NodeStats))
+        memset(&stats, 0, sizeof(NodeStats))
         tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
-        facts.n_classes = self.n_classes
-        facts.counts = &counts[0]
-        facts.n = total.sum()
-        facts.pool = facts.n if pool is None else pool
-        facts.n_fresh = facts.n
-        facts.n_tests = size
-        facts.n_varying = 1
-        facts.n_attribute_tests = size
-        facts.log_attribute_tests = log(size)
-        facts.time = facts.n
-        facts.n_attributes = 1
-        facts.attempt = 1
-        facts.integral = is_integral(left) and is_integral(total)
-        facts.cuts_only = tests.nested
-        self.begin(&facts)
+        stats.n_classes = self.n_classes
+        stats.counts = &counts[0]
+        stats.n = total.sum()
+        stats.pool = stats.n if pool is None else pool
+        stats.n_fresh = stats.n
+        stats.n_tests = size
+        stats.n_varying = 1
+        stats.n_attribute_tests = size
+        stats.log_attribute_tests = log(size)
+        stats.time = stats.n
+        stats.n_attributes = 1
+        stats.attempt = 1
+        stats.integral = is_integral(left) and is_integral(total)
+        stats.cuts_only = tests.nested
+        self.begin(&stats)
         tests.size = size
         tests.left = &left_counts[0, 0]
         tests.n_left = &n_left[0]
@@ -110,30 +113,34 @@ cdef class Score:
         return np.asarray(out)
 
     def evaluate_outcomes(self, counts):
-        """Score one test by the class counts of its outcomes; of one, it is no split.
+        """Return the score of one split, or of no split if there is only one outcome.
 
-        It is a total over the rows of the node, which is the sum of the outcomes.
+        `counts` are the class counts of its outcomes. The score is a total over the
+        rows of the node, which is the sum of the outcomes.
         """
         children = np.ascontiguousarray(counts, dtype=np.float64)
         if children.ndim != 2 or children.shape[1] != self.n_classes:
-            raise ValueError(f"counts must have {self.n_classes} columns, one a class.")
+            raise ValueError(
+                f"counts must have {self.n_classes} columns, one per class. Got shape "
+                f"{np.shape(counts)}."
+            )
         cdef const float64_t[:, ::1] outcomes = children
         cdef const float64_t[::1] node = children.sum(axis=0)
-        cdef NodeStats facts
-        memset(&facts, 0, sizeof(NodeStats))
-        facts.n_classes = self.n_classes
-        facts.counts = &node[0]
-        facts.n = facts.pool = facts.n_fresh = facts.time = children.sum()
-        facts.integral = is_integral(children)
-        self.begin(&facts)
+        cdef NodeStats stats
+        memset(&stats, 0, sizeof(NodeStats))
+        stats.n_classes = self.n_classes
+        stats.counts = &node[0]
+        stats.n = stats.pool = stats.n_fresh = stats.time = children.sum()
+        stats.integral = is_integral(children)
+        self.begin(&stats)
         return self.outcomes(&outcomes[0, 0], children.shape[0])
 
 
 def is_integral(counts):
-    """Whether every count is a whole number that tables may be indexed by."""
+    """Whether every count is an integer, so that it can index tables."""
     return bool(np.all(counts == np.rint(counts)))
 
 
-def lacks(thing, method):
-    """Say which method a plug-in has yet to define."""
-    raise NotImplementedError(f"{type(thing).__name__} does not define {method}.")
+def raise_undefined(plugin, method):
+    """Raise ``NotImplementedError`` for a method that a plug-in has to define."""
+    raise NotImplementedError(f"{type(plugin).__name__} does not define {method}.")

@@ -86,7 +86,7 @@ class Telling(Silence):
             self._begin_fit(lookahead.n_levels)
             for _ in range(lookahead.n_levels):
                 self._levels.append(Level(self._fit, self._told))
-        return lookahead._replace(told=self._looked, n_parts=STEPS)
+        return lookahead._replace(on_progress=self._looked, n_parts=STEPS)
 
     def _looked(self, level, n_parts):
         with paused(self._estimator):

@@ -92,7 +92,7 @@ def test_exact_test_of_many_tables_and_bad_ones():
     assert p[0] == pytest.approx(stats.fisher_exact([[9, 2], [3, 8]]).pvalue)
     assert p[1] == 1.0
     assert np.isnan(fisher_pvalue(np.full((6, 8), 40)))
-    with pytest.raises(ValueError, match="whole counts. Got 0.5"):
+    with pytest.raises(ValueError, match="integer counts. Got 0.5"):
         fisher_pvalue([[0.5, 1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match="finite counts"):
         fisher_pvalue([[-1, 1], [1, 2]])

@@ -60,25 +60,25 @@ cdef class IdSource(RowSource):
             self.histogram[self.code(i, feature) * K + self.y[self.ids[i]]] += 1.0
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return self.table.columns[feature].n_levels - 1
 
     cdef void neighbours(
-        self, intp_t feature, intp_t place, intp_t* below, intp_t* above
+        self, intp_t feature, intp_t position, intp_t* below, intp_t* above
     ) noexcept nogil:
         cdef intp_t i, code
         below[0] = -1
         above[0] = 256
         for i in range(self.node.record.start, self.node.record.end):
             code = self.code(i, feature)
-            if code <= place:
+            if code <= position:
                 below[0] = max(below[0], code)
             else:
                 above[0] = min(above[0], code)
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         cdef intp_t below, above
-        self.neighbours(feature, place, &below, &above)
+        self.neighbours(feature, position, &below, &above)
         return midpoint(
             self.table.columns[feature].levels[below],
             self.table.columns[feature].levels[above],
@@ -87,7 +87,7 @@ cdef class IdSource(RowSource):
     cdef intp_t draw(
         self, intp_t feature, float64_t u, float64_t* threshold
     ) noexcept nogil:
-        cdef intp_t low, high, lowest, highest, place
+        cdef intp_t low, high, lowest, highest, position
         self.neighbours(feature, -1, &low, &lowest)
         self.neighbours(feature, 256, &highest, &high)
         if lowest == highest:
@@ -96,17 +96,17 @@ cdef class IdSource(RowSource):
             self.table.columns[feature].levels[lowest],
             self.table.columns[feature].levels[highest], u,
         )
-        place = lowest
-        while self.table.columns[feature].levels[place + 1] <= threshold[0]:
-            place += 1
-        return place
+        position = lowest
+        while self.table.columns[feature].levels[position + 1] <= threshold[0]:
+            position += 1
+        return position
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t i, side
         for i in range(self.node.record.start, self.node.record.end):
-            side = self.code(i, feature) > place
+            side = self.code(i, feature) > position
             children.rows[side] += 1
             children.n_labelled[side] += 1
             children.pool[side] += 1.0
@@ -125,7 +125,7 @@ cdef class IdSource(RowSource):
         cdef intp_t right = record.start + starts[1]
         cdef intp_t i
         for i in range(record.start, record.end):
-            if self.code(i, split.feature) <= split.cut.place:
+            if self.code(i, split.feature) <= split.cut.position:
                 self.spare[left] = self.ids[i]
                 left += 1
             else:

@@ -144,7 +144,7 @@ def test_who_is_told_of_look_ahead_is_told_the_same(monkeypatch, enough):
             told[-1].append((level, done, threading.current_thread()))
             return len(told[-1]) == enough
 
-        return lookahead._replace(told=tell, n_parts=20), pruning
+        return lookahead._replace(on_progress=tell, n_parts=20), pruning
 
     monkeypatch.setattr(_growth, "resolve_lookahead", with_teller)
     trees = []

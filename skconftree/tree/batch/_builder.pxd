@@ -64,13 +64,13 @@ cdef class Builder:
     cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement
     cdef intp_t n_open
-    cdef intp_t room
+    cdef intp_t open_capacity
 
     # Grow the tree, which has no node yet, from a leaf of another builder's, which keeps
     # what it owns.
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
     # Look ahead as far as another builder does, which may have been told that it is enough.
-    cdef void look_as_far(self, Builder other) noexcept
+    cdef void copy_lookahead(self, Builder other) noexcept
     # Copy what belongs to a candidate of another builder's; of a dense table.
     cdef int _take_over(self, Candidate* candidate) except -1 nogil
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil

@@ -3,6 +3,7 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
+from skconftree.criteria._score cimport sum_of
 from skconftree.tree._settings cimport (
     MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
     NO_LEAF, NO_LIMIT, PURE, GrowthSettings,
@@ -52,11 +53,11 @@ cdef class Builder:
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t room = splitter.tests.child_capacity
+        cdef intp_t capacity = splitter.tests.child_capacity
         self.arena = Arena()
-        self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
-        self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
-        self.made = <Candidate*> self.arena.take(room, sizeof(Candidate))
+        self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
+        self.pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
+        self.made = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
         self.passed = NULL
         self.segments = NULL
         if self.source.has_segments:
@@ -130,7 +131,7 @@ cdef class Builder:
         self._add(&root)
         return self._grow_depth_first()
 
-    cdef void look_as_far(self, Builder other) noexcept:
+    cdef void copy_lookahead(self, Builder other) noexcept:
         pass
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
@@ -180,11 +181,8 @@ cdef class Builder:
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:
         cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
-        cdef float64_t n = 0.0
+        cdef float64_t n = sum_of(counts, self.tree.n_classes)
         cdef int32_t reason = NO_LEAF
-        cdef intp_t c
-        for c in range(self.tree.n_classes):
-            n += counts[c]
         if not self.tree.impurity[node] > DBL_EPSILON:
             reason = PURE
         elif self.tree.depth[node] >= self.max_depth:
@@ -242,7 +240,7 @@ cdef class Builder:
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the test into the tree.
         cdef const Children* children = &split.children
-        cdef intp_t place = self.tree.n_splits()
+        cdef intp_t position = self.tree.n_splits()
         if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_capacity:
             with gil:
                 self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
@@ -253,8 +251,8 @@ cdef class Builder:
         )
         if self.runner_up is not None:
             memcpy(
-                self.tree.competitors + place * MAX_STORED_COMPETITORS, self.runner_up.found,
-                MAX_STORED_COMPETITORS * sizeof(Competitor),
+                self.tree.competitors + position * MAX_STORED_COMPETITORS,
+                self.runner_up.competitors, MAX_STORED_COMPETITORS * sizeof(Competitor),
             )
         return 0
 
@@ -294,10 +292,10 @@ cdef class Builder:
                 return 0
             if self.tree.stops != NULL:     # until its turn comes
                 self.tree.stops[candidate.record.id].reason = MAX_LEAF_NODES
-        if self.n_open == self.room:
-            self.room = 2 * self.room + 16
+        if self.n_open == self.open_capacity:
+            self.open_capacity = 2 * self.open_capacity + 16
             self.open = <Candidate*> self.arena.resize(
-                self.open, self.room, sizeof(Candidate)
+                self.open, self.open_capacity, sizeof(Candidate)
             )
         self.open[self.n_open] = candidate[0]
         self.n_open += 1

@@ -61,13 +61,13 @@ class GrowBelow:
         growth = self.growth._replace(kernels=lambda: kernels)
         settings = growth.settings
         table = EncodedTable.of_codes(len(y), columns)
-        facts = self.root_stats(distinct=distinct, root_id=node.id, moved=node.moved)
+        root = self.root_stats(distinct=distinct, root_id=node.id, id_offset=node.id_offset)
         source = None
         if self.uses_lookup:
-            source = DrawnSource(RowCodes(table), y, counts, settings, facts)
+            source = DrawnSource(RowCodes(table), y, counts, settings, root)
         if source is None or not source.fits:
             rows = NodeRows(table, y, counts, None, settings.multiway, True)
-            source = TableSource(rows, settings, facts)
+            source = TableSource(rows, settings, root)
         tree = Tree(
             growth.n_features,
             growth.n_classes,
@@ -96,7 +96,7 @@ class Lookahead(NamedTuple):
     first: int  # depth from which on it does
     n_levels: int  # depths at which it does
     width: int  # tests tried at a node
-    told: object = None  # called with a level and its parts that are done
+    on_progress: object = None  # called with a level and its parts that are done
     n_parts: int = 1  # of a level
     another_cost: object = None  # makes the LeafCost of another worker
 
@@ -190,9 +190,9 @@ def grow(
     root = root_stats(distinct=distinct)
     source = workers = None
     in_counts = sample.weight is None and not has_pool and not data.is_sparse
-    few_asked = in_counts and lookahead is None and uses_lookup(data, settings)
+    uses_codes = in_counts and lookahead is None and uses_lookup(data, settings)
     if nodes is None:
-        if few_asked:
+        if uses_codes:
             source = DrawnSource(data.row_codes(), data.y, sample.count, settings, root)
         if source is None or not source.fits:
             rows = NodeRows(
@@ -210,9 +210,9 @@ def grow(
                 source = SharedSource(rows, settings, root, workers)
         compares = growth.compares(source)
     else:
-        compares = growth.may_compare and not few_asked
+        compares = growth.may_compare and not uses_codes
     if nodes is not None:
-        builder = make_parted_builder(nodes, growth, root, root_stats, few_asked)
+        builder = make_parted_builder(nodes, growth, root, root_stats, uses_codes)
     elif workers is None:
         splitter = growth.splitter(source)
         builder = growth.builder(splitter, source)
@@ -271,14 +271,14 @@ class _Growth(NamedTuple):
             runner_up = RunnerUp(splitter, source.rows, self.least_compared)
         if self.lookahead is None:
             return Builder(splitter, self.settings, least_split, runner_up, helpers)
-        *looks, _ = self.lookahead
+        *options, _ = self.lookahead
         trial = Tree(self.n_features, self.n_classes, self.class_weight, False)
         return LookaheadBuilder(
             splitter,
             self.settings,
             least_split,
             trial,
-            *looks,
+            *options,
             runner_up,
             helpers,
             trial_helpers,
@@ -290,7 +290,7 @@ class _Growth(NamedTuple):
             return self
         cost = self.lookahead.another_cost()
         return self._replace(
-            lookahead=self.lookahead._replace(leaf_cost=cost, told=None)
+            lookahead=self.lookahead._replace(leaf_cost=cost, on_progress=None)
         )
 
 
@@ -301,10 +301,10 @@ def _shared_builder(growth, source, workers, root):
     builders = []
     for _ in range(workers.n_workers):
         one = growth.of_another_worker()
-        beside = TableSource(source.rows, growth.settings, root)
-        splitter = one.splitter(beside)
+        worker_source = TableSource(source.rows, growth.settings, root)
+        splitter = one.splitter(worker_source)
         workers.add(splitter)
-        builders.append(one.builder(splitter, beside))
+        builders.append(one.builder(splitter, worker_source))
     if growth.draws:
         builders = []
     splitter = growth.splitter(source, SharedSplitter, workers)

@@ -46,7 +46,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef Builder trial
     cdef LeafCost leaf_cost
-    cdef TrialCosts found       # of the candidate that was examined last
+    cdef TrialCosts trial_costs  # of the candidate that was examined last
     cdef intp_t first           # depth from which on it looks ahead
     cdef intp_t end             # and that from which on it does not any more
     cdef intp_t width           # tests tried at a node
@@ -62,14 +62,14 @@ cdef class LookaheadBuilder(Builder):
     cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
 
     # Who is told how far it is, or None; and in how many parts of each level.
-    cdef object told
+    cdef object on_progress
     cdef intp_t n_parts
     cdef intp_t* parts_done     # [n_levels]
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
         Tree trial, LeafCost leaf_cost, intp_t first, intp_t n_levels, intp_t width,
-        told=None, intp_t n_parts=1, RunnerUp runner_up=None, Helpers helpers=None,
+        on_progress=None, intp_t n_parts=1, RunnerUp runner_up=None, Helpers helpers=None,
         Helpers trial_helpers=None,
     ):
         super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
@@ -82,7 +82,7 @@ cdef class LookaheadBuilder(Builder):
         self.first = first
         self.end = first + n_levels
         self.width = width
-        self.told = told
+        self.on_progress = on_progress
         self.n_parts = n_parts
         self.parts_done = <intp_t*> self.arena.take(n_levels, sizeof(intp_t))
         memset(self.parts_done, 0, n_levels * sizeof(intp_t))
@@ -94,7 +94,7 @@ cdef class LookaheadBuilder(Builder):
         """The builder of trees that are grown for their costs."""
         return self.trial
 
-    cdef void look_as_far(self, Builder other) noexcept:
+    cdef void copy_lookahead(self, Builder other) noexcept:
         self.end = (<LookaheadBuilder> other).end
 
     cdef int _take_over(self, Candidate* candidate) except -1 nogil:
@@ -108,7 +108,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
         # Who is told how far it is is told in the order of the nodes.
-        if self.told is not None and _looks_at(self, candidate.record.depth):
+        if self.on_progress is not None and _looks_ahead_at(self, candidate.record.depth):
             return False
         return Builder._leaves_to_helpers(self, candidate)
 
@@ -116,13 +116,13 @@ cdef class LookaheadBuilder(Builder):
         Builder._examine(self, candidate)
         self.installed = NULL
         _note_nothing(self)
-        if candidate.split.feature >= 0 and _looks_at(self, candidate.record.depth):
-            self._look(candidate)
-            if self.told is not None:
-                _tell(self, candidate)
+        if candidate.split.feature >= 0 and _looks_ahead_at(self, candidate.record.depth):
+            self._choose_by_lookahead(candidate)
+            if self.on_progress is not None:
+                _report_progress(self, candidate)
         return 0
 
-    cdef int _look(self, Candidate* candidate) except -1 nogil:
+    cdef int _choose_by_lookahead(self, Candidate* candidate) except -1 nogil:
         cdef const float64_t* counts = (
             self.tree.counts + candidate.record.id * self.tree.n_classes
         )
@@ -150,7 +150,7 @@ cdef class LookaheadBuilder(Builder):
                     least = cost
                     best = i
                     self.tried, self.best_tried = self.best_tried, self.tried
-                elif not cost >= self.found.runner_up_cost:     # of the first it is NaN
+                elif not cost >= self.trial_costs.runner_up_cost:  # of the first it is NaN
                     _note_competitor(self, cost, i)
             self.splitter.node.to_bound(counts, self.seen)
             pointless = as_cheap(
@@ -161,7 +161,7 @@ cdef class LookaheadBuilder(Builder):
             if pointless:
                 _note_nothing(self)
             else:
-                self.found.cost = least
+                self.trial_costs.cost = least
                 candidate.split = self.tests[best]
         self.splitter.count_again(&candidate.record, counts, &candidate.split)
         return 0
@@ -169,7 +169,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         Builder._split(self, node, split)
         if self.tree.costs != NULL:
-            self.tree.costs[self.tree.n_splits()] = self.found
+            self.tree.costs[self.tree.n_splits()] = self.trial_costs
         return 0
 
     cdef int _make(
@@ -178,7 +178,7 @@ cdef class LookaheadBuilder(Builder):
         cdef Candidate* child
         Builder._make(self, parent, node, outcome)
         child = &self.made[self.n_made - 1]
-        if self.installed != NULL and _looks_at(self, child.record.depth):
+        if self.installed != NULL and _looks_ahead_at(self, child.record.depth):
             _keep_tried(
                 self, child, self.installed, self.installed[0].first_child + outcome
             )
@@ -198,29 +198,29 @@ cdef class LookaheadBuilder(Builder):
         return 0
 
 
-cdef bint _looks_at(LookaheadBuilder self, intp_t depth) noexcept nogil:
+cdef bint _looks_ahead_at(LookaheadBuilder self, intp_t depth) noexcept nogil:
     return self.first <= depth < self.end
 
 
-cdef int _tell(LookaheadBuilder self, const Candidate* candidate) except -1 nogil:
+cdef int _report_progress(LookaheadBuilder self, const Candidate* candidate) except -1 nogil:
     # Depth-first, nodes of a level come in the order of their rows, and what is
     # left of a node has been looked at in all levels.
     cdef intp_t level
     for level in range(self.end - self.first):
         if self.first + level <= candidate.record.depth:
-            _tell_of(self, level, candidate.record.end)
+            _report_level(self, level, candidate.record.end)
         else:
-            _tell_of(self, level, candidate.record.start)
+            _report_level(self, level, candidate.record.start)
     return 0
 
 
-cdef int _tell_of(LookaheadBuilder self, intp_t level, intp_t rows) except -1 nogil:
+cdef int _report_level(LookaheadBuilder self, intp_t level, intp_t rows) except -1 nogil:
     cdef intp_t done = rows * self.n_parts // self.source.n_rows
     cdef bint enough
     if done > self.parts_done[level] and self.first < self.end:
         self.parts_done[level] = done
         with gil:
-            enough = self.told(level, done)
+            enough = self.on_progress(level, done)
         if enough:
             self.end = self.first
     return 0
@@ -249,9 +249,9 @@ cdef int _keep_tried(
 
 
 cdef void _note_nothing(LookaheadBuilder self) noexcept nogil:
-    self.found.cost = NAN
-    self.found.runner_up_cost = NAN
-    self.found.runner_up_feature = -2
+    self.trial_costs.cost = NAN
+    self.trial_costs.runner_up_cost = NAN
+    self.trial_costs.runner_up_feature = -2
 
 
 cdef void _note_competitor(
@@ -259,8 +259,8 @@ cdef void _note_competitor(
 ) noexcept nogil:
     # The cheapest of those that are not installed; the best so far is one of them
     # once another takes its place.
-    self.found.runner_up_cost = cost
-    self.found.runner_up_feature = self.tests[test].feature
+    self.trial_costs.runner_up_cost = cost
+    self.trial_costs.runner_up_feature = self.tests[test].feature
 
 
 cdef float64_t _try(

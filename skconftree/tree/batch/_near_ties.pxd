@@ -24,7 +24,7 @@ cdef struct Sides:
     intp_t feature
     intp_t n_outcomes
     const Column* column    # whose codes tell, or NULL: the values do
-    intp_t place            # of codes
+    intp_t position         # of codes
     intp_t missing_code
     float64_t threshold     # of values
     bint missing_left
@@ -34,7 +34,7 @@ cdef struct Sides:
 
 cdef class RunnerUp:
     cdef Splitter splitter
-    cdef NodeTests asked        # its tests
+    cdef NodeTests node_tests   # its tests
     cdef NodeRows rows
     cdef float64_t least        # weight of a node whose split is compared
     cdef bint by_logarithms     # the criterion is entropy; else the parts are Gini's
@@ -43,14 +43,14 @@ cdef class RunnerUp:
     cdef const uint32_t* order  # of the split feature, by which the rows are visited if
                                 # all tests are of sorted features: below splits where
                                 # all are, ids stay as they were. Else NULL
-    cdef Competitor found[MAX_STORED_COMPETITORS]
+    cdef Competitor competitors[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
     cdef float64_t* tally       # [cells, n_classes + 1] weights
     cdef int32_t* whole         # the same of whole weights
     cdef intp_t tally_capacity
-    cdef intp_t room
+    cdef intp_t pair_capacity
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
     cdef float64_t* parts       # of a row in the gain of the one test, and of the other,
                                 # by its child there and class
@@ -60,7 +60,7 @@ cdef class RunnerUp:
     # write into its evidence how much more it gains than the first one.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _describe(
-        self, intp_t place, intp_t feature, const Split* split, bint* counted
+        self, intp_t position, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil
     cdef void _count_cells(

@@ -4,6 +4,7 @@ from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
 
 from skconftree.tree.nodes._node_table cimport no_competitor
+from skconftree.tree.split._split cimport Cut
 from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
@@ -23,7 +24,7 @@ cdef class RunnerUp:
         self, Splitter splitter not None, NodeRows rows not None, float64_t least=0.0
     ):
         self.splitter = splitter
-        self.asked = splitter.tests
+        self.node_tests = splitter.tests
         self.rows = rows
         self.least = least
         self.by_logarithms = splitter.node.settings.criterion == "entropy"
@@ -37,17 +38,17 @@ cdef class RunnerUp:
         )
 
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil:
-        cdef Children* children = &self.asked.children
+        cdef Children* children = &self.node_tests.children
         cdef intp_t K = self.splitter.node.n_classes
         cdef bint counted = False
         cdef intp_t n_cells = split.children.n_outcomes
         cdef intp_t n = 0
         cdef intp_t i
         for i in range(MAX_STORED_COMPETITORS):
-            self.found[i] = no_competitor()
+            self.competitors[i] = no_competitor()
         while (
             n < MAX_STORED_COMPETITORS and split.competitors[n].feature >= 0
-            and split.competitors[n].cut.place >= 0
+            and split.competitors[n].cut.position >= 0
         ):
             n += 1
         if n == 0 or self.splitter.node.n < self.least:
@@ -58,7 +59,7 @@ cdef class RunnerUp:
                 self.present[self.n_present] = <int32_t> i
                 self.n_present += 1
         _take_sides(
-            self, &self.tests[0], split.feature, split.cut.place, split.threshold,
+            self, &self.tests[0], split.feature, split.cut.position, split.threshold,
             &split.children,
         )
         for i in range(n):
@@ -71,27 +72,28 @@ cdef class RunnerUp:
             ):
                 self.order = NULL
         if counted:
-            self.asked.count_children(split.feature, split.cut)
+            self.node_tests.count_children(split.feature, split.cut)
             split.children = children[0]
         if n_cells * (K + 1) <= MAX_CELLS_AT_ONCE:
             _compare_with(self, record, 0, n)
         else:
             for i in range(n):
                 _compare_with(self, record, i, 1)
-        split.evidence.runner_up_z = self.found[0].z
+        split.evidence.runner_up_z = self.competitors[0].z
         return 0
 
     cdef int _describe(
-        self, intp_t place, intp_t feature, const Split* split, bint* counted
+        self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
         # Where a competitor sends the rows. Its children are counted if that is not plain.
-        cdef Sides* sides = &self.tests[place + 1]
-        cdef Competitor* competitor = &self.found[place]
+        cdef Sides* sides = &self.tests[index + 1]
+        cdef Competitor* competitor = &self.competitors[index]
+        cdef Cut cut = split.competitors[index].cut
         cdef Children plain
         cdef intp_t code
         competitor.feature = <int32_t> feature
-        if not self.asked.is_nominal(feature):
-            competitor.threshold = self.asked.threshold(feature, split.competitors[place].cut)
+        if not self.node_tests.is_nominal(feature):
+            competitor.threshold = self.node_tests.threshold(feature, cut)
             # sums of fractions depend on their order
             if self.rows.weight == NULL and not (
                 self.rows.is_sparse(feature) or self.rows.columns[feature].has_missing
@@ -101,21 +103,21 @@ cdef class RunnerUp:
                 plain.missing_left = False
                 competitor.n_children = 2
                 return _take_sides(
-                    self, sides, feature, split.competitors[place].cut.place, competitor.threshold,
+                    self, sides, feature, cut.position, competitor.threshold,
                     &plain,
                 )
         counted[0] = True
-        self.asked.count_children(feature, split.competitors[place].cut)
-        competitor.n_children = <int16_t> self.asked.children.n_outcomes
-        competitor.missing_left = self.asked.children.missing_left
-        competitor.missing_seen = self.asked.children.missing_seen
-        competitor.gain = _gain(self, &self.asked.children)
-        for code in range(min(self.asked.children.n_codes, <intp_t> 64)):
-            if self.asked.children.ordinals[code] == 0:
+        self.node_tests.count_children(feature, cut)
+        competitor.n_children = <int16_t> self.node_tests.children.n_outcomes
+        competitor.missing_left = self.node_tests.children.missing_left
+        competitor.missing_seen = self.node_tests.children.missing_seen
+        competitor.gain = _gain(self, &self.node_tests.children)
+        for code in range(min(self.node_tests.children.n_codes, <intp_t> 64)):
+            if self.node_tests.children.ordinals[code] == 0:
                 competitor.left |= (<uint64_t> 1) << code
         return _take_sides(
-            self, sides, feature, split.competitors[place].cut.place, competitor.threshold,
-            &self.asked.children,
+            self, sides, feature, cut.position, competitor.threshold,
+            &self.node_tests.children,
         )
 
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil:
@@ -131,8 +133,8 @@ cdef class RunnerUp:
                     self.tally, n_cells * (K + 1), sizeof(float64_t)
                 )
             self.tally_capacity = n_cells
-        if n_pairs > self.room:
-            self.room = 0
+        if n_pairs > self.pair_capacity:
+            self.pair_capacity = 0
             self.joint = <float64_t*> self.arena.resize(
                 self.joint, n_pairs * K, sizeof(float64_t)
             )
@@ -140,7 +142,7 @@ cdef class RunnerUp:
             self.parts = <float64_t*> self.arena.resize(
                 self.parts, (n_pairs + 1) * K, sizeof(float64_t)
             )
-            self.room = n_pairs
+            self.pair_capacity = n_pairs
         return 0
 
     cdef void _count_cells(
@@ -193,14 +195,14 @@ cdef class RunnerUp:
             begin += size
 
 cdef int _take_sides(
-    RunnerUp self, Sides* sides, intp_t feature, intp_t place, float64_t threshold,
+    RunnerUp self, Sides* sides, intp_t feature, intp_t position, float64_t threshold,
     const Children* children,
 ) except -1 nogil:
     cdef Column* column
     cdef intp_t code
     sides.feature = feature
     sides.n_outcomes = children.n_outcomes
-    sides.place = place
+    sides.position = position
     sides.threshold = threshold
     sides.missing_left = children.missing_left
     sides.column = NULL
@@ -247,11 +249,11 @@ cdef int _compare_with(
     for i in range(first + n - 1, first - 1, -1):
         b = self.tests[i + 1].n_outcomes
         _take_pairs(self, n_cells, step, b, self.rows.weight == NULL)
-        if isnan(self.found[i].gain):
-            _take_gain(self, &self.found[i], a)
+        if isnan(self.competitors[i].gain):
+            _take_gain(self, &self.competitors[i], a)
         if step == 1:
             _take_parts(self, self.parts, a, b * P, b, P)
-        self.found[i].z = _z(self, a, b)
+        self.competitors[i].z = _z(self, a, b)
         step *= b
     return 0
 
@@ -265,7 +267,7 @@ cdef void _add_sides(
     cdef const int16_t* ordinals = sides.ordinals
     cdef const uint8_t* codes
     cdef const label_t* wide
-    cdef uint8_t place, missing
+    cdef uint8_t position, missing
     cdef bint right
     cdef intp_t i
     if sides.column == NULL:
@@ -281,16 +283,16 @@ cdef void _add_sides(
         for i in range(n):
             cells[i] = cells[i] * b + ordinals[codes[i]]
         return
-    place = <uint8_t> sides.place
+    position = <uint8_t> sides.position
     if sides.missing_code < 0:
         for i in range(n):
-            cells[i] = 2 * cells[i] + (codes[i] > place)
+            cells[i] = 2 * cells[i] + (codes[i] > position)
         return
     missing = <uint8_t> sides.missing_code
     right = not sides.missing_left
     for i in range(n):
         cells[i] = 2 * cells[i] + (
-            right if codes[i] == missing else codes[i] > place
+            right if codes[i] == missing else codes[i] > position
         )
 
 
@@ -317,7 +319,7 @@ cdef void _add_values(
                 )
         elif sides.feature == self.tests[0].feature:    # whose order it is
             for i in range(n):
-                cells[i] = begin + i >= record.start + sides.place
+                cells[i] = begin + i >= record.start + sides.position
         else:
             for i in range(begin, begin + n):
                 cells[i - begin] = 2 * cells[i - begin] + (
@@ -341,17 +343,17 @@ cdef void _take_pairs(
     cdef intp_t P = self.n_present
     cdef intp_t width = self.splitter.node.n_classes + 1
     cdef intp_t a = self.tests[0].n_outcomes
-    cdef intp_t of_one = n_cells // a
-    cdef intp_t cell, place, c
+    cdef intp_t cells_per_outcome = n_cells // a
+    cdef intp_t cell, position, c
     memset(self.joint, 0, a * b * P * sizeof(float64_t))
     for cell in range(n_cells):
-        place = ((cell // of_one) * b + (cell // step) % b) * P
+        position = ((cell // cells_per_outcome) * b + (cell // step) % b) * P
         if are_whole:
             for c in range(P):
-                self.joint[place + c] += self.whole[cell * width + present[c]]
+                self.joint[position + c] += self.whole[cell * width + present[c]]
         else:
             for c in range(P):
-                self.joint[place + c] += self.tally[cell * width + present[c]]
+                self.joint[position + c] += self.tally[cell * width + present[c]]
 
 
 cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:

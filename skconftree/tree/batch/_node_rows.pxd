@@ -73,11 +73,11 @@ cdef class NodeRows:
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
     cdef int _rank(
-        self, Column* column, intp_t n_levels, const uint32_t* places
+        self, Column* column, intp_t n_levels, const uint32_t* positions
     ) except -1 nogil
     cdef intp_t n_present(self, intp_t feature, intp_t start, intp_t end) noexcept nogil
     cdef void mark(
-        self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
+        self, intp_t feature, intp_t position, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil
     cdef void mark_categories(
         self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
@@ -113,7 +113,7 @@ cdef class StoredOrder:
     cdef NodeRows rows
     cdef Arena arena
     cdef uint8_t* copies            # of the arrays, one behind the other
-    cdef intp_t room
+    cdef intp_t capacity
     cdef int32_t* features          # [n_features] those that vary in the node and are
     cdef intp_t n_features          # not sparse
     cdef Segment* segments          # [n_segments] of its sparse columns

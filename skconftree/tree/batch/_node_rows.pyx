@@ -112,7 +112,7 @@ cdef class NodeRows:
         return 0
 
     cdef int _rank(
-        self, Column* column, intp_t n_levels, const uint32_t* places
+        self, Column* column, intp_t n_levels, const uint32_t* positions
     ) except -1 nogil:
         # Make codes of sorted entries; a row lies at its place.
         cdef float32_t* levels = <float32_t*> self.arena.take(
@@ -125,7 +125,7 @@ cdef class NodeRows:
             row = column.order[i] >> 1
             if i > 0:
                 code += column.order[i] & 1
-            column.codes[places[row]] = <uint8_t> code
+            column.codes[positions[row]] = <uint8_t> code
             levels[code] = value_of_bits(ordered_bits(column.values[row * self.stride]))
         column.n_levels = n_levels
         column.levels = levels
@@ -153,7 +153,7 @@ cdef class NodeRows:
         return low - start
 
     cdef void mark(
-        self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
+        self, intp_t feature, intp_t position, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil:
         # Note in goes_left where each row of the node goes.
         cdef Column* column = &self.columns[feature]
@@ -162,20 +162,20 @@ cdef class NodeRows:
         cdef intp_t i
         if self.is_sparse(feature):
             self.sparse.mark(
-                feature, place, self.ids + start, end - start, self.goes_left
+                feature, position, self.ids + start, end - start, self.goes_left
             )
             return
         if column.order != NULL:
             present = self.n_present(feature, start, end)
-            for i in range(start, start + place):
+            for i in range(start, start + position):
                 self.goes_left[column.order[i] >> 1] = 1
-            for i in range(start + place, start + present):
+            for i in range(start + position, start + present):
                 self.goes_left[column.order[i] >> 1] = 0
             for i in range(start + present, end):
                 self.goes_left[column.order[i] >> 1] = missing_left
             return
         for i in range(start, end):
-            self.goes_left[self.ids[i]] = column.codes[i] <= place
+            self.goes_left[self.ids[i]] = column.codes[i] <= position
         if column.has_missing:
             missing = column.n_levels - 1
             for i in range(start, end):
@@ -341,13 +341,13 @@ cdef int _copy(NodeRows self) except -1 nogil:
     cdef Column* column
     cdef intp_t n = self.n_rows
     cdef intp_t f, i
-    cdef uint32_t* places = NULL
+    cdef uint32_t* positions = NULL
     self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
     memcpy(self.columns, columns, self.n_features * sizeof(Column))
     for f in range(self.n_features):
         column = &self.columns[f]
         if column.order != NULL:
-            _copy_order(self, f, &columns[f], &places)
+            _copy_order(self, f, &columns[f], &positions)
         elif column.codes != NULL:
             self._copy_codes(column, &columns[f])
         elif column.wide != NULL:
@@ -358,12 +358,12 @@ cdef int _copy(NodeRows self) except -1 nogil:
         self.sparse.copy(
             NULL if n == self.table.n_rows else self.goes_left, self.ids
         )
-    self.arena.release(places)
+    self.arena.release(positions)
     return 0
 
 
 cdef int _copy_order(
-    NodeRows self, intp_t feature, const Column* original, uint32_t** places
+    NodeRows self, intp_t feature, const Column* original, uint32_t** positions
 ) except -1 nogil:
     # Few values become codes, as they would be if the sample were the table.
     cdef Column* column = &self.columns[feature]
@@ -382,11 +382,11 @@ cdef int _copy_order(
         n_levels += column.order[i] & 1
     if n_levels > MAX_LEVELS:
         return 0
-    if places[0] == NULL:
-        places[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
+    if positions[0] == NULL:
+        positions[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
         for i in range(n):
-            places[0][self.ids[i]] = <uint32_t> i
-    self._rank(column, n_levels, places[0])
+            positions[0][self.ids[i]] = <uint32_t> i
+    self._rank(column, n_levels, positions[0])
     return 0
 
 
@@ -433,12 +433,12 @@ cdef class StoredOrder:
         self.end = record.end
         _list_features(self, record)
         n_bytes = _move(self, False, True)
-        if n_bytes > self.room:
+        if n_bytes > self.capacity:
             self.arena.release(self.copies)
             self.copies = NULL
-            self.room = 0
+            self.capacity = 0
             self.copies = <uint8_t*> self.arena.take(n_bytes, sizeof(uint8_t))
-            self.room = n_bytes
+            self.capacity = n_bytes
         _move(self, False, False)
         return 0
 

@@ -40,16 +40,16 @@ cdef inline uint64_t tagged(intp_t row, intp_t y, intp_t count) noexcept nogil:
     return (<uint64_t> count << 48) | (<uint64_t> y << 32) | <uint64_t> row
 
 
-cdef inline uint32_t row_of(uint64_t word) noexcept nogil:
-    return <uint32_t> word
+cdef inline uint32_t row_of(uint64_t row) noexcept nogil:
+    return <uint32_t> row
 
 
-cdef inline intp_t class_of(uint64_t word) noexcept nogil:
-    return <intp_t> ((word >> 32) & 0xFFFF)
+cdef inline intp_t class_of(uint64_t row) noexcept nogil:
+    return <intp_t> ((row >> 32) & 0xFFFF)
 
 
-cdef inline int32_t count_of(uint64_t word) noexcept nogil:
-    return <int32_t> (word >> 48)
+cdef inline int32_t count_of(uint64_t row) noexcept nogil:
+    return <int32_t> (row >> 48)
 
 
 # Add rows to the packed tally of their codes, all below 256, and note in `present` which
@@ -64,7 +64,7 @@ cdef void tally_packed(
 # the others to its end, in the opposite order.
 cdef void part_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
-    intp_t bits, uint64_t* parted, Parted* found,
+    intp_t bits, uint64_t* parted, Parted* result,
 ) noexcept nogil
 # The rows back, either part in its order.
 cdef void take_parted(
@@ -108,7 +108,7 @@ cdef void count_codes(
 # The codes next to a cut, of rows that have a label: the largest that is at most `place`,
 # of which there is one, and the smallest above it.
 cdef void code_neighbours(
-    const uint8_t* codes, intp_t n, uint8_t place, intp_t* below, intp_t* above
+    const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil
 
 # The node's rows as entries, (row << 1) | new, in the order of their codes, and these
@@ -146,7 +146,7 @@ cdef class CodeTally:
                                 # zeros once they have been walked
     cdef int32_t waiting[MAX_COLUMNS]      # their features; -1 = walked
     cdef intp_t n_waiting
-    cdef uint64_t* one          # [n_classes] a row of a class, packed
+    cdef uint64_t* packed_one   # [n_classes] a row of a class, packed
 
     # Go to a node whose rows weigh `n`, a whole number.
     cdef void begin(self, float64_t n) noexcept nogil

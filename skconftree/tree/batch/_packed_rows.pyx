@@ -13,28 +13,28 @@ cdef enum:
     N_MASK_UINT64 = 4             # of `present`
 
 
-cdef intp_t packed_bits(intp_t n_classes, double most) noexcept nogil:
+cdef intp_t packed_bits(intp_t n_classes, double max_count) noexcept nogil:
     # How many bits a class may take, if no count is above `most`.
     cdef intp_t bits
     if n_classes > MAX_PACKED:
         return 0
     bits = 64 // max(n_classes, 2)
-    return bits if most < <double> (<uint64_t> 1 << bits) else 0
+    return bits if max_count < <double> (<uint64_t> 1 << bits) else 0
 
 
-cdef inline uint64_t _packed(uint64_t word, intp_t bits) noexcept nogil:
-    return (word >> 48) << (class_of(word) * bits)
+cdef inline uint64_t _packed(uint64_t row, intp_t bits) noexcept nogil:
+    return (row >> 48) << (class_of(row) * bits)
 
 
 cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
     # Note in `present` which of 256 codes have counts.
-    cdef uint64_t word
+    cdef uint64_t row
     cdef intp_t i, k
     for k in range(N_MASK_UINT64):
-        word = 0
+        row = 0
         for i in range(64):
-            word |= <uint64_t> (tally[64 * k + i] != 0) << i
-        present[k] = word
+            row |= <uint64_t> (tally[64 * k + i] != 0) << i
+        present[k] = row
 
 
 cdef void tally_packed(
@@ -42,21 +42,21 @@ cdef void tally_packed(
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
     cdef intp_t i, code
-    cdef uint64_t word
+    cdef uint64_t row
     if codes != NULL:
         for i in range(n):
             tally[codes[i]] += _packed(rows[i], bits)
             present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
     elif n > MARKED_ROWS:
         for i in range(n):
-            word = rows[i]
-            tally[column[<intp_t> row_of(word) * stride]] += _packed(word, bits)
+            row = rows[i]
+            tally[column[<intp_t> row_of(row) * stride]] += _packed(row, bits)
         mark_present(tally, present)
     else:
         for i in range(n):
-            word = rows[i]
-            code = column[<intp_t> row_of(word) * stride]
-            tally[code] += _packed(word, bits)
+            row = rows[i]
+            code = column[<intp_t> row_of(row) * stride]
+            tally[code] += _packed(row, bits)
             present[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
@@ -66,13 +66,13 @@ cdef void _tally_two(
 ) noexcept nogil:
     cdef const uint8_t* c0 = codes + offsets[0]
     cdef const uint8_t* c1 = codes + offsets[1]
-    cdef uint64_t one
+    cdef uint64_t counts
     cdef intp_t i, row
     for i in range(n):
         row = <intp_t> row_of(rows[i]) * stride
-        one = _packed(rows[i], bits)
-        tally[c0[row]] += one
-        (tally + N_CODES)[c1[row]] += one
+        counts = _packed(rows[i], bits)
+        tally[c0[row]] += counts
+        (tally + N_CODES)[c1[row]] += counts
 
 
 cdef void _tally_four(
@@ -83,15 +83,15 @@ cdef void _tally_four(
     cdef const uint8_t* c1 = codes + offsets[1]
     cdef const uint8_t* c2 = codes + offsets[2]
     cdef const uint8_t* c3 = codes + offsets[3]
-    cdef uint64_t one
+    cdef uint64_t counts
     cdef intp_t i, row
     for i in range(n):
         row = <intp_t> row_of(rows[i]) * stride
-        one = _packed(rows[i], bits)
-        tally[c0[row]] += one
-        (tally + N_CODES)[c1[row]] += one
-        (tally + 2 * N_CODES)[c2[row]] += one
-        (tally + 3 * N_CODES)[c3[row]] += one
+        counts = _packed(rows[i], bits)
+        tally[c0[row]] += counts
+        (tally + N_CODES)[c1[row]] += counts
+        (tally + 2 * N_CODES)[c2[row]] += counts
+        (tally + 3 * N_CODES)[c3[row]] += counts
 
 
 cdef void tally_packed_columns(
@@ -130,7 +130,7 @@ cdef void tally_packed_columns(
 @cython.overflowcheck(False)     # distances to codes on the other side wrap, and -side
 cdef void part_rows(             # is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
-    intp_t bits, uint64_t* parted, Parted* found,
+    intp_t bits, uint64_t* parted, Parted* result,
 ) noexcept nogil:
     # Without branches: nobody knows which side is next. A row is written to both ends;
     # what is too much is written over, or is the row that belongs there.
@@ -138,29 +138,29 @@ cdef void part_rows(             # is a mask
     cdef uint64_t above = ~(<uint64_t> 0)
     cdef uint64_t below = ~(<uint64_t> 0)
     cdef uint64_t right = 0
-    cdef uint64_t word, key, side
+    cdef uint64_t row, key, side
     cdef intp_t left = 0
     cdef intp_t i
     cdef int32_t code
     for i in range(n):
-        word = rows[i]
-        code = column[<intp_t> row_of(word) * stride]
+        row = rows[i]
+        code = column[<intp_t> row_of(row) * stride]
         side = code > cut
-        parted[left] = word
-        (end - i)[left] = word
+        parted[left] = row
+        (end - i)[left] = row
         left += 1 - <intp_t> side
-        right += _packed(word, bits) & (0 - side)
+        right += _packed(row, bits) & (0 - side)
         # the nearest code, and of these the first row
-        key = (<uint64_t> <uint32_t> (code - cut - 1) << 32) | row_of(word)
+        key = (<uint64_t> <uint32_t> (code - cut - 1) << 32) | row_of(row)
         above = key if key < above else above
         if code_t is not uint8_t:
-            key = (<uint64_t> <uint32_t> (cut - code) << 32) | row_of(word)
+            key = (<uint64_t> <uint32_t> (cut - code) << 32) | row_of(row)
             below = key if key < below else below
-    found.n_left = left
-    found.right = right
-    found.below = row_of(below)
-    found.above = row_of(above)
-    found.code_above = <uint32_t> ((above >> 32) + cut + 1)
+    result.n_left = left
+    result.right = right
+    result.below = row_of(below)
+    result.above = row_of(above)
+    result.code_above = <uint32_t> ((above >> 32) + cut + 1)
 
 
 cdef void take_parted(
@@ -199,23 +199,23 @@ cdef void count_codes(
 
 
 @cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
-cdef void code_neighbours(       # larger than any on this one
-    const uint8_t* codes, intp_t n, uint8_t place, intp_t* below, intp_t* above
+cdef void code_neighbours(       # larger than any on this side
+    const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil:
     # Without branches, many codes at a time.
     cdef uint8_t down = MAX_LEVELS - 1
     cdef uint8_t up = MAX_LEVELS - 1
-    cdef uint8_t one, other
+    cdef uint8_t below_by, above_by
     cdef intp_t i
     for i in range(n):
-        one = <uint8_t> (place - codes[i])
-        other = <uint8_t> (codes[i] - place - 1)
-        if one < down:
-            down = one
-        if other < up:
-            up = other
-    below[0] = place - down
-    above[0] = place + 1 + up
+        below_by = <uint8_t> (position - codes[i])
+        above_by = <uint8_t> (codes[i] - position - 1)
+        if below_by < down:
+            down = below_by
+        if above_by < up:
+            up = above_by
+    below[0] = position - down
+    above[0] = position + 1 + up
 
 
 cdef void sort_codes(
@@ -223,12 +223,12 @@ cdef void sort_codes(
     uint32_t* entries,
 ) noexcept nogil:
     if n <= SHORT_SORT:
-        _insert_codes(codes, n, sorted_codes, entries)
+        _insertion_sort_codes(codes, n, sorted_codes, entries)
     else:
-        _place_codes(codes, n, n_levels, sorted_codes, entries)
+        _counting_sort_codes(codes, n, n_levels, sorted_codes, entries)
 
 
-cdef void _insert_codes(
+cdef void _insertion_sort_codes(
     const uint8_t* codes, intp_t n, int32_t* sorted_codes, uint32_t* entries
 ) noexcept nogil:
     cdef uint32_t* keys = <uint32_t*> sorted_codes
@@ -249,7 +249,7 @@ cdef void _insert_codes(
         previous = key >> 16
 
 
-cdef void _place_codes(
+cdef void _counting_sort_codes(
     const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
     uint32_t* entries,
 ) noexcept nogil:
@@ -258,7 +258,7 @@ cdef void _place_codes(
     cdef uint32_t first[MAX_LEVELS]     # where a code begins that has rows
     cdef intp_t n_present = 0
     cdef uint32_t total = 0
-    cdef uint32_t place
+    cdef uint32_t position
     cdef intp_t i, code
     memset(ends, 0, n_levels * sizeof(uint32_t))
     for i in range(n):
@@ -270,10 +270,10 @@ cdef void _place_codes(
         ends[code] = total
     for i in range(n - 1, -1, -1):
         code = codes[i]
-        place = ends[code] - 1
-        ends[code] = place
-        sorted_codes[place] = <int32_t> code
-        entries[place] = <uint32_t> i << 1
+        position = ends[code] - 1
+        ends[code] = position
+        sorted_codes[position] = <int32_t> code
+        entries[position] = <uint32_t> i << 1
     for i in range(n_present):
         entries[first[i]] |= 1
 
@@ -294,14 +294,14 @@ cdef class CodeTally:
         self.present = <uint64_t*> self.arena.take_zeros(
             (1 + MAX_COLUMNS) * PRESENT_UINT64, sizeof(uint64_t)
         )
-        self.one = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
+        self.packed_one = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
 
     cdef void begin(self, float64_t n) noexcept nogil:
         cdef intp_t bits = packed_bits(self.n_classes, n)
         cdef intp_t c
         if bits > 0 and bits != self.bits:
             for c in range(self.n_classes):
-                self.one[c] = <uint64_t> 1 << (c * bits)
+                self.packed_one[c] = <uint64_t> 1 << (c * bits)
         self.bits = bits
         self._forget()
 
@@ -310,14 +310,14 @@ cdef class CodeTally:
     ) noexcept nogil:
         cdef uint64_t* counts = self.counts
         cdef uint64_t* present = self.present
-        cdef const uint64_t* one = self.one
+        cdef const uint64_t* packed_one = self.packed_one
         cdef intp_t i
         if count != NULL:
             for i in range(n):
-                counts[codes[i]] += <uint64_t> count[i] * one[y[i]]
+                counts[codes[i]] += <uint64_t> count[i] * packed_one[y[i]]
         else:
             for i in range(n):
-                counts[codes[i]] += one[y[i]]
+                counts[codes[i]] += packed_one[y[i]]
         if n > MARKED_ROWS:
             mark_present(counts, present)
             return
@@ -371,10 +371,10 @@ cdef class CodeTally:
 
 
 cdef intp_t _walk(
-    CodeTally self, intp_t place, Scan scan, intp_t n_levels, const float64_t* total
+    CodeTally self, intp_t position, Scan scan, intp_t n_levels, const float64_t* total
 ) noexcept nogil:
-    cdef uint64_t* counts = self.counts + place * MAX_LEVELS
-    cdef uint64_t* present = self.present + place * PRESENT_UINT64
+    cdef uint64_t* counts = self.counts + position * MAX_LEVELS
+    cdef uint64_t* present = self.present + position * PRESENT_UINT64
     if scan.additive and not scan.squares:
         return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
     if self.n_classes == 2:
@@ -392,11 +392,11 @@ cdef intp_t walk_two_class_tally(
     # Every step writes a test, also that behind the last level, for which there is room.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
-    cdef intp_t* place = scan.place
+    cdef intp_t* position = scan.position
     cdef uint64_t sums = 0
     cdef intp_t size = 0
     cdef intp_t k, b
-    cdef int32_t zeros, ones
+    cdef int32_t class_0, class_1
     cdef uint64_t bits
     for k in range((n_levels + 63) // 64):
         bits = present[k]
@@ -406,12 +406,12 @@ cdef intp_t walk_two_class_tally(
             bits &= bits - 1
             sums += tally[b]
             tally[b] = 0
-            zeros = <int32_t> <uint32_t> sums
-            ones = <int32_t> (sums >> 32)
-            left[2 * size] = zeros
-            left[2 * size + 1] = ones
-            n_left[size] = zeros + ones
-            place[size] = b
+            class_0 = <int32_t> <uint32_t> sums
+            class_1 = <int32_t> (sums >> 32)
+            left[2 * size] = class_0
+            left[2 * size + 1] = class_1
+            n_left[size] = class_0 + class_1
+            position[size] = b
             size += 1
     size -= 1
     if size > 0:
@@ -420,7 +420,7 @@ cdef intp_t walk_two_class_tally(
 
 
 cdef inline intp_t _add_up(
-    uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* place
+    uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* position
 ) noexcept nogil:
     # Packed counts of the levels that have rows, up to and with each, and these levels;
     # how many there are.
@@ -437,7 +437,7 @@ cdef inline intp_t _add_up(
             total += tally[b]
             tally[b] = 0
             sums[size] = total
-            place[size] = b
+            position[size] = b
             size += 1
     return size
 
@@ -455,7 +455,7 @@ cdef intp_t walk_packed_tally(
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef float64_t constant = 0.0
     cdef uint64_t sums[MAX_LEVELS]
-    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.place) - 1
+    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
     cdef float64_t l, whole
     cdef intp_t i, c
     if size <= 0:       # behind the last level there is no test
@@ -496,7 +496,7 @@ cdef intp_t walk_phi_tally(
     cdef int64_t* left = scan.counted
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t sums[MAX_LEVELS]
-    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.place) - 1
+    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
     cdef float64_t phi_left = 0.0
     cdef float64_t phi_right = 0.0
     cdef intp_t i, c
@@ -564,7 +564,7 @@ cdef intp_t walk_plain_tally(
                 for c in range(K):
                     scan.left[size * K + c] = left[c]
             scan.n_left[size] = weight
-            scan.place[size] = b
+            scan.position[size] = b
             size += 1
     size -= 1
     if size > 0:

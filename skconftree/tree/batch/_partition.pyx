@@ -167,7 +167,7 @@ cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil:
     # Without branches, as above: what is absent is written over.
-    cdef intp_t kept = 0
+    cdef intp_t n_copied = 0
     cdef uint32_t new = 0
     cdef uint32_t entry, side
     cdef intp_t i
@@ -175,7 +175,7 @@ cdef intp_t copy_entries(
         entry = entries[i]
         side = present[entry >> 1]
         new |= entry & 1
-        to[kept] = (entry & ~(<uint32_t> 1)) | new
-        kept += side
+        to[n_copied] = (entry & ~(<uint32_t> 1)) | new
+        n_copied += side
         new &= side - 1
-    return kept
+    return n_copied

@@ -4,6 +4,7 @@ import numpy as np
 from libc.string cimport memset
 from typing import NamedTuple
 
+from skconftree.criteria._score cimport sum_of
 from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
@@ -63,7 +64,7 @@ cdef class PartedSource(RowSource):
     cdef intp_t rows_at             # where the number of rows is; -1 = it is their weight
     cdef float64_t distinct         # weight without repeats
 
-    cdef list waiting       # questions for divide(), of splits that have been installed
+    cdef list pending       # questions for divide(), of splits that have been installed
 
     def __init__(
         self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root
@@ -73,7 +74,7 @@ cdef class PartedSource(RowSource):
         cdef intp_t widest = 2
         cdef intp_t f
         self.nodes = nodes
-        self.waiting = []
+        self.pending = []
         self.heads = heads
         self.n_rows = nodes.n_rows
         self.longest_walk = REPEATS * self.n_rows
@@ -114,21 +115,21 @@ cdef class PartedSource(RowSource):
     ) noexcept nogil:
         with gil:
             try:
-                self.waiting.append((record.id, split.feature, self.outcomes_of(split), []))
+                self.pending.append((record.id, split.feature, self.outcomes_of(split), []))
             except BaseException as error:
                 self.error = error
 
-    cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
+    cdef int add_child(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
         # A child of the node divided last that is grown further.
-        cdef list children = self.waiting[len(self.waiting) - 1][3]
+        cdef list children = self.pending[len(self.pending) - 1][3]
         children.append((outcome, node, n_rows))
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
         # Have the parts divide the nodes that are waiting for it.
-        if self.waiting:
-            questions, self.waiting = self.waiting, []
-            self.nodes.divide(questions, limit)
+        if self.pending:
+            requests, self.pending = self.pending, []
+            self.nodes.divide(requests, limit)
         return 0
 
     cdef int check_parts(self) except -1:
@@ -145,7 +146,7 @@ cdef class PartedSource(RowSource):
         outcomes = np.zeros(column.n_levels, dtype=np.uint16)
         for code in range(column.n_levels):
             if children.ordinals == NULL:
-                outcomes[code] = code > split.cut.place
+                outcomes[code] = code > split.cut.position
             elif code < children.n_codes and children.ordinals[code] >= 0:
                 outcomes[code] = children.ordinals[code]
             else:
@@ -199,7 +200,7 @@ cdef class PartedSource(RowSource):
         self.sum_levels(column, self.histogram, values)
         return True
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
@@ -208,34 +209,34 @@ cdef class PartedSource(RowSource):
     ) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
-        cdef intp_t least = 0
-        cdef intp_t most = self.everything(feature)
-        while least < most and self.n_rows_of(cell + least * self.width) == 0:
-            least += 1
-        while most > least and self.n_rows_of(cell + most * self.width) == 0:
-            most -= 1
-        low[0] = column.levels[least]
-        high[0] = column.levels[most]
+        cdef intp_t low_code = 0
+        cdef intp_t high_code = self.end_position(feature)
+        while low_code < high_code and self.n_rows_of(cell + low_code * self.width) == 0:
+            low_code += 1
+        while high_code > low_code and self.n_rows_of(cell + high_code * self.width) == 0:
+            high_code -= 1
+        low[0] = column.levels[low_code]
+        high[0] = column.levels[high_code]
 
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         return index_of_level(&self.heads.columns[feature], threshold)
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
-        cdef intp_t low = place
-        cdef intp_t high = place + 1
+        cdef intp_t low = position
+        cdef intp_t high = position + 1
         while low > 0 and self.n_rows_of(cell + low * self.width) == 0:
             low -= 1
         while (
-            high < self.everything(feature)
+            high < self.end_position(feature)
             and self.n_rows_of(cell + high * self.width) == 0
         ):
             high += 1
         return midpoint(column.levels[low], floor_of(column, high))
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
@@ -252,7 +253,7 @@ cdef class PartedSource(RowSource):
                 for c in range(K):
                     values.missing[c] += <float64_t> cell[c]
             else:
-                side = code > place
+                side = code > position
                 children.rows[side] += <intp_t> self.n_rows_of(cell)
                 for c in range(K):
                     children.counts[side * K + c] += <float64_t> cell[c]
@@ -262,9 +263,7 @@ cdef class PartedSource(RowSource):
             children.n_labelled[side] = children.rows[side]
         if not column.has_missing:
             return False
-        values.n_missing = 0.0
-        for c in range(K):
-            values.n_missing += values.missing[c]
+        values.n_missing = sum_of(values.missing, K)
         return True
 
     cdef intp_t count_categories(
@@ -289,12 +288,12 @@ cdef class PartedSource(RowSource):
 class OpenNode(NamedTuple):
     """All that is known of a node below which a tree is grown elsewhere, but its rows.
 
-    `moved` is how much larger the numbers of the nodes below it are than in a tree of
+    `id_offset` is how much larger the numbers of the nodes below it are than in a tree of
     their own; it matters where something is drawn.
     """
 
     id: int
-    moved: int
+    id_offset: int
     depth: int
     counts: np.ndarray
     n_labelled: int
@@ -410,9 +409,9 @@ cdef class PartedRunnerUp(RunnerUp):
 
     def __init__(
         self, Splitter splitter not None, PartedSource parted not None,
-        float64_t least=0.0,
+        float64_t low_code=0.0,
     ):
-        super().__init__(splitter, parted.heads, least)
+        super().__init__(splitter, parted.heads, low_code)
         self.parted = parted
 
     cdef void _count_cells(
@@ -444,7 +443,7 @@ cdef _of_test(const Sides* sides):
         if sides.nominal:
             outcomes[code] = sides.ordinals[code]
         else:
-            outcomes[code] = code > sides.place
+            outcomes[code] = code > sides.position
     if sides.missing_code >= 0:
         outcomes[sides.missing_code] = not sides.missing_left
     return sides.feature, outcomes, sides.n_outcomes
@@ -509,11 +508,11 @@ cdef class PartedBuilder(Builder):
     cdef int _install(self, Candidate* candidate) except -1 nogil:
         cdef intp_t n_waiting
         with gil:
-            n_waiting = len(self.parted.waiting)
+            n_waiting = len(self.parted.pending)
         Builder._install(self, candidate)
         with gil:
             self.parted.check_parts()
-            if len(self.parted.waiting) == n_waiting:
+            if len(self.parted.pending) == n_waiting:
                 self.parted.nodes.drop(candidate.record.id)
         return 0
 
@@ -522,7 +521,7 @@ cdef class PartedBuilder(Builder):
     ) except -1 nogil:
         Builder._make(self, parent, node, outcome)
         with gil:
-            self.parted.want(
+            self.parted.add_child(
                 outcome, node, self.starts[outcome + 1] - self.starts[outcome]
             )
         return 0

@@ -211,17 +211,17 @@ cdef void _sort_by_comparing(
 ) noexcept nogil:
     # Without branches: a row comes behind as many as have a smaller rank, or the
     # same and are before it.
-    cdef int32_t place
+    cdef int32_t position
     cdef int32_t rank
     cdef intp_t i, j
     for i in range(n):
         rank = ranks[i]
-        place = 0
+        position = 0
         for j in range(i):
-            place += ranks[j] <= rank
+            position += ranks[j] <= rank
         for j in range(i + 1, n):
-            place += ranks[j] < rank
-        self.keys[place] = (<uint64_t> rank << 32) | _tag(rows, i)
+            position += ranks[j] < rank
+        self.keys[position] = (<uint64_t> rank << 32) | _tag(rows, i)
 
 
 cdef void _sort_by_digits(
@@ -288,14 +288,14 @@ cdef intp_t walk_two_class_keys(
     # Every step writes a test; it stays if the next key has another rank.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
-    cdef intp_t* place = scan.place
+    cdef intp_t* position = scan.position
     cdef intp_t n_tests = 0
     cdef intp_t p = 1
     cdef intp_t size
     cdef uint64_t key = keys[0]
     cdef int32_t rank = <int32_t> (key >> 32)
     cdef int32_t weight = _weight(key)
-    cdef int32_t ones = weight * <int32_t> (key & 0xFFFF)
+    cdef int32_t class_1 = weight * <int32_t> (key & 0xFFFF)
     cdef int32_t block_end, after, w
     while p < n:
         # weights ascend by 1 at least: a block has no more than BLOCK tests
@@ -303,16 +303,16 @@ cdef intp_t walk_two_class_keys(
         size = 0
         while p < n and weight - block_end <= BLOCK:
             key = keys[p]
-            left[2 * size] = weight - ones
-            left[2 * size + 1] = ones
+            left[2 * size] = weight - class_1
+            left[2 * size + 1] = class_1
             n_left[size] = weight
-            place[size] = rank + least
+            position[size] = rank + least
             after = <int32_t> (key >> 32)
             size += after != rank
             rank = after
             w = _weight(key)
             weight += w
-            ones += w * <int32_t> (key & 0xFFFF)
+            class_1 += w * <int32_t> (key & 0xFFFF)
             p += 1
         if size > 0:
             scan.take(size)
@@ -331,7 +331,7 @@ cdef intp_t walk_square_keys(
     cdef float64_t* phi_left = scan.phi_left
     cdef float64_t* phi_right = scan.phi_right
     cdef float64_t* n_left = scan.n_left
-    cdef intp_t* place = scan.place
+    cdef intp_t* position = scan.position
     cdef int64_t squares = 0        # of l,
     cdef int64_t right = 0          # and of t - l, summed over the classes
     cdef int64_t weight = 0
@@ -359,7 +359,7 @@ cdef intp_t walk_square_keys(
         phi_left[size] = squares
         phi_right[size] = right
         n_left[size] = weight
-        place[size] = rank + least
+        position[size] = rank + least
         after = <int32_t> (key >> 32)
         size += after != rank
         rank = after
@@ -404,11 +404,11 @@ cdef class PrunedWalk:
     cdef int32_t* codes         # [n_rows] of rows of runs that are marked
     cdef uint64_t* rows
     cdef uint64_t* left         # [n_rows + 1] tests: packed counts on the left,
-    cdef int32_t* places        # [n_rows + 1]
+    cdef int32_t* positions     # [n_rows + 1]
     cdef float64_t* scores      # [n_rows + 1]
 
     def __init__(self, intp_t n_rows, intp_t n_codes):
-        cdef intp_t room = n_rows + 1
+        cdef intp_t capacity = n_rows + 1
         self.arena = Arena()
         self.tally = <uint64_t*> self.arena.take_zeros(MAX_RUNS, sizeof(uint64_t))
         self.before = <uint64_t*> self.arena.take(MAX_RUNS, sizeof(uint64_t))
@@ -417,11 +417,11 @@ cdef class PrunedWalk:
         self.seen = <uint64_t*> self.arena.take_zeros(
             (n_codes + 63) // 64, sizeof(uint64_t)
         )
-        self.codes = <int32_t*> self.arena.take(room, sizeof(int32_t))
-        self.rows = <uint64_t*> self.arena.take(room, sizeof(uint64_t))
-        self.left = <uint64_t*> self.arena.take(room, sizeof(uint64_t))
-        self.places = <int32_t*> self.arena.take(room, sizeof(int32_t))
-        self.scores = <float64_t*> self.arena.take(room, sizeof(float64_t))
+        self.codes = <int32_t*> self.arena.take(capacity, sizeof(int32_t))
+        self.rows = <uint64_t*> self.arena.take(capacity, sizeof(uint64_t))
+        self.left = <uint64_t*> self.arena.take(capacity, sizeof(uint64_t))
+        self.positions = <int32_t*> self.arena.take(capacity, sizeof(int32_t))
+        self.scores = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
 
     cdef intp_t walk(
         self, Scan scan, RankSort order, const int32_t* codes, const uint64_t* rows,
@@ -466,7 +466,7 @@ cdef intp_t _count_runs(
     cdef uint64_t* tally = self.tally
     cdef uint64_t* seen = self.seen
     cdef intp_t n_distinct = 0
-    cdef uint64_t word
+    cdef uint64_t bits
     cdef int32_t code
     cdef intp_t i
     for i in range(n):
@@ -474,9 +474,9 @@ cdef intp_t _count_runs(
         tally[code >> shift] += (
             <uint64_t> count_of(rows[i]) << (class_of(rows[i]) << 5)
         )
-        word = seen[code >> 6]
-        n_distinct += not (word >> (code & 63)) & 1
-        seen[code >> 6] = word | <uint64_t> 1 << (code & 63)
+        bits = seen[code >> 6]
+        n_distinct += not (bits >> (code & 63)) & 1
+        seen[code >> 6] = bits | <uint64_t> 1 << (code & 63)
     memset(seen, 0, (n_codes + 63) // 64 * sizeof(uint64_t))
     return n_distinct
 
@@ -553,7 +553,7 @@ cdef intp_t _score_tests(
         sums += ((key >> 16) & 0xFFFF) << ((key & 1) << 5)
         _write_left(scan, size, sums)
         self.left[done + size] = sums
-        self.places[done + size] = rank
+        self.positions[done + size] = rank
         size += p + 1 == n or keys[p + 1] >> 32 != key >> 32
         if size == BLOCK or p + 1 == n:
             scan.measure(size, self.scores + done)
@@ -579,7 +579,7 @@ cdef intp_t _emit_best(
     for i in range(n):
         if scores[i] <= least + 2.0 * tie:
             _write_left(scan, size, self.left[i])
-            scan.place[size] = self.places[i]
+            scan.position[size] = self.positions[i]
             size += 1
             if size == BLOCK:
                 scan.take(size)
@@ -643,7 +643,7 @@ cdef class DrawnSource(RowSource):
     # In node order.
     cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
     cdef bint repeated              # some count more than once
-    cdef uint64_t* spare            # [n_rows] rows on their way
+    cdef uint64_t* moved_rows       # [n_rows] rows on their way
 
     # The node, from its start.
     cdef int32_t coming[MAX_COLUMNS]   # features that will be walked and may be counted
@@ -733,7 +733,7 @@ cdef class DrawnSource(RowSource):
             n_codes = max(n_codes, self.table.columns[f].n_levels)
         if not self.fits:
             return 0
-        self.spare = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+        self.moved_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
         self.codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
         for f in range(d):
             if self.columns[f].has_missing and self.seen_rows == NULL:
@@ -767,7 +767,7 @@ cdef class DrawnSource(RowSource):
             <float64_t> REPEATS * (self.node.record.end - self.node.record.start),
         )
 
-    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil:
+    cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil:
         # Those that are walked, and not over some of the rows.
         cdef const DrawnColumn* column
         cdef intp_t i
@@ -915,7 +915,7 @@ cdef class DrawnSource(RowSource):
                 self.node.counts,
             )
         self.order.sort(codes, self.n_seen)
-        scan.places = self.order.ranks
+        scan.positions = self.order.ranks
         for i in range(self.n_seen):
             self.plain_y[i] = <label_t> class_of(self.walked_rows[i])
             self.plain_count[i] = count_of(self.walked_rows[i])
@@ -950,7 +950,7 @@ cdef class DrawnSource(RowSource):
         add_up(values, K)
         return True
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return self.row_codes.columns[feature].n_codes - 1 - (
             self.table.columns[feature].has_missing
         )
@@ -995,26 +995,26 @@ cdef class DrawnSource(RowSource):
                 high = middle
         return self.row_codes.code(column.order[low - 1] >> 1, feature)
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
-        if self.sided != feature or self.sided_index != place:
-            self._set_sides(feature, place)
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
+        if self.sided != feature or self.sided_index != position:
+            self._set_sides(feature, position)
         return midpoint(
-            value_of(self.table, feature, self.parted.below, <int32_t> place),
+            value_of(self.table, feature, self.parted.below, <int32_t> position),
             smallest_of(
                 self.table, feature, self.parted.above,
                 <int32_t> self.parted.code_above,
             ),
         )
 
-    cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef void _set_sides(self, intp_t feature, intp_t position) noexcept nogil:
         # Count the rows on either side of a cut, and the third ones that have no value.
         memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
         self.sided = feature
-        self.sided_index = place
+        self.sided_index = position
         if self.columns[feature].has_missing:
-            self._mark_sides(feature, <int32_t> place)
+            self._mark_sides(feature, <int32_t> position)
         else:
-            self._part(feature, <int32_t> place)
+            self._part(feature, <int32_t> position)
 
     cdef void _part(self, intp_t feature, int32_t cut) noexcept nogil:
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
@@ -1026,16 +1026,16 @@ cdef class DrawnSource(RowSource):
         cdef Parted* parted = &self.parted
         cdef intp_t i, c
         if column.width == 1:
-            part_rows(codes, row_bytes, rows, n, cut, self.packed.bits, self.spare, parted)
+            part_rows(codes, row_bytes, rows, n, cut, self.packed.bits, self.moved_rows, parted)
         elif column.width == 2:
             part_rows(
                 <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.packed.bits,
-                self.spare, parted,
+                self.moved_rows, parted,
             )
         else:
             part_rows(
                 <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.packed.bits,
-                self.spare, parted,
+                self.moved_rows, parted,
             )
         self.side_rows[0] = parted.n_left
         self.side_rows[1] = n - parted.n_left
@@ -1048,8 +1048,8 @@ cdef class DrawnSource(RowSource):
                 )
         else:
             for i in range(parted.n_left, n):
-                self.side_counts[K + class_of(self.spare[i])] += (
-                    count_of(self.spare[i])
+                self.side_counts[K + class_of(self.moved_rows[i])] += (
+                    count_of(self.moved_rows[i])
                 )
         for c in range(K):
             self.side_counts[c] = (
@@ -1097,11 +1097,11 @@ cdef class DrawnSource(RowSource):
             prefetch(column.values + row * self.table.stride)
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t side, c
-        self._set_sides(feature, place)
+        self._set_sides(feature, position)
         for side in range(2):
             children.rows[side] += self.side_rows[side]
             children.n_labelled[side] += self.side_rows[side]
@@ -1169,14 +1169,14 @@ cdef class DrawnSource(RowSource):
                     self.branches[i] = <label_t> z
                 else:
                     self.sides[i] = z == 0
-        elif self.sided != split.feature or self.sided_index != split.cut.place:
-            self._set_sides(split.feature, split.cut.place)
+        elif self.sided != split.feature or self.sided_index != split.cut.position:
+            self._set_sides(split.feature, split.cut.position)
         if whole:
-            take_parted(self.spare, n, self.parted.n_left, rows)
+            take_parted(self.moved_rows, n, self.parted.n_left, rows)
         elif multiway:
             scatter_values(
                 rows, n, self.branches, starts, children.n_outcomes, self.at,
-                self.spare,
+                self.moved_rows,
             )
         else:
             if children.ordinals == NULL:
@@ -1184,6 +1184,6 @@ cdef class DrawnSource(RowSource):
                     self.sides[i] = (
                         (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
                     )
-            partition_values(rows, n, self.sides, self.spare)
+            partition_values(rows, n, self.sides, self.moved_rows)
         self.looked_up = -1
         self.sided = -1

@@ -80,7 +80,7 @@ cdef class SparseRows:
     ) noexcept nogil
     cdef intp_t n_below(self, intp_t feature) noexcept nogil
     cdef void mark(
-        self, intp_t feature, intp_t place, const uint32_t* rows, intp_t n,
+        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,
         uint8_t* goes_left,
     ) noexcept nogil
     cdef void partition(

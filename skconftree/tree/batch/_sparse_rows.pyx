@@ -36,7 +36,7 @@ cdef class SparseRows:
     cdef int copy(self, const uint8_t* present, const uint32_t* rows) except -1 nogil:
         # Copy what the rows that are present have, which are `rows`; NULL: all are.
         cdef intp_t n_features = self.source.table.n_features
-        cdef intp_t room = self.source.n_entries + 1
+        cdef intp_t capacity = self.source.n_entries + 1
         cdef SparseColumn* column
         cdef const SparseColumn* original
         cdef float32_t* levels
@@ -44,17 +44,17 @@ cdef class SparseRows:
         cdef intp_t n_levels = self.source.n_levels
         cdef intp_t f, n, i, n_values
         self.columns = <SparseColumn*> self.arena.take(n_features, sizeof(SparseColumn))
-        self.entries = <uint32_t*> self.arena.take(room, sizeof(uint32_t))
-        self.codes = <uint8_t*> self.arena.take(room, sizeof(uint8_t))
+        self.entries = <uint32_t*> self.arena.take(capacity, sizeof(uint32_t))
+        self.codes = <uint8_t*> self.arena.take(capacity, sizeof(uint8_t))
         self.levels = self.source.levels
         memcpy(self.columns, self.source.columns, n_features * sizeof(SparseColumn))
         if present == NULL:
-            memcpy(self.entries, self.source.entries, (room - 1) * sizeof(uint32_t))
-            memcpy(self.codes, self.source.codes, room - 1)
+            memcpy(self.entries, self.source.entries, (capacity - 1) * sizeof(uint32_t))
+            memcpy(self.codes, self.source.codes, capacity - 1)
             return 0
         # what is not used of this array has never been touched
-        room += n_levels + n_features
-        levels = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        capacity += n_levels + n_features
+        levels = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
         memcpy(levels, self.source.levels, n_levels * sizeof(float32_t))
         for f in range(n_features):
             column = &self.columns[f]
@@ -201,7 +201,7 @@ cdef class SparseRows:
         return low
 
     cdef void mark(
-        self, intp_t feature, intp_t place, const uint32_t* rows, intp_t n,
+        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,
         uint8_t* goes_left,
     ) noexcept nogil:
         # Note where each row of the node goes; it has n, which are `rows`.
@@ -209,22 +209,22 @@ cdef class SparseRows:
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
         cdef const uint8_t* codes = self.codes + column.begin
-        cdef bint zero_left = column.zero <= place
+        cdef bint zero_left = column.zero <= position
         cdef intp_t i
         if column.form == SORTED:
             # zeros lie behind the entries below them
-            zero_left = place > self.n_below(feature)
+            zero_left = position > self.n_below(feature)
             if zero_left:
-                place -= n - n_stored
+                position -= n - n_stored
         for i in range(n):
             goes_left[rows[i]] = zero_left
         for i in range(n_stored):
             if column.form == PAIR:
-                goes_left[entries[i] >> 1] = 1 - column.zero <= place
+                goes_left[entries[i] >> 1] = 1 - column.zero <= position
             elif column.form == CODED:
-                goes_left[entries[i] >> 1] = codes[i] <= place
+                goes_left[entries[i] >> 1] = codes[i] <= position
             else:
-                goes_left[entries[i] >> 1] = i < place
+                goes_left[entries[i] >> 1] = i < position
 
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch
@@ -232,19 +232,19 @@ cdef class SparseRows:
         # Divide the segment of the node; scratch has room for 8 bytes a row.
         cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n = self.n_stored(feature)
-        cdef uint32_t* spare = <uint32_t*> scratch
+        cdef uint32_t* row_scratch = <uint32_t*> scratch
         cdef intp_t n_left = 0
         if n == 0:
             pass    # a column that the node did not list is left as it is
         elif column.form == CODED:
             n_left = partition_codes(
                 self.segment(feature), self.codes + column.begin, n,
-                goes_left, spare, <uint8_t*> (spare + n),
+                goes_left, row_scratch, <uint8_t*> (row_scratch + n),
             )
         elif column.form == PAIR:
-            n_left = partition_rows(self.segment(feature), n, goes_left, spare)
+            n_left = partition_rows(self.segment(feature), n, goes_left, row_scratch)
         else:
-            n_left = partition_entries(self.segment(feature), n, goes_left, spare)
+            n_left = partition_entries(self.segment(feature), n, goes_left, row_scratch)
         column.middle = column.begin + <uint32_t> n_left
 
     cdef void densify(

@@ -6,4 +6,4 @@ from skconftree.utils._typedefs cimport intp_t
 cdef Tree joined(Tree top, dict below)
 
 # Let a leaf be the root of another tree, whose nodes keep their order.
-cdef int append(Tree whole, intp_t place, Tree tree) except -1
+cdef int append(Tree whole, intp_t position, Tree tree) except -1

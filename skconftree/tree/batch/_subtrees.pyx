@@ -25,7 +25,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 #
 # Subtrees lets them grow what lies below smaller nodes.
 
-cdef struct FoundTest:
+cdef struct ScanResult:
     intp_t n_tests          # emitted; 0 = the feature is constant in the node
     Best best
 
@@ -52,7 +52,7 @@ cdef class Workers:
     # The node whose columns are shared out.
     cdef NodeRecord* record
     cdef const float64_t* counts
-    cdef FoundTest* found           # [n_features] by place in record.features
+    cdef ScanResult* results        # [n_features] by position in record.features
     cdef intp_t split_feature
     cdef intp_t n_others            # parts that are no columns
     cdef intp_t n_parts             # of the columns
@@ -65,7 +65,7 @@ cdef class Workers:
         self.n_workers = team.n_threads
         self.splitters = []
         self.arena = Arena()
-        self.found = <FoundTest*> self.arena.take(n_features, sizeof(FoundTest))
+        self.results = <ScanResult*> self.arena.take(n_features, sizeof(ScanResult))
         self.entered = <intp_t*> self.arena.take_zeros(self.n_workers, sizeof(intp_t))
 
     def add(self, Splitter splitter not None):
@@ -109,7 +109,7 @@ cdef class Workers:
 
     def _scan_part(self, intp_t worker, intp_t part):
         cdef Splitter splitter = self.splitters[worker]
-        cdef FoundTest* found
+        cdef ScanResult* results
         cdef intp_t j
         with nogil:
             if self.entered[worker] != self.n_nodes:
@@ -117,11 +117,11 @@ cdef class Workers:
                 splitter._enter(self.record, self.counts)
                 splitter.selection.begin()
             for j in range(self._first(part), self._first(part + 1)):
-                found = &self.found[j]
-                found.n_tests = splitter.selection.examine(
+                results = &self.results[j]
+                results.n_tests = splitter.selection.examine(
                     self.record.features[j], splitter.tests
                 )
-                found.best = splitter.selection.best[0]
+                results.best = splitter.selection.best[0]
 
     def _divide_part(self, intp_t worker, intp_t part):
         cdef Splitter splitter = self.splitters[worker]
@@ -149,6 +149,7 @@ cdef class SharedSplitter(Splitter):
 
     cdef Workers workers
     cdef bint shares
+    cdef bint scanned           # the workers have scanned the features of the node
 
     def __init__(
         self, source, criterion, bound, bint keeps_all, Workers workers not None
@@ -158,38 +159,21 @@ cdef class SharedSplitter(Splitter):
         self.shares = not self.sampling and type(self.selection) is BestTests
 
     cdef void _visit_features(self) noexcept nogil:
-        # As Splitter's, of features that are all visited.
         cdef NodeRecord* record = self.node.record
-        cdef int32_t* features = record.features
-        cdef FoundTest* found = self.workers.found
-        cdef intp_t n_tested = 0
-        cdef float64_t n_tests = 0.0
-        cdef intp_t kept = 0
-        cdef intp_t j
-        cdef int32_t feature
-        if not self.shares or not self.workers.are_worth_it(record):
-            Splitter._visit_features(self)
+        self.scanned = self.shares and self.workers.are_worth_it(record)
+        if self.scanned and not self.workers.scan(record, self.node.counts):
+            self.n_visited = 0      # check() raises the error
+            self.node.stats.n_tests = 0.0
             return
-        self.visited = features
-        if self.workers.scan(record, self.node.counts):
-            for j in range(record.n_features):
-                if found[j].n_tests == 0:
-                    continue
-                feature = features[j]
-                n_tests += found[j].best.n_tests
-                n_tested += found[j].best.n_tests > 0.0
-                features[kept] = feature
-                kept += 1
-                self.selection.feature = feature
-                self.selection.best = (
-                    self.selection.best_of + feature * self.selection.step
-                )
-                self.selection.best[0] = found[j].best
-                self.selection.keep(feature, self.tests)
-            record.n_features = kept
-        self.n_visited = kept
-        self.node.facts.n_tests = n_tests
-        self.node.facts.n_varying = n_tested
+        Splitter._visit_features(self)
+
+    cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil:
+        if not self.scanned:
+            return Splitter._examine(self, j, feature)
+        self.selection.feature = feature
+        self.selection.best = self.selection.best_of + feature * self.selection.step
+        self.selection.best[0] = self.workers.results[j].best
+        return self.workers.results[j].n_tests
 
 
 cdef class SharedSource(TableSource):
@@ -244,7 +228,7 @@ cdef class Subtrees(Helpers):
     cdef Arena arena
     cdef Candidate* leaves      # [n_leaves] set aside; what they own is the builder's
     cdef intp_t n_leaves
-    cdef intp_t room
+    cdef intp_t capacity
     cdef Tree top               # grown so far
     cdef list order             # of the leaves, in which they are grown
     cdef list trees             # [n_leaves] grown below them
@@ -273,10 +257,10 @@ cdef class Subtrees(Helpers):
             or n * candidate.record.n_features < self.min_task_values
         ):
             return False
-        if self.n_leaves == self.room:
-            self.room = 2 * self.room + 16
+        if self.n_leaves == self.capacity:
+            self.capacity = 2 * self.capacity + 16
             self.leaves = <Candidate*> self.arena.resize(
-                self.leaves, self.room, sizeof(Candidate)
+                self.leaves, self.capacity, sizeof(Candidate)
             )
         self.leaves[self.n_leaves] = candidate[0]
         self.n_leaves += 1
@@ -292,7 +276,7 @@ cdef class Subtrees(Helpers):
         cdef Builder other
         cdef intp_t i
         for other in self.builders:
-            other.look_as_far(builder)
+            other.copy_lookahead(builder)
         self.top = builder.tree
         self.trees = [None] * self.n_leaves
         # the largest first, so that all end at about the same time
@@ -336,7 +320,7 @@ cdef Tree joined(Tree top, dict below):
     # Nodes get their numbers as their parents split, parents before their children and
     # the first child first.
     cdef Arena arena = Arena()
-    cdef int32_t* places = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
+    cdef int32_t* new_ids = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
     cdef int32_t* splits = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
     cdef intp_t n_nodes = top.node_count
     cdef intp_t node, i, child
@@ -346,16 +330,16 @@ cdef Tree joined(Tree top, dict below):
     whole = like(top, n_nodes)
     _number_splits(top, splits)
     add_node(whole, -1, top, 0)
-    places[0] = 0
+    new_ids[0] = 0
     node = 0
     while node >= 0:
         if top.n_children[node] > 0:
-            copy_test(whole, places[node], top, node, splits[node])
+            copy_test(whole, new_ids[node], top, node, splits[node])
             for i in range(top.n_children[node]):
                 child = top.first_child[node] + i
-                places[child] = <int32_t> add_node(whole, places[node], top, child)
+                new_ids[child] = <int32_t> add_node(whole, new_ids[node], top, child)
         elif node in below:
-            append(whole, places[node], below[node])
+            append(whole, new_ids[node], below[node])
         node = top.next_below(0, node)
     return whole
 
@@ -371,14 +355,14 @@ cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
             n += 1
 
 
-cdef int append(Tree whole, intp_t place, Tree tree) except -1:
-    cdef intp_t moved = whole.node_count - 1
+cdef int append(Tree whole, intp_t position, Tree tree) except -1:
+    cdef intp_t id_offset = whole.node_count - 1
     cdef intp_t split = 0
     cdef intp_t node, parent, above
-    copy_stop(whole, place, tree, 0)
+    copy_stop(whole, position, tree, 0)
     for node in range(1, tree.node_count):
         parent = tree.parent[node]
-        above = place if parent == 0 else parent + moved
+        above = position if parent == 0 else parent + id_offset
         if tree.first_child[parent] == node:
             copy_test(whole, above, tree, parent, split)
             split += 1
@@ -397,24 +381,24 @@ cdef intp_t add_node(Tree whole, intp_t parent, Tree tree, intp_t node) noexcept
     return added
 
 
-cdef inline void copy_stop(Tree whole, intp_t place, Tree tree, intp_t node) noexcept:
+cdef inline void copy_stop(Tree whole, intp_t position, Tree tree, intp_t node) noexcept:
     if whole.stops != NULL:
-        whole.stops[place] = tree.stops[node]
+        whole.stops[position] = tree.stops[node]
 
 
 cdef int copy_test(
-    Tree whole, intp_t place, Tree tree, intp_t node, intp_t split
+    Tree whole, intp_t position, Tree tree, intp_t node, intp_t split
 ) except -1:
     # The children are added next.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
     tree._copy_split(whole, split)
-    whole.nodes[place] = tree.nodes[node]
-    whole.nodes[place].left = <int32_t> whole.node_count
-    whole.branching[place] = tree.branching[node]
+    whole.nodes[position] = tree.nodes[node]
+    whole.nodes[position].left = <int32_t> whole.node_count
+    whole.branching[position] = tree.branching[node]
     if first >= 0:
         whole.reserve_ordinals(whole.n_ordinals + n_codes)
-        whole.branching[place].first = <int32_t> whole.n_ordinals
+        whole.branching[position].first = <int32_t> whole.n_ordinals
         memcpy(
             whole.ordinals + whole.n_ordinals, tree.ordinals + first,
             n_codes * sizeof(int16_t),

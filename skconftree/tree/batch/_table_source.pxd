@@ -85,10 +85,10 @@ cdef inline intp_t index_of_level(
     const Column* column, float64_t threshold
 ) noexcept nogil:
     # The largest code of a value <= threshold, but at least 0: NaN is no such value.
-    cdef intp_t place = 0
-    while place + 1 < column.n_levels and column.levels[place + 1] <= threshold:
-        place += 1
-    return place
+    cdef intp_t position = 0
+    while position + 1 < column.n_levels and column.levels[position + 1] <= threshold:
+        position += 1
+    return position
 
 
 # TableSource: the rows of a node of a table, as NodeRows keeps them.
@@ -97,7 +97,7 @@ cdef inline intp_t index_of_level(
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
-    cdef StoredOrder kept             # of a node that is looked ahead from
+    cdef StoredOrder stored_order     # of a node that is looked ahead from
     cdef CodeTally packed           # of nodes whose rows have whole weights, and labels
     cdef Arena arena
 

@@ -3,6 +3,8 @@
 from libc.math cimport fmin
 from libc.string cimport memset
 
+from skconftree.criteria._score cimport sum_of
+from skconftree.criteria._score import raise_undefined
 from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
@@ -11,7 +13,7 @@ from skconftree.tree.batch._packed_rows cimport (
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
 from skconftree.tree.split._scan cimport (
-    REPEATS, drawn_between, labelled_neighbours, lacks, weight_of,
+    REPEATS, drawn_between, labelled_neighbours, weight_of,
 )
 from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
@@ -23,11 +25,11 @@ cdef class RowSource(Source):
         """Raise ``NotImplementedError`` if a required method is missing."""
         super().check()
         if <void*> self.divide == <void*> RowSource.divide:
-            lacks(self, "divide")
+            raise_undefined(self, "divide")
         if <void*> self.draw == <void*> RowSource.draw and (
             <void*> self.index_of == <void*> RowSource.index_of
         ):
-            lacks(self, "draw")
+            raise_undefined(self, "draw")
 
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
@@ -41,7 +43,7 @@ cdef class RowSource(Source):
 
     cdef int keep(self, const NodeRecord* record) except -1 nogil:
         with gil:
-            lacks(self, "keep")
+            raise_undefined(self, "keep")
 
     cdef void put_back(self) noexcept nogil:
         pass
@@ -79,7 +81,7 @@ cdef class TableSource(RowSource):
         cdef intp_t n_levels = MAX_LEVELS
         cdef intp_t f, n_sorted
         self.rows = rows
-        self.kept = StoredOrder(rows)
+        self.stored_order = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
         self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
@@ -196,7 +198,7 @@ cdef class TableSource(RowSource):
         add_up(values, K)
         return True
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         cdef Column* column = &self.rows.columns[feature]
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
@@ -256,7 +258,7 @@ cdef class TableSource(RowSource):
                 high = middle
         return low
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         # Midpoint of the labelled values on either side of the cut.
         cdef Column* column = _column(self, feature)
         cdef intp_t K = self.node.n_classes
@@ -267,27 +269,27 @@ cdef class TableSource(RowSource):
         cdef intp_t i
         if column.order != NULL:
             labelled_neighbours(
-                column.order + start, self.rows.y, K, place, &low, &high
+                column.order + start, self.rows.y, K, position, &low, &high
             )
             return midpoint(
                 self.rows.value(low, feature), self.rows.value(high, feature)
             )
         if not self.node.has_pool:      # the missing code is above all others
             code_neighbours(
-                column.codes + start, self.node.record.end - start, <uint8_t> place,
+                column.codes + start, self.node.record.end - start, <uint8_t> position,
                 &low, &high,
             )
             return midpoint(column.levels[low], floor_of(column, high))
         for i in range(start, self.node.record.end):
             if self.rows.node_y[i] < K and column.codes[i] != missing:
-                if column.codes[i] <= place:
+                if column.codes[i] <= position:
                     low = max(low, <intp_t> column.codes[i])
                 else:
                     high = min(high, <intp_t> column.codes[i])
         return midpoint(column.levels[low], floor_of(column, high))
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef Column* column = _column(self, feature)
@@ -297,13 +299,13 @@ cdef class TableSource(RowSource):
         cdef intp_t end = self.node.record.end
         cdef intp_t missing = _missing_code(self, column)
         cdef intp_t present = end
-        cdef intp_t i, row, side, c
+        cdef intp_t i, row, side
         cdef float64_t w
         if (
             column.codes != NULL and not column.has_missing
             and count == NULL and weight == NULL
         ):
-            _count_coded_sides(self, column.codes, place, children)
+            _count_coded_sides(self, column.codes, position, children)
             return False
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
@@ -314,10 +316,10 @@ cdef class TableSource(RowSource):
         for i in range(start, end):
             if column.order != NULL:
                 row = column.order[i] >> 1
-                side = i >= start + place
+                side = i >= start + position
             else:
                 row = self.rows.ids[i]
-                side = column.codes[i] > place
+                side = column.codes[i] > position
             w = weight_of(count, weight, row)
             if column.has_missing and (
                 i >= present if column.order != NULL else column.codes[i] == missing
@@ -333,9 +335,7 @@ cdef class TableSource(RowSource):
                 children.n_labelled[side] += 1
         if not column.has_missing:
             return False
-        values.n_missing = 0.0
-        for c in range(K):
-            values.n_missing += values.missing[c]
+        values.n_missing = sum_of(values.missing, K)
         return True
 
     cdef intp_t count_categories(
@@ -374,7 +374,7 @@ cdef class TableSource(RowSource):
             )
         else:
             self.rows.mark(
-                split.feature, split.cut.place, children.missing_left, record.start,
+                split.feature, split.cut.position, children.missing_left, record.start,
                 record.end,
             )
         if multiway:
@@ -392,10 +392,10 @@ cdef class TableSource(RowSource):
         )
 
     cdef int keep(self, const NodeRecord* record) except -1 nogil:
-        return self.kept.keep(record)
+        return self.stored_order.keep(record)
 
     cdef void put_back(self) noexcept nogil:
-        self.kept.put_back()
+        self.stored_order.put_back()
 
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
@@ -534,7 +534,7 @@ cdef intp_t _walk_codes(
         column.codes + start, n, column.n_levels, self.sorted_codes,
         self.sorted_rows,
     )
-    scan.places = self.sorted_codes
+    scan.positions = self.sorted_codes
     return scan.walk_sorted(
         self.sorted_rows, n, self.rows.node_y + start,
         count + start if count != NULL else NULL,
@@ -568,7 +568,7 @@ cdef void _count_codes(
 
 
 cdef void _count_coded_sides(
-    TableSource self, const uint8_t* codes, intp_t place, Children* children
+    TableSource self, const uint8_t* codes, intp_t position, Children* children
 ) noexcept nogil:
     # As count_sides, of a feature that every row has; rows of weight 1.
     cdef const label_t* y = self.rows.node_y
@@ -578,7 +578,7 @@ cdef void _count_coded_sides(
     cdef intp_t i, side, c
     memset(tally, 0, 2 * width * sizeof(int32_t))
     for i in range(self.node.record.start, self.node.record.end):
-        tally[(codes[i] > place) * width + y[i]] += 1
+        tally[(codes[i] > position) * width + y[i]] += 1
     for side in range(2):
         for c in range(K):
             children.counts[side * K + c] = tally[c]

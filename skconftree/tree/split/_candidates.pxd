@@ -4,27 +4,26 @@ from skconftree.tree.split._split cimport Children, Cut
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t
 
-# CategorySets: the tests of a nominal feature, from the counts of its categories.
+# CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
-# A test of two outcomes is a set of categories that go left. Which sets are
-# emitted depends on the number m of categories that labelled rows of the node
-# have:
-#   PREFIXES  two classes and a concave criterion: the best of all sets is a
-#             prefix of the categories in the order of their share of a class, so
-#             m - 1 tests stand for 2^(m-1) - 1. Place: the length of the prefix.
-#   SUBSETS   m <= ENUMERABLE: every set without the last category. Place: bits of
-#             the categories, the first one lowest.
-#   ORDERINGS else: the prefixes in the order of the share of each class in turn
-#             and, if there are more than two, of the first principal component of
-#             the shares. Place: ordering * m + length of the prefix.
-#   DRAWN     random cuts: one set, drawn. Place: 0.
-# A multiway feature has one test, whose children are the categories. Place: 0.
+# A split with two outcomes is a set of categories that go left. The sets that are emitted
+# depend on the number m of categories that labeled rows of the node have:
+#   PREFIXES  two classes and a concave criterion: the best of all sets is a prefix of the
+#             categories in the order of their share of a class, so m - 1 candidates
+#             represent all 2^(m-1) - 1. Position: the length of the prefix.
+#   SUBSETS   m <= ENUMERABLE: every set without the last category. Position: bits of the
+#             categories, the first one lowest.
+#   ORDERINGS otherwise: the prefixes in the order of the share of each class in turn and,
+#             for more than two classes, of the first principal component of the shares.
+#             Position: ordering * m + length of the prefix.
+#   DRAWN     random cuts: one random set. Position: 0.
+# A multiway feature has one candidate split, whose children are the categories. Position: 0.
 #
-# With PREFIXES and ORDERINGS the best of all sets has been looked for, so all of
-# them count as tests compared.
+# PREFIXES and ORDERINGS search for the best of all sets, so that all of them count as
+# candidates compared.
 #
-# A feature is scattered in a node if most rows have a category of their own. Sets of
-# its categories can tell any labels apart, which no p-value of a single test knows.
+# A feature is scattered in a node if most rows are the only ones of their category. Sets of
+# its categories can separate any labels, which the p-value of a single split ignores.
 
 cdef enum:
     ENUMERABLE = 10
@@ -38,7 +37,7 @@ cdef enum Search:
 
 cdef struct Ranked:
     float64_t share
-    int32_t place
+    int32_t position
 
 
 cdef class CategorySets:
@@ -46,62 +45,62 @@ cdef class CategorySets:
     cdef readonly bint multiway
     cdef bint random_cuts
     cdef bint concave               # sets of least impurity are prefixes
-    cdef bint skips_scattered       # such features have no tests
+    cdef bint skips_scattered       # such features have no candidate splits
 
     # One feature.
     cdef Arena arena
-    cdef readonly intp_t room       # categories, with the unknown
-    cdef float64_t* counts          # [room, n_classes + 1] weight of each category; the
-                                    # last column has no label
-    cdef intp_t n_codes             # of them, for this feature
-    cdef int32_t* present           # [room] categories of labelled rows
+    cdef readonly intp_t capacity   # categories, including the unknown category
+    cdef float64_t* counts          # [capacity, n_classes + 1] weight of each category; the
+                                    # last column is that of unlabeled rows
+    cdef intp_t n_codes             # categories of this feature
+    cdef int32_t* present           # [capacity] categories of labeled rows
     cdef intp_t n_present
-    cdef float64_t unknown          # weight of unlabelled rows of other categories
-    cdef float64_t alone            # weight of categories of one row (or less)
-    cdef float64_t n_implied        # tests compared, 0 = those emitted; 2^1000 at
-    cdef float64_t log_implied      # most, unlike its logarithm
-    cdef Ranked* ranked             # [room] places in `present`, ordered
-    cdef float64_t set_weight       # of the set that is being made, in Scan.running
-    cdef float64_t set_pool         # and its rows without label
+    cdef float64_t unknown          # weight of unlabeled rows of other categories
+    cdef float64_t alone            # weight of categories of at most one row
+    cdef float64_t n_implied        # candidates compared, 0 = those emitted; at most
+    cdef float64_t log_implied      # 2^1000, unlike its logarithm
+    cdef Ranked* ranked             # [capacity] indices in `present`, ordered
+    cdef float64_t set_weight       # of the current set; its counts are in Scan.running
+    cdef float64_t set_pool         # weight of its unlabeled rows
     cdef float64_t* axis            # [2, n_classes]
-    cdef int16_t* ordinals          # [room] of divide()
+    cdef int16_t* ordinals          # [capacity] of divide()
 
     cdef inline bint has_capacity(self, float64_t code) noexcept nogil:
-        # The last place is that of unknown categories.
-        return 0.0 <= code < self.room - 1
+        # The last code is that of unknown categories.
+        return 0.0 <= code < self.capacity - 1
 
     cdef inline bint is_scattered(self) noexcept nogil:
         return 2.0 * self.alone > self.node.n
 
-    cdef inline bint has_one_test(self) noexcept nogil:
+    cdef inline bint has_single_test(self) noexcept nogil:
         return self.multiway or self.random_cuts
 
-    cdef int reserve(self, intp_t room) except -1
-    # `counts` hold those of so many codes.
+    cdef int reserve(self, intp_t capacity) except -1
+    # `counts` have been set for this many codes.
     cdef void begin(self, intp_t n_codes) noexcept nogil
-    # Emit the tests; their number.
+    # Emit the candidate splits; return their number.
     cdef intp_t walk(self, Scan scan) noexcept nogil
-    # Set the ordinals and all that is said of the children but their rows. Unlabelled
-    # rows of categories that no labelled row has go to the largest child.
+    # Set all fields of the children except their numbers of rows. Unlabeled rows of
+    # categories that no labeled row has go to the largest child.
     cdef void divide(
-        self, intp_t feature, intp_t place, Children* children
+        self, intp_t feature, intp_t position, Children* children
     ) noexcept nogil
     cdef bint _rank(self, intp_t ordering) noexcept nogil
 
 
-# NodeTests: the tests of a node's attributes, whatever the source of its rows: which
-# there are, and what one of them makes of the node.
+# NodeTests: the candidate splits of the features of a node, and the children of one of them,
+# for every kind of source.
 #
-# Missing values. Where labelled rows of the node miss a value, the attribute is walked
-# twice, without those rows: once they go right, once left. Between the two comes the
-# test whether there is a value. Where only rows without label miss it, they go to the
-# larger child. A source that cannot tell has them on the right of every test.
+# Missing values. If labeled rows of the node miss a value, the feature is walked twice
+# without those rows: first they go right, then left. The candidate "is the value missing?"
+# is emitted between the two walks. If only unlabeled rows miss a value, they go to the larger
+# child. A source that cannot distinguish them has them on the right of every candidate.
 #
-# Random cuts. An attribute has one test: a cut drawn between its extreme values, or
-# among the cuts that the source has kept, and a side drawn for rows without a value.
+# Random cuts. A feature has one candidate: a random cut between its extreme values, or one
+# of the cuts that the source has stored, and a random side for rows without a value.
 
 cdef enum MissingRows:
-    NONE            # or they are on the right, where nothing is to be done
+    NONE            # or they are on the right, which needs no action
     LEFT
     UNLABELLED
 
@@ -110,7 +109,7 @@ cdef class NodeTests(Scan):
     cdef ExaminedNode node
     cdef Source source
     cdef readonly CategorySets sets
-    cdef TestReader reader          # of the tests that are walked
+    cdef TestReader reader          # receives the candidates
     cdef const int32_t* n_categories    # [n_features] of the root, 0 = numeric; NULL = all
     cdef bint random_cuts
 
@@ -125,12 +124,12 @@ cdef class NodeTests(Scan):
     cdef inline bint is_nominal(self, intp_t feature) noexcept nogil:
         return self.n_categories != NULL and self.n_categories[feature] > 0
 
-    cdef int reserve_categories(self, intp_t room) except -1
-    # Walk one attribute; 0 if it is constant in the node. `additive` says whether sums
-    # of phi will do, if the walk can have them.
+    cdef int reserve_categories(self, intp_t capacity) except -1
+    # Walk one feature; 0 if it is constant in the node. `additive` allows sums of phi
+    # instead of class counts, if the walk supports them.
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil
-    # Say everything in `children` about the children of one test.
+    # Set `children` to the children of one candidate split.
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil
-    # infinity = whether there is a value
+    # Infinity for the candidate "is the value missing?".
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil
     cdef void _show(self, intp_t size) noexcept nogil

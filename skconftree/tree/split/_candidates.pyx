@@ -5,12 +5,13 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport NodeStats
+from skconftree.criteria._score cimport sum_of
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.utils._box cimport share_below
 from skconftree.utils._draws cimport mix, unit
 
 cdef enum:
-    LARGEST_POWER = 1000    # sums of 2 to larger ones may be no float
+    LARGEST_POWER = 1000    # sums of larger powers of 2 may overflow
     ITERATIONS = 20         # of the power method: an ordering need not be exact
 
 cdef float64_t LOG_2 = log(2.0)
@@ -21,11 +22,11 @@ cdef int _compare_ranked(const void* a, const void* b) noexcept nogil:
     cdef const Ranked* right = <const Ranked*> b
     if left.share != right.share:
         return 1 if left.share > right.share else -1
-    return left.place - right.place
+    return left.position - right.position
 
 
 cdef class CategorySets:
-    """The tests of a nominal feature of a node."""
+    """The candidate splits of a nominal feature of a node."""
 
     def __init__(self, ExaminedNode node not None):
         self.node = node
@@ -36,27 +37,27 @@ cdef class CategorySets:
             2 * node.n_classes, sizeof(float64_t)
         )
 
-    cdef int reserve(self, intp_t room) except -1:
-        # Arrays for features with this many categories; forgets what they hold.
+    cdef int reserve(self, intp_t capacity) except -1:
+        # Arrays for features with this many categories; their contents are lost.
         cdef intp_t width = self.node.n_classes + 1
-        if room <= self.room:
+        if capacity <= self.capacity:
             return 0
         self.counts = <float64_t*> self.arena.resize(
-            self.counts, room * width, sizeof(float64_t)
+            self.counts, capacity * width, sizeof(float64_t)
         )
-        self.present = <int32_t*> self.arena.resize(self.present, room, sizeof(int32_t))
-        self.ranked = <Ranked*> self.arena.resize(self.ranked, room, sizeof(Ranked))
+        self.present = <int32_t*> self.arena.resize(self.present, capacity, sizeof(int32_t))
+        self.ranked = <Ranked*> self.arena.resize(self.ranked, capacity, sizeof(Ranked))
         self.ordinals = <int16_t*> self.arena.resize(
-            self.ordinals, room, sizeof(int16_t)
+            self.ordinals, capacity, sizeof(int16_t)
         )
-        self.room = room
+        self.capacity = capacity
         return 0
 
     cdef void begin(self, intp_t n_codes) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef const float64_t* row
         cdef float64_t n
-        cdef intp_t code, c
+        cdef intp_t code
         self.n_codes = n_codes
         self.n_present = 0
         self.alone = 0.0
@@ -64,9 +65,7 @@ cdef class CategorySets:
         self.n_implied = 0.0
         for code in range(n_codes):
             row = self.counts + code * (K + 1)
-            n = 0.0
-            for c in range(K):
-                n += row[c]
+            n = sum_of(row, K)
             if n > 0.0:
                 self.present[self.n_present] = <int32_t> code
                 self.n_present += 1
@@ -85,26 +84,26 @@ cdef class CategorySets:
         return _walk_orderings(self, scan)
 
     cdef bint _rank(self, intp_t ordering) noexcept nogil:
-        # Put the categories into the order of one share; False if nothing has it.
+        # Sort the categories by the share of a class; False if the class has no rows.
         cdef intp_t K = self.node.n_classes
         cdef intp_t c = 1 if K == 2 else ordering
         cdef const float64_t* row
-        cdef intp_t place
+        cdef intp_t position
         if c == K:
             _principal_shares(self)
         elif self.node.counts[c] <= 0.0:
             return False
         else:
-            for place in range(self.n_present):
-                row = self.counts + self.present[place] * (K + 1)
-                self.ranked[place].share = _share(self, row, c)
-        for place in range(self.n_present):
-            self.ranked[place].place = <int32_t> place
+            for position in range(self.n_present):
+                row = self.counts + self.present[position] * (K + 1)
+                self.ranked[position].share = _share(self, row, c)
+        for position in range(self.n_present):
+            self.ranked[position].position = <int32_t> position
         qsort(self.ranked, self.n_present, sizeof(Ranked), _compare_ranked)
         return True
 
     cdef void divide(
-        self, intp_t feature, intp_t place, Children* children
+        self, intp_t feature, intp_t position, Children* children
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t m = self.n_present
@@ -116,10 +115,10 @@ cdef class CategorySets:
         for i in range(m):
             self.ordinals[self.present[i]] = <int16_t> i if self.multiway else 1
         if not self.multiway:
-            _send_left(self, feature, place)
+            _send_left(self, feature, position)
         children.n_outcomes = m if self.multiway else 2
         children.ordinals = self.ordinals
-        children.n_codes = self.n_codes - 1     # without the unknown
+        children.n_codes = self.n_codes - 1     # without the unknown category
         children.missing_seen = False
         children.missing_left = False
 
@@ -134,9 +133,7 @@ cdef class CategorySets:
             children.pool[z] += row[K]
         largest = -1.0
         for z in range(children.n_outcomes):
-            n = 0.0
-            for c in range(K):
-                n += children.counts[z * K + c]
+            n = sum_of(children.counts + z * K, K)
             if n >= largest:
                 largest = n
                 children.unknown = z
@@ -160,13 +157,13 @@ cdef Search _search(CategorySets self) noexcept nogil:
 cdef intp_t _walk_subsets(CategorySets self, Scan scan) noexcept nogil:
     cdef intp_t m = self.n_present
     cdef intp_t last = (<intp_t> 1) << (m - 1)
-    cdef intp_t bits, place, n_in_set
+    cdef intp_t bits, position, n_in_set
     for bits in range(1, last):
         _clear_set(self, scan)
         n_in_set = 0
-        for place in range(m - 1):
-            if (bits >> place) & 1:
-                _add_category(self, scan, place)
+        for position in range(m - 1):
+            if (bits >> position) & 1:
+                _add_category(self, scan, position)
                 n_in_set += 1
         _emit_set(self, scan, n_in_set, bits)
     return scan.finish()
@@ -180,15 +177,15 @@ cdef intp_t _walk_orderings(CategorySets self, Scan scan) noexcept nogil:
             continue
         _clear_set(self, scan)
         for length in range(1, m):
-            _add_category(self, scan, self.ranked[length - 1].place)
+            _add_category(self, scan, self.ranked[length - 1].position)
             _emit_set(self, scan, length, ordering * m + length)
     return scan.finish()
 
 
 cdef inline void _emit_set(
-    CategorySets self, Scan scan, intp_t n_in_set, intp_t place
+    CategorySets self, Scan scan, intp_t n_in_set, intp_t position
 ) noexcept nogil:
-    # The test whose left outcome holds the categories added.
+    # Emit the candidate whose left outcome holds the categories added.
     cdef intp_t K = self.node.n_classes
     cdef float64_t* pool_left = scan.pool_left + scan.size
     memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
@@ -200,7 +197,7 @@ cdef inline void _emit_set(
         pool_left[0] = self.set_weight + self.set_pool
         if self.set_weight > self.node.n - self.set_weight:
             pool_left[0] += self.unknown
-    scan.emit(self.set_weight, place)
+    scan.emit(self.set_weight, position)
 
 
 cdef inline void _add_category(CategorySets self, Scan scan, intp_t i) noexcept nogil:
@@ -220,7 +217,7 @@ cdef void _clear_set(CategorySets self, Scan scan) noexcept nogil:
 
 
 cdef inline float64_t _weight(CategorySets self, const float64_t* row) noexcept nogil:
-    # Of a category, as the criterion sees it.
+    # Of a category, on the scale of the criterion.
     cdef const float64_t* weight = self.node.class_weight
     cdef float64_t n = 0.0
     cdef intp_t c
@@ -239,8 +236,8 @@ cdef inline float64_t _share(
 
 
 cdef void _principal_shares(CategorySets self) noexcept nogil:
-    # Projections of the class shares on their first principal component, by the
-    # power method from the deviation that weighs most.
+    # Projections of the class shares on their first principal component, by the power
+    # method, starting with the deviation of largest weight.
     cdef intp_t K = self.node.n_classes
     cdef float64_t* axis = self.axis
     cdef float64_t* moved = self.axis + K
@@ -249,9 +246,9 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
     cdef float64_t n, square, length, deviation
     cdef float64_t most = -1.0
     cdef intp_t start = 0
-    cdef intp_t place, c
-    for place in range(self.n_present):
-        row = self.counts + self.present[place] * (K + 1)
+    cdef intp_t position, c
+    for position in range(self.n_present):
+        row = self.counts + self.present[position] * (K + 1)
         n = _weight(self, row)
         square = 0.0
         for c in range(K):
@@ -259,14 +256,14 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
             square += deviation * deviation
         if n * square > most:
             most = n * square
-            start = place
+            start = position
     row = self.counts + self.present[start] * (K + 1)
     for c in range(K):
         axis[c] = _share(self, row, c) - seen.counts[c] / seen.n
     for _ in range(ITERATIONS):
         memset(moved, 0, K * sizeof(float64_t))
-        for place in range(self.n_present):
-            row = self.counts + self.present[place] * (K + 1)
+        for position in range(self.n_present):
+            row = self.counts + self.present[position] * (K + 1)
             n = _weight(self, row) * _projection(self, row)
             for c in range(K):
                 deviation = _share(self, row, c) - seen.counts[c] / seen.n
@@ -279,9 +276,9 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
             break
         for c in range(K):
             axis[c] = moved[c] / length
-    for place in range(self.n_present):
-        row = self.counts + self.present[place] * (K + 1)
-        self.ranked[place].share = _projection(self, row)
+    for position in range(self.n_present):
+        row = self.counts + self.present[position] * (K + 1)
+        self.ranked[position].share = _projection(self, row)
 
 
 cdef float64_t _projection(CategorySets self, const float64_t* row) noexcept nogil:
@@ -293,7 +290,7 @@ cdef float64_t _projection(CategorySets self, const float64_t* row) noexcept nog
     return sum_
 
 
-cdef void _send_left(CategorySets self, intp_t feature, intp_t place) noexcept nogil:
+cdef void _send_left(CategorySets self, intp_t feature, intp_t position) noexcept nogil:
     cdef intp_t m = self.n_present
     cdef Search search = _search(self)
     cdef uint64_t key
@@ -301,7 +298,7 @@ cdef void _send_left(CategorySets self, intp_t feature, intp_t place) noexcept n
     cdef intp_t i
     if search == SUBSETS:
         for i in range(m):
-            if (place >> i) & 1:
+            if (position >> i) & 1:
                 self.ordinals[self.present[i]] = 0
     elif search == DRAWN:
         key = mix(self.node.key ^ <uint64_t> feature)
@@ -312,19 +309,19 @@ cdef void _send_left(CategorySets self, intp_t feature, intp_t place) noexcept n
         if n_left == 0 or n_left == m:
             self.ordinals[self.present[0]] = 0 if n_left == 0 else 1
     else:
-        self._rank(place // m)
-        for i in range(place % m):
-            self.ordinals[self.present[self.ranked[i].place]] = 0
+        self._rank(position // m)
+        for i in range(position % m):
+            self.ordinals[self.present[self.ranked[i].position]] = 0
 
 
 cdef class NodeTests(Scan):
-    """The tests of a node's attributes, of any source, which it shows to a reader."""
+    """The candidate splits of the features of a node, passed to a reader in blocks."""
 
     def __init__(self, Source source not None, TestReader reader not None):
         super().__init__(source.node.n_classes)
         cdef intp_t K = self.n_classes
         cdef const int32_t[::1] n_categories = source.node.root.n_categories
-        cdef int32_t most = 0
+        cdef int32_t largest = 0
         cdef intp_t f
         self.node = source.node
         self.source = source
@@ -339,14 +336,14 @@ cdef class NodeTests(Scan):
         if n_categories is not None:
             self.n_categories = &n_categories[0]
             for f in range(self.node.n_features):
-                most = max(most, n_categories[f])
-            self.reserve_categories(most + 1)     # and the unknown
+                largest = max(largest, n_categories[f])
+            self.reserve_categories(largest + 1)     # and the unknown category
 
-    cdef int reserve_categories(self, intp_t room) except -1:
-        # Arrays for features with this many categories; forgets what they hold.
-        self.sets.reserve(room)
+    cdef int reserve_categories(self, intp_t capacity) except -1:
+        # Arrays for features with this many categories; their contents are lost.
+        self.sets.reserve(capacity)
         if self.sets.multiway:
-            _reserve_children(self, room)
+            _reserve_children(self, capacity)
         return 0
 
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil:
@@ -354,7 +351,7 @@ cdef class NodeTests(Scan):
         self.additive = additive
         self.missing = NONE
         self.missing_left = False
-        self.places = NULL
+        self.positions = NULL
         self.nominal = self.is_nominal(feature)
         self.prunes = self.reader.prunes and not (
             self.node.filters or self.node.by_volume
@@ -370,9 +367,9 @@ cdef class NodeTests(Scan):
     cdef void take(self, intp_t size) noexcept nogil:
         cdef Cut cut
         cdef intp_t i
-        if self.places != NULL:
+        if self.positions != NULL:
             for i in range(size):
-                self.place[i] = self.places[self.place[i] - 1]
+                self.position[i] = self.positions[self.position[i] - 1]
         if self.missing != NONE:
             _add_missing(self, size)
         if self.node.filters:
@@ -382,7 +379,7 @@ cdef class NodeTests(Scan):
         if self.node.by_volume and not self.nominal:
             cut.missing_left = self.missing_left
             for i in range(size):
-                cut.place = self.place[i]
+                cut.position = self.position[i]
                 self.pool_left[i] = _left_volume(self, self.feature, cut)
         self._show(size)
         self.reader.read(self)
@@ -410,47 +407,47 @@ cdef class NodeTests(Scan):
             _count_sides(self, feature, cut)
             return
         self.sets.begin(self.source.count_categories(feature, self.sets.counts))
-        self.sets.divide(feature, cut.place, children)
+        self.sets.divide(feature, cut.position, children)
         memset(children.rows, 0, children.n_outcomes * sizeof(intp_t))
         memset(children.n_labelled, 0, children.n_outcomes * sizeof(intp_t))
         self.source.count_branches(feature, children)
 
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
         cdef float64_t threshold
-        if not cut.missing_left and cut.place == self.source.everything(feature):
+        if not cut.missing_left and cut.position == self.source.end_position(feature):
             return INFINITY
         if not self.random_cuts:
-            return self.source.threshold(feature, cut.place)
+            return self.source.threshold(feature, cut.position)
         self.source.draw(feature, unit(_draw_key(self, feature)), &threshold)
         return threshold
 
 
-cdef int _reserve_children(NodeTests self, intp_t room) except -1:
+cdef int _reserve_children(NodeTests self, intp_t capacity) except -1:
     cdef Children* children = &self.children
     cdef intp_t K = self.n_classes
-    if room <= self.child_capacity:
+    if capacity <= self.child_capacity:
         return 0
     children.counts = <float64_t*> self.arrays.resize(
-        children.counts, room * K, sizeof(float64_t)
+        children.counts, capacity * K, sizeof(float64_t)
     )
     children.scaled = <float64_t*> self.arrays.resize(
-        children.scaled, room * K, sizeof(float64_t)
+        children.scaled, capacity * K, sizeof(float64_t)
     )
     children.pool = <float64_t*> self.arrays.resize(
-        children.pool, room, sizeof(float64_t)
+        children.pool, capacity, sizeof(float64_t)
     )
     children.rows = <intp_t*> self.arrays.resize(
-        children.rows, room, sizeof(intp_t)
+        children.rows, capacity, sizeof(intp_t)
     )
     children.n_labelled = <intp_t*> self.arrays.resize(
-        children.n_labelled, room, sizeof(intp_t)
+        children.n_labelled, capacity, sizeof(intp_t)
     )
-    self.child_capacity = room
+    self.child_capacity = capacity
     return 0
 
 
 cdef intp_t _walk_values(NodeTests self, intp_t feature) noexcept nogil:
-    cdef intp_t found
+    cdef intp_t n_tests
     if not self.source.count_values(feature, &self.values):
         return self.source.walk(feature, self)
     if not self.values.n_missing > 0.0:
@@ -460,11 +457,11 @@ cdef intp_t _walk_values(NodeTests self, intp_t feature) noexcept nogil:
     if not self.values.n_seen > 0.0:
         return 0
     self.additive = False
-    found = self.source.walk(feature, self)
+    n_tests = self.source.walk(feature, self)
     _take_presence(self, feature)
     self.missing = LEFT
     self.missing_left = True
-    return found + 1 + self.source.walk(feature, self)
+    return n_tests + 1 + self.source.walk(feature, self)
 
 
 cdef intp_t _walk_drawn(NodeTests self, intp_t feature) noexcept nogil:
@@ -478,13 +475,13 @@ cdef intp_t _walk_drawn(NodeTests self, intp_t feature) noexcept nogil:
     )
     if any_missing and not self.values.n_seen > 0.0:
         return 0
-    cut.place = self.source.draw(feature, unit(key), &threshold)
-    cut.missing_left = any_missing and cut.place >= 0 and mix(key) & 1
-    if cut.place < 0:
-        # a constant: what is left to ask is whether there is a value
+    cut.position = self.source.draw(feature, unit(key), &threshold)
+    cut.missing_left = any_missing and cut.position >= 0 and mix(key) & 1
+    if cut.position < 0:
+        # a constant: the only candidate is whether the value is missing
         if not any_missing:
             return 0
-        cut.place = self.source.everything(feature)
+        cut.position = self.source.end_position(feature)
     _count_sides(self, feature, cut)
     _take_children(self, cut)
     return 1
@@ -498,9 +495,9 @@ cdef intp_t _walk_sets(NodeTests self, intp_t feature) noexcept nogil:
         return 0
     if self.sets.skips_scattered and self.sets.is_scattered():
         return 1
-    if not self.sets.has_one_test():
+    if not self.sets.has_single_test():
         return self.sets.walk(self)
-    cut.place = 0
+    cut.position = 0
     cut.missing_left = False
     self.sets.divide(feature, 0, &self.children)
     if not self.sets.multiway:
@@ -511,19 +508,19 @@ cdef intp_t _walk_sets(NodeTests self, intp_t feature) noexcept nogil:
 
 
 cdef void _take_presence(NodeTests self, intp_t feature) noexcept nogil:
-    # The test whether there is a value: rows without one go right.
+    # The candidate "is the value missing?": rows without a value go right.
     cdef intp_t c
     for c in range(self.n_classes):
         self.left[c] = self.values.seen[c]
     self.n_left[0] = self.values.n_seen
     self.pool_left[0] = self.values.pool_seen
-    self.place[0] = self.source.everything(feature)
-    self.places = NULL
+    self.position[0] = self.source.end_position(feature)
+    self.positions = NULL
     self.take(1)
 
 
 cdef void _take_children(NodeTests self, Cut cut) noexcept nogil:
-    # The one test that an attribute has, if it parts anything.
+    # The only candidate of a feature, if it separates any rows.
     cdef intp_t c
     self.additive = False
     self.n_left[0] = 0.0
@@ -533,13 +530,13 @@ cdef void _take_children(NodeTests self, Cut cut) noexcept nogil:
     if self.n_left[0] == 0.0 or self.n_left[0] == self.node.n:
         return
     self.pool_left[0] = self.children.pool[0]
-    self.place[0] = cut.place
+    self.position[0] = cut.position
     self.missing_left = cut.missing_left
     self.take(1)
 
 
 cdef void _add_missing(NodeTests self, intp_t size) noexcept nogil:
-    # Send the rows without a value to the left outcome of tests without them.
+    # Add the rows without a value to the left outcome of candidates counted without them.
     cdef intp_t K = self.n_classes
     cdef const float64_t* counts = self.values.missing
     cdef float64_t n = self.values.n_missing
@@ -561,7 +558,7 @@ cdef intp_t _drop_small_children(NodeTests self, intp_t size) noexcept nogil:
     cdef float64_t least_seen = self.node.min_seen_weight
     cdef float64_t n = self.node.n
     cdef intp_t K = self.n_classes
-    cdef intp_t kept = 0
+    cdef intp_t n_retained = 0
     cdef intp_t i, c
     cdef float64_t seen
     for i in range(size):
@@ -572,14 +569,14 @@ cdef intp_t _drop_small_children(NodeTests self, intp_t size) noexcept nogil:
             if seen < least_seen or self.node.seen.n - seen < least_seen:
                 continue
         for c in range(K):
-            self.left[kept * K + c] = self.left[i * K + c]
-        self.n_left[kept] = self.n_left[i]
-        self.pool_left[kept] = self.pool_left[i]
-        self.phi_left[kept] = self.phi_left[i]
-        self.phi_right[kept] = self.phi_right[i]
-        self.place[kept] = self.place[i]
-        kept += 1
-    return kept
+            self.left[n_retained * K + c] = self.left[i * K + c]
+        self.n_left[n_retained] = self.n_left[i]
+        self.pool_left[n_retained] = self.pool_left[i]
+        self.phi_left[n_retained] = self.phi_left[i]
+        self.phi_right[n_retained] = self.phi_right[i]
+        self.position[n_retained] = self.position[i]
+        n_retained += 1
+    return n_retained
 
 
 cdef bint _has_small_child(NodeTests self) noexcept nogil:
@@ -611,7 +608,7 @@ cdef void _count_sides(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
         children.rows[side] = 0
         children.n_labelled[side] = 0
     any_missing = self.source.count_sides(
-        feature, cut.place, children, &self.values
+        feature, cut.position, children, &self.values
     )
     children.missing_seen = any_missing and self.values.n_missing > 0.0
     _send_missing(self, any_missing, cut)
@@ -627,18 +624,16 @@ cdef void _count_sides(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
 
 
 cdef void _send_missing(NodeTests self, bint any_missing, Cut cut) noexcept nogil:
-    # Rows without a value go where the test says; where no labelled row of the node
-    # misses it, that is the larger child.
+    # Rows without a value go to the side of the cut. If no labeled row of the node misses
+    # the value, they go to the larger child.
     cdef Children* children = &self.children
     cdef intp_t K = self.n_classes
-    cdef float64_t n_left = 0.0
-    cdef float64_t n_right = 0.0
+    cdef float64_t n_left, n_right
     cdef intp_t side, c
     children.missing_left = cut.missing_left
     if not children.missing_seen:
-        for c in range(K):
-            n_left += children.counts[c]
-            n_right += children.counts[K + c]
+        n_left = sum_of(children.counts, K)
+        n_right = sum_of(children.counts + K, K)
         if self.source.right_is_rest:
             n_right = self.node.n - n_left
         children.missing_left = n_left > n_right

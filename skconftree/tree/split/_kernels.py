@@ -1,14 +1,14 @@
-"""What measures and decides splits, made for one worker."""
+"""Creation of the compiled criterion and bound of one worker."""
 
 from ...criteria._criterion import CRITERIA
 
 
 def make_kernels(settings, n_classes, largest=None):
-    """Kernels of criterion and bound, or None; ValueError if they do not fit."""
+    """Return the compiled criterion and bound (or None); ValueError if incompatible."""
     if settings.criterion not in CRITERIA:
         raise ValueError(
-            f"The settings of a growth must have criterion be one of {list(CRITERIA)}. "
-            f"Got {settings.criterion!r} instead."
+            f"The criterion of growth settings must be one of {list(CRITERIA)}. Got "
+            f"{settings.criterion!r} instead."
         )
     criterion, bound = CRITERIA[settings.criterion](n_classes), None
     if settings.bound is not None:

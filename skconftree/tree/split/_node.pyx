@@ -1,21 +1,22 @@
-"""The node whose tests are compared."""
+"""The node whose candidate splits are compared."""
 
+from skconftree.criteria._score cimport sum_of
 from skconftree.utils._draws cimport mix
 from skconftree.utils._inline cimport ROUNDING
 
 
 cdef class RootStats:
-    """What is known of the rows of one tree, beside the settings of its growth.
+    """Statistics of the rows of one tree, in addition to the settings of its growth.
 
-    The defaults are those of a tree that grows row by row. Weights in `distinct` are
-    whole multiples of 2**-20, so that sums do not depend on their order, and 0 of a row
-    without label.
+    The defaults are those of an incrementally trained tree. Weights in `distinct` are
+    integer multiples of 2**-20, so that sums do not depend on their order, and 0 for
+    unlabeled rows.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, *, class_weight=None,
         n_categories=None, distinct=None, uint64_t seed=0, intp_t root_id=0,
-        intp_t moved=0, bint has_pool=False, bint integral=True, bint weighted=True,
+        intp_t id_offset=0, bint has_pool=False, bint integral=True, bint weighted=True,
         intp_t largest_count=0, float64_t weight=0.0, float64_t total_weight=1.0,
         float64_t min_weight=1.0, float64_t min_seen_weight=0.0,
     ):
@@ -26,7 +27,7 @@ cdef class RootStats:
         self.distinct = distinct
         self.seed = seed
         self.root_id = root_id
-        self.moved = moved
+        self.id_offset = id_offset
         self.has_pool = has_pool
         self.integral = integral
         self.weighted = weighted
@@ -38,7 +39,7 @@ cdef class RootStats:
 
 
 cdef class ExaminedNode:
-    """A node and its scales of class counts."""
+    """A node and its class counts on the scales of criterion and bound."""
 
     def __init__(self, GrowthSettings settings not None, RootStats root not None):
         self.settings = settings
@@ -51,8 +52,6 @@ cdef class ExaminedNode:
         self.min_weight = root.min_weight
         self.min_seen_weight = root.min_seen_weight
         self.seed = root.seed
-        self.root_id = root.root_id
-        self.moved = root.moved
         self.time = root.weight
         self.cuts_only = root.n_categories is None
         if root.class_weight is not None:
@@ -61,7 +60,7 @@ cdef class ExaminedNode:
         self.rescales = self.class_weight != NULL or self.without_repeats
         self.share = 1.0
         self.filters = (
-            root.weighted and not self.integral    # whole weights are 1 at least
+            root.weighted and not self.integral    # integer weights are at least 1
             or self.min_weight > 1.0 or self.min_seen_weight > 0.0
         )
         self.arena = Arena()
@@ -71,8 +70,10 @@ cdef class ExaminedNode:
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef intp_t id = record.id + self.moved if record.id > 0 else self.root_id
+        cdef intp_t id = self.root.root_id
         cdef intp_t c
+        if record.id > 0:
+            id = record.id + self.root.id_offset
         self.record = record
         self.counts = counts
         self.key = self.draw_key = self.visit_key = mix(self.seed ^ mix(id))
@@ -84,43 +85,43 @@ cdef class ExaminedNode:
         self.seen.counts = counts
         self.seen.n = self.n
         self.seen.integral = self.integral
-        self.facts.n_classes = K
-        self.facts.counts = counts
-        self.facts.n = self.n
-        self.facts.n_fresh = self.n
-        self.facts.pool = record.pool
-        self.facts.time = self.time
-        self.facts.n_attributes = self.n_features
-        self.facts.n_varying = 0
-        self.facts.n_attribute_tests = 0.0
-        self.facts.log_attribute_tests = 0.0
-        self.facts.attempt = 1
-        self.facts.depth = record.depth
-        self.facts.cuts_only = self.cuts_only
-        self.facts.integral = self.integral
+        self.stats.n_classes = K
+        self.stats.counts = counts
+        self.stats.n = self.n
+        self.stats.n_fresh = self.n
+        self.stats.pool = record.pool
+        self.stats.time = self.time
+        self.stats.n_attributes = self.n_features
+        self.stats.n_varying = 0
+        self.stats.n_attribute_tests = 0.0
+        self.stats.log_attribute_tests = 0.0
+        self.stats.attempt = 1
+        self.stats.depth = record.depth
+        self.stats.cuts_only = self.cuts_only
+        self.stats.integral = self.integral
         if self.class_weight != NULL:
             self.seen.counts = self.scales
             self.seen.n = self.to_seen(counts, self.scales)
             self.seen.integral = False
             self.to_bound(counts, self.scales + K)
-            self.facts.counts = self.scales + K
-            self.facts.integral = False
+            self.stats.counts = self.scales + K
+            self.stats.integral = False
 
     cdef void leave_out_repeats(self, float64_t weight) noexcept nogil:
-        # Tell the bound this weight of the node, with the proportions that it has.
+        # Use this weight of the node on the scale of the bound; its proportions are kept.
         cdef float64_t* counts = self.scales + self.n_classes
         self.share = weight / self.n
         self.to_bound(self.counts, counts)
-        self.facts.counts = counts
-        self.facts.integral = False
-        self.facts.n = self.n * self.share
-        self.facts.n_fresh = self.facts.n
-        self.facts.pool = self.record.pool * self.share
+        self.stats.counts = counts
+        self.stats.integral = False
+        self.stats.n = self.n * self.share
+        self.stats.n_fresh = self.stats.n
+        self.stats.pool = self.record.pool * self.share
 
     cdef float64_t to_seen(
         self, const float64_t* counts, float64_t* seen
     ) noexcept nogil:
-        # What the criterion sees; returns its sum. May work in place.
+        # Convert counts to the scale of the criterion; return their sum. May be in place.
         cdef float64_t n = 0.0
         cdef intp_t c
         for c in range(self.n_classes):
@@ -131,13 +132,12 @@ cdef class ExaminedNode:
         return n
 
     cdef void to_bound(self, const float64_t* counts, float64_t* scaled) noexcept nogil:
-        # What the bound sees: the same proportions, the weight as it is or its share.
-        cdef float64_t n = 0.0
-        cdef float64_t seen, factor
+        # Convert counts to the scale of the bound: the proportions of the criterion's scale,
+        # with the original weight, or the share of it that counts as evidence.
+        cdef float64_t n = sum_of(counts, self.n_classes)
+        cdef float64_t seen = self.to_seen(counts, scaled)
+        cdef float64_t factor
         cdef intp_t c
-        for c in range(self.n_classes):
-            n += counts[c]
-        seen = self.to_seen(counts, scaled)
         if self.rescales and seen > 0.0:
             factor = self.share * (n / seen)
             for c in range(self.n_classes):
@@ -146,11 +146,11 @@ cdef class ExaminedNode:
     cdef void pair_to_bound(
         self, const float64_t* left, float64_t* pair
     ) noexcept nogil:
-        # Both children of a test, [2, n_classes], given the left one as it is.
+        # Both children of a split, [2, n_classes], from the unscaled left child.
         cdef intp_t K = self.n_classes
         cdef intp_t c
         for c in range(K):
-            # fractional weights leave a rounding where nothing is left
+            # with fractional weights an empty child has a rounding error
             pair[K + c] = self.counts[c] - left[c]
             if pair[K + c] <= ROUNDING * self.counts[c]:
                 pair[K + c] = 0.0
@@ -172,7 +172,7 @@ cdef class ExaminedNode:
     cdef float64_t seen_weight(
         self, const float64_t* counts, float64_t n
     ) noexcept nogil:
-        # Sum of reweighted counts. Additive walks have no counts, nor class weights.
+        # Sum of reweighted counts. Additive walks have no counts, but no class weights either.
         cdef float64_t seen = 0.0
         cdef intp_t c
         if self.class_weight == NULL:
@@ -183,10 +183,7 @@ cdef class ExaminedNode:
 
     cdef bint is_small(self, const float64_t* counts) noexcept nogil:
         # Whether a child is below a smallest weight.
-        cdef float64_t n = 0.0
-        cdef intp_t c
-        for c in range(self.n_classes):
-            n += counts[c]
+        cdef float64_t n = sum_of(counts, self.n_classes)
         return n < self.min_weight or (
             self.min_seen_weight > 0.0
             and self.seen_weight(counts, n) < self.min_seen_weight

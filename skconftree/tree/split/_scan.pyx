@@ -1,12 +1,14 @@
-"""Scans of a feature that emit candidate splits in blocks; sources of rows."""
+"""Scans that emit the candidate splits of a feature in blocks; sources of rows."""
 
 from libc.math cimport NAN
 from libc.string cimport memcpy
 
+from skconftree.criteria._score cimport sum_of
+from skconftree.criteria._score import raise_undefined
 from skconftree.utils._inline cimport midpoint
 
 cdef class TestReader:
-    """Base class of what is shown the tests of a node, block by block."""
+    """Base class of objects that receive the candidate splits of a node in blocks."""
 
     cdef void read(self, Scan scan) noexcept nogil:
         pass
@@ -22,24 +24,24 @@ cdef class TestReader:
 
 
 cdef class Scan:
-    """Walks over one attribute, and the tests that they emit."""
+    """Walks over one feature, and the candidate splits that they emit."""
 
     def __init__(self, intp_t n_classes):
         cdef intp_t K = n_classes
-        cdef intp_t room = BLOCK + 1
+        cdef intp_t capacity = BLOCK + 1
         self.n_classes = K
         self.arrays = Arena()
-        self.left = <float64_t*> self.arrays.take_zeros(room * K, sizeof(float64_t))
-        self.n_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
-        self.pool_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
-        self.phi_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
-        self.phi_right = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
-        self.place = <intp_t*> self.arrays.take_zeros(room, sizeof(intp_t))
+        self.left = <float64_t*> self.arrays.take_zeros(capacity * K, sizeof(float64_t))
+        self.n_left = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
+        self.pool_left = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
+        self.phi_left = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
+        self.phi_right = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
+        self.position = <intp_t*> self.arrays.take_zeros(capacity, sizeof(intp_t))
         self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
         self.counted = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
 
     cdef void take(self, intp_t size) noexcept nogil:
-        # The first `size` tests of the arrays have their counts and places.
+        # The first `size` candidates of the arrays are complete.
         pass
 
     cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil:
@@ -52,8 +54,8 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil:
-        # Rows in ascending order, whose class counts are `total`; an entry is
-        # (row << 1) | (value differs from the one before). Returns the number of tests.
+        # Rows in ascending order, with the class counts `total`. An entry is
+        # (row << 1) | (value differs from that before). Returns the number of candidates.
         cdef float64_t n_repeated = 0.0
         cdef intp_t c
         if weight != NULL:
@@ -77,9 +79,9 @@ cdef class Scan:
         const float64_t* gap, const label_t* y, const int32_t* count,
         const float64_t* weight,
     ) noexcept nogil:
-        # As walk_sorted, without sums of phi. Behind the first n_below of the n entries
-        # lie n_gap rows of one value that have none; `gap` are their counts. Blocks
-        # end where those of a walk over every row do, as sums depend on that.
+        # As walk_sorted, without sums of phi. After the first n_below of the n entries there
+        # are n_gap rows of one value without entries; `gap` are their counts. Blocks end
+        # where those of a walk over every row end, because sums depend on it.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef bint by_rows = weight == NULL and K == 2
@@ -116,13 +118,13 @@ cdef class Scan:
         const int32_t* count, const float64_t* weight, const float32_t* x,
         intp_t stride,
     ) noexcept nogil:
-        # Some rows have no label (class n_classes). They lie on the side of the
-        # midpoint between the labelled values around them; value = x[row * stride].
+        # Some rows have no label (class n_classes). They are on their side of the midpoint
+        # between the neighboring labeled values; value = x[row * stride].
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t w, n_left = 0.0, pool_left = 0.0, waiting_left
-        cdef intp_t waiting = 0     # first row without label after the last labelled
-        cdef intp_t last = -1       # last labelled row
+        cdef intp_t waiting = 0     # first unlabeled row after the last labeled one
+        cdef intp_t last = -1       # last labeled row
         cdef intp_t p, q, row
         cdef float64_t cut
         memset(running, 0, K * sizeof(float64_t))
@@ -140,7 +142,7 @@ cdef class Scan:
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self.pool_left[self.size] = n_left + pool_left + waiting_left
                 self.emit(n_left, q)
-            # every row before this one is left of any later cut
+            # all earlier rows are left of any later cut
             for q in range(waiting, p):
                 pool_left += weight_of(count, weight, entries[q] >> 1)
             waiting = p + 1
@@ -153,7 +155,7 @@ cdef class Scan:
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total
     ) noexcept nogil:
-        # histogram is [n_levels, n_classes]. Returns the number of tests.
+        # histogram is [n_levels, n_classes]. Returns the number of candidates.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
@@ -170,9 +172,7 @@ cdef class Scan:
                 phi_right += self.phi[<intp_t> total[c]]
         for b in range(n_levels):
             level = histogram + b * K
-            n_level = 0.0
-            for c in range(K):
-                n_level += level[c]
+            n_level = sum_of(level, K)
             if n_level == 0.0:
                 continue
             if last >= 0:
@@ -198,20 +198,18 @@ cdef class Scan:
     cdef intp_t walk_histogram_with_pool(
         self, const float64_t* histogram, intp_t n_levels, const float32_t* levels
     ) noexcept nogil:
-        # histogram is [n_levels, n_classes + 1]; its last column has no label.
+        # histogram is [n_levels, n_classes + 1]; the last column is that of unlabeled rows.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
         cdef float64_t n_level, waiting_left, cut
         cdef float64_t n_left = 0.0, pool_left = 0.0
-        cdef intp_t last = -1       # last level that has labelled rows
+        cdef intp_t last = -1       # last level that has labeled rows
         cdef intp_t b, c, q
         memset(running, 0, K * sizeof(float64_t))
         for b in range(n_levels):
             level = histogram + b * (K + 1)
-            n_level = 0.0
-            for c in range(K):
-                n_level += level[c]
+            n_level = sum_of(level, K)
             if n_level == 0.0:
                 continue
             if last >= 0:
@@ -236,27 +234,27 @@ cdef class Scan:
 cdef intp_t _walk_two_classes(
     Scan self, const uint32_t* entries, intp_t n, const label_t* y
 ) noexcept nogil:
-    # Invariant: `ones` of the first p rows are of class 1. Every step writes a
-    # test; it stays if the next row starts a new value.
+    # Invariant: `class_1` of the first p rows have class 1. Every step writes a candidate,
+    # which is retained if the next row has a new value.
     cdef float64_t* left = self.left
     cdef float64_t* n_left = self.n_left
-    cdef intp_t* place = self.place
+    cdef intp_t* position = self.position
     cdef intp_t n_tests = 0
     cdef intp_t size, stop
     cdef intp_t p = 1
-    cdef int32_t ones = y[entries[0] >> 1]
+    cdef int32_t class_1 = y[entries[0] >> 1]
     cdef uint32_t entry
     while p < n:
         stop = min(p + BLOCK, n)
         size = 0
         while p < stop:
             entry = entries[p]
-            left[2 * size] = <int32_t> p - ones
-            left[2 * size + 1] = ones
+            left[2 * size] = <int32_t> p - class_1
+            left[2 * size + 1] = class_1
             n_left[size] = <int32_t> p
-            place[size] = p
+            position[size] = p
             size += entry & 1
-            ones += y[entry >> 1]
+            class_1 += y[entry >> 1]
             p += 1
         if size > 0:
             self.take(size)
@@ -268,8 +266,8 @@ cdef intp_t _walk_additive(
     Scan self, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* total,
 ) noexcept nogil:
-    # Invariant: phi_left and phi_right are the sums of phi over the classes for the rows
-    # so far and for the others; a row changes one term of each, repeats one by one.
+    # Invariant: phi_left and phi_right are the sums of phi over the classes for the rows so
+    # far and for the others. Each repeat of a row changes one term of both.
     cdef intp_t K = self.n_classes
     cdef const float64_t* phi = self.phi
     cdef int64_t* left = self.counted
@@ -306,8 +304,8 @@ cdef intp_t _walk_squares(
     Scan self, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* total,
 ) noexcept nogil:
-    # As _walk_additive where phi is the square. With l and t a class's counts on the
-    # left and in all, (t - l)^2 = t^2 - 2 t l + l^2: a row changes one l.
+    # As _walk_additive, for squares. With the counts l of a class on the left and t in the
+    # node, (t - l)^2 = t^2 - 2 t l + l^2. A row changes one l.
     cdef intp_t K = self.n_classes
     cdef int64_t* left = self.counted
     cdef int64_t* whole = self.counted + K
@@ -340,32 +338,32 @@ cdef intp_t _walk_squares(
 cdef intp_t _walk_two_classes_counted(
     Scan self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
 ) noexcept nogil:
-    # As _walk_two_classes; a block ends where that of the repeats would.
+    # As _walk_two_classes. A block ends where that of a walk over repeats would end.
     cdef float64_t* left = self.left
     cdef float64_t* n_left = self.n_left
-    cdef intp_t* place = self.place
+    cdef intp_t* position = self.position
     cdef intp_t n_tests = 0
     cdef intp_t size
     cdef intp_t p = 1
     cdef intp_t row = entries[0] >> 1
     cdef int32_t weight = count[row]
-    cdef int32_t ones = weight * y[row]
+    cdef int32_t class_1 = weight * y[row]
     cdef int32_t block_end
     cdef uint32_t entry
     while p < n:
-        # weights ascend by 1 at least: a block has no more than BLOCK tests
+        # weights ascend by at least 1: a block has at most BLOCK candidates
         block_end = (weight - 1) // BLOCK * BLOCK
         size = 0
         while p < n and weight - block_end <= BLOCK:
             entry = entries[p]
-            left[2 * size] = weight - ones
-            left[2 * size + 1] = ones
+            left[2 * size] = weight - class_1
+            left[2 * size + 1] = class_1
             n_left[size] = weight
-            place[size] = p
+            position[size] = p
             size += entry & 1
             row = entry >> 1
             weight += count[row]
-            ones += count[row] * y[row]
+            class_1 += count[row] * y[row]
             p += 1
         if size > 0:
             self.take(size)
@@ -397,8 +395,8 @@ cdef intp_t _walk_weighted(
 cdef inline void _emit_in_block(
     Scan self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
 ) noexcept nogil:
-    # Emit a test with the running counts, after a block that ends before the row
-    # that follows n_left others.
+    # Emit a candidate with the running counts, after ending a block before the row that
+    # follows n_left others.
     cdef intp_t size = self.size
     if by_rows and n_left > block_end[0]:
         block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
@@ -413,12 +411,8 @@ cdef inline void _emit_in_block(
     self.emit(n_left, p)
 
 
-cdef int lacks(object made, str method) except -1:
-    raise NotImplementedError(f"{type(made).__name__} does not define {method}.")
-
-
 cdef class Source:
-    """Rows of a node, asked about one attribute at a time."""
+    """Base class of sources, the rows of a node."""
 
     def __init__(self, ExaminedNode node not None):
         self.node = node
@@ -426,25 +420,25 @@ cdef class Source:
 
     def check(self):
         """Raise ``NotImplementedError`` if a required method is missing."""
-        if <void*> self.walk == <void*> Source.walk:
-            lacks(self, "walk")
-        if <void*> self.count_values == <void*> Source.count_values:
-            lacks(self, "count_values")
-        if <void*> self.everything == <void*> Source.everything:
-            lacks(self, "everything")
-        if <void*> self.draw == <void*> Source.draw:
-            lacks(self, "draw")
-        if <void*> self.threshold == <void*> Source.threshold:
-            lacks(self, "threshold")
-        if <void*> self.count_sides == <void*> Source.count_sides:
-            lacks(self, "count_sides")
-        if <void*> self.count_categories == <void*> Source.count_categories:
-            lacks(self, "count_categories")
+        for is_missing, method in (
+            (<void*> self.walk == <void*> Source.walk, "walk"),
+            (<void*> self.count_values == <void*> Source.count_values, "count_values"),
+            (<void*> self.end_position == <void*> Source.end_position, "end_position"),
+            (<void*> self.draw == <void*> Source.draw, "draw"),
+            (<void*> self.threshold == <void*> Source.threshold, "threshold"),
+            (<void*> self.count_sides == <void*> Source.count_sides, "count_sides"),
+            (
+                <void*> self.count_categories == <void*> Source.count_categories,
+                "count_categories",
+            ),
+        ):
+            if is_missing:
+                raise_undefined(self, method)
 
     cdef void begin(self) noexcept nogil:
         pass
 
-    cdef void announce(self, const int32_t* features, intp_t n) noexcept nogil:
+    cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil:
         pass
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
@@ -459,7 +453,7 @@ cdef class Source:
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
         return -1
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return 0
 
     cdef intp_t draw(
@@ -467,11 +461,11 @@ cdef class Source:
     ) noexcept nogil:
         return 0
 
-    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+    cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         return NAN
 
     cdef bint count_sides(
-        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+        self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
         return False
 

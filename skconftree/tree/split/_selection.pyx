@@ -1,10 +1,11 @@
-"""What is kept of the candidate splits of a node."""
+"""Selection of the best candidate splits of a node."""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
 from libc.string cimport memmove
 
 from skconftree.criteria._criterion cimport outcome_entropy
+from skconftree.criteria._score cimport sum_of
 from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._split cimport Children, precedes
 
@@ -23,10 +24,10 @@ cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
 
 
 cdef class Selection(TestReader):
-    """Base class: the best test of each attribute.
+    """Base class: stores the best candidate split of each feature.
 
-    No whole count is above `largest_count`; `at_once`: attributes may be compared as
-    they come.
+    Integer counts are at most `largest_count`. `at_once` allows comparing features
+    immediately, without storing the best candidates of all of them.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ cdef class Selection(TestReader):
         if isinstance(bound, (EvidenceBound, IntervalBound)):
             self.bound_score = bound.score
             self.own_scale = True
-        # what is compared between features only in the end needs room for all
+        # features that are compared at the end need a stored candidate each
         self.at_once = at_once and not (
             node.settings.max_features < node.n_features or criterion.by_ratio
         )
@@ -68,18 +69,18 @@ cdef class Selection(TestReader):
     cdef void begin(self) noexcept nogil:
         self.criterion.begin(&self.node.seen)
         if self.own_scale:
-            self.bound_score.begin(&self.node.facts)
+            self.bound_score.begin(&self.node.stats)
         self.tie = tie_of(self.node.seen.n)
         self.whole = self.criterion.node(self.node.seen.counts, self.node.seen.n)
         self.adds = True
 
     cdef intp_t examine(self, intp_t feature, NodeTests tests) noexcept nogil:
-        cdef intp_t found
+        cdef intp_t n_tests
         cdef Best* best = self.best_of + feature * self.step
         self.feature = feature
         self.best = best
         best.score = INFINITY
-        best.cut.place = -1
+        best.cut.position = -1
         best.cut.missing_left = False
         best.n_tests = 0.0
         best.log_tests = -1.0
@@ -88,7 +89,7 @@ cdef class Selection(TestReader):
         tests.squares = (
             self.bound_squares if self.by_bound else self.criterion_squares
         )
-        found = tests.walk(
+        n_tests = tests.walk(
             feature, tests.phi != NULL and self.node.n < self.phi_size and self.adds
         )
         if tests.is_nominal(feature):
@@ -96,8 +97,8 @@ cdef class Selection(TestReader):
                 best.n_tests = tests.sets.n_implied
                 best.log_tests = tests.sets.log_implied
         elif tests.source.every_cut and not tests.random_cuts:
-            best.n_tests = found
-        return found
+            best.n_tests = n_tests
+        return n_tests
 
     cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil:
         pass
@@ -127,8 +128,8 @@ cdef class Selection(TestReader):
         elif self.node.class_weight == NULL:
             _score_without_repeats(self, &scan.tests)
         else:
-            # each child is scaled to its own weight, so the right one is not the rest
-            # and no block formula holds
+            # each child is scaled to its own weight, so the right child is not the node
+            # minus the left one, and block formulas do not apply
             for i in range(scan.tests.size):
                 self.node.pair_to_bound(scan.left + i * K, self.pair)
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
@@ -147,7 +148,7 @@ cdef const float64_t* _additive_phi(Selection self, Score score):
 
 
 cdef void _score_without_repeats(Selection self, const TestBlock* tests) noexcept nogil:
-    # All counts of the node shrink alike, so that block formulas hold.
+    # All counts of the node have the same factor, so block formulas apply.
     cdef intp_t K = self.node.n_classes
     cdef float64_t share = self.node.share
     cdef float64_t* n_left = self.shrunk + BLOCK * K
@@ -166,18 +167,13 @@ cdef void _score_without_repeats(Selection self, const TestBlock* tests) noexcep
 
 
 cdef void _keep_best(Selection self, Scan scan) noexcept nogil:
-    # Most blocks hold nothing better: the minimum of four interleaved rows finds
-    # that out without a chain of dependent comparisons.
+    # Most blocks have no better candidate. Four interleaved minima detect this without a
+    # chain of dependent comparisons.
     cdef const float64_t* out = self.out
     cdef intp_t size = scan.tests.size
     cdef float64_t best = self.best.score
-    cdef float64_t a = INFINITY
-    cdef float64_t b = INFINITY
-    cdef float64_t c = INFINITY
-    cdef float64_t d = INFINITY
-    cdef float64_t least
-    cdef intp_t found
-    cdef intp_t i = 0
+    cdef float64_t a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY, least
+    cdef intp_t index = 0, i = 0
     self.best.n_tests += size
     while i + 4 <= size:
         a = out[i] if out[i] < a else a
@@ -191,26 +187,25 @@ cdef void _keep_best(Selection self, Scan scan) noexcept nogil:
     least = min(a, b, c, d)
     if not least < best - self.tie:
         return
-    found = 0
-    while not out[found] <= least + 2.0 * self.tie:     # NaN is not
-        found += 1
-    # Nothing before it is as good by a tie, nothing behind it is better by one:
-    # comparing test by test ends here, too, unless others are within a hair
-    if best > least + 2.0 * self.tie and out[found] <= least + 0.5 * self.tie:
-        best = out[found]
+    while not out[index] <= least + 2.0 * self.tie:     # NaN is not
+        index += 1
+    # No candidate before it is within a tie, and none after it is better by a tie. Comparing
+    # one by one gives the same result, unless others are within half a tie.
+    if best > least + 2.0 * self.tie and out[index] <= least + 0.5 * self.tie:
+        best = out[index]
     else:
         for i in range(size):
             if out[i] < best - self.tie:
                 best = out[i]
-                found = i
+                index = i
     self.best.score = best
-    self.best.cut.place = scan.place[found]
+    self.best.cut.position = scan.position[index]
     self.best.cut.missing_left = scan.missing_left
-    self.best.n_left = scan.n_left[found]
+    self.best.n_left = scan.n_left[index]
 
 
 cdef class BestTests(Selection):
-    """The best test of a node, and the best of any other attribute."""
+    """The best candidate split of a node, and the best ones of other features."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
@@ -223,7 +218,7 @@ cdef class BestTests(Selection):
         )
         if bound is not None and not self.own_scale:
             self.ranks = bound.ranks_attributes
-            # with class weights the bound sees other counts than the criterion
+            # with class weights the counts of the bound are not those of the criterion
             self.ranks_by_gain = bound.ranks_by_gain and node.class_weight == NULL
 
     cdef void begin(self) noexcept nogil:
@@ -242,7 +237,7 @@ cdef class BestTests(Selection):
 
     cdef void read_children(self, const Children* children) noexcept nogil:
         self.best.n_tests = 1.0
-        self.best.cut.place = 0
+        self.best.cut.position = 0
         self.node.children_to_seen(children)
         self.best.score = self.criterion.outcomes(children.scaled, children.n_outcomes)
 
@@ -255,9 +250,9 @@ cdef class BestTests(Selection):
     ) noexcept nogil:
         _contest(self, tests, visited, n_visited, split)
         if self.bound is not None:
-            self.bound.node_begin(&self.node.facts)
+            self.bound.node_begin(&self.node.stats)
         if split.feature >= 0:
-            _tell_tests(self, &self.first)
+            _set_tests(self, &self.first)
 
     cdef bint propose(
         self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
@@ -276,7 +271,7 @@ cdef class BestTests(Selection):
         split.competitors[0].feature = chosen.feature
         split.competitors[0].cut = chosen.cut
         for i in range(MAX_STORED_COMPETITORS):
-            # one less is known where the test is none of those next to the chosen one
+            # one entry less if `feature` is not among the stored competitors
             if n == MAX_STORED_COMPETITORS or chosen.competitors[i].feature < 0:
                 break
             if chosen.competitors[i].feature != feature:
@@ -285,11 +280,11 @@ cdef class BestTests(Selection):
         if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
         split.evidence.by_chance.log10_expected = NAN
-        _tell_tests_of(self, best.n_tests, best.log_tests)
+        _set_n_tests(self, best.n_tests, best.log_tests)
         return True
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
-        # Compare the best test of a feature with those of the features before it.
+        # Compare the best candidate of a feature with those of earlier features.
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender new
         cdef intp_t i
@@ -315,10 +310,10 @@ cdef class BestTests(Selection):
                 self.competitors[i] = new
                 return
 
-    cdef void _ensure_capacity(self, intp_t place) noexcept nogil:
-        # The last competitor goes.
+    cdef void _ensure_capacity(self, intp_t position) noexcept nogil:
+        # Drop the last competitor.
         cdef intp_t i
-        for i in range(MAX_STORED_COMPETITORS - 1, place, -1):
+        for i in range(MAX_STORED_COMPETITORS - 1, position, -1):
             self.competitors[i] = self.competitors[i - 1]
 
 cdef void _forget_choice(BestTests self) noexcept nogil:
@@ -334,7 +329,7 @@ cdef void _contest(
     BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited,
     Split* split,
 ) noexcept nogil:
-    # The best test of all features, and the best ones of other features.
+    # The best candidate of all features, and the best ones of other features.
     cdef intp_t j
     if not self.at_once:
         if self.criterion.by_ratio and not self.by_bound and not self.ranks:
@@ -354,14 +349,14 @@ cdef void _contest(
 cdef bint _wins(
     BestTests self, Contender* later, Contender* earlier, NodeTests tests
 ) noexcept nogil:
-    cdef float64_t most = INFINITY
+    cdef float64_t max_rank = INFINITY
     cdef Contender* last = &self.competitors[MAX_STORED_COMPETITORS - 1]
     if not self.ranks:
         return later.score < earlier.score - self.tie
     if earlier.feature < 0 or later.score == INFINITY:
         return later.score < INFINITY
     if _knows_by_gain(self, later, tests) and _knows_by_gain(self, earlier, tests):
-        # no need to ask where gain and number of tests say the same; numbers
+        # no ranks needed if gain and number of candidates favor the same feature; numbers
         # too large for a float look equal
         if later.score >= earlier.score - self.tie:
             if later.n_tests > earlier.n_tests or (
@@ -374,13 +369,13 @@ cdef bint _wins(
             and later.log_tests <= earlier.log_tests
         ):
             return True
-    # a score that is better by `tie` makes a rank better by no more than twice that;
-    # what is above the last competitor's rank need not be known
+    # a score that is better by `tie` changes a rank by at most twice that; ranks above that
+    # of the last competitor need not be exact
     if last.feature >= 0:
-        _ask_rank(self, last, INFINITY, tests)
-        most = last.rank + 2.0 * self.tie
-    _ask_rank(self, earlier, INFINITY, tests)
-    _ask_rank(self, later, most, tests)
+        _compute_rank(self, last, INFINITY, tests)
+        max_rank = last.rank + 2.0 * self.tie
+    _compute_rank(self, earlier, INFINITY, tests)
+    _compute_rank(self, later, max_rank, tests)
     if later.rank < earlier.rank - 2.0 * self.tie:
         return True
     return later.rank <= earlier.rank + 2.0 * self.tie and (
@@ -389,51 +384,51 @@ cdef bint _wins(
 
 
 cdef bint _knows_by_gain(
-    BestTests self, const Contender* one, NodeTests tests
+    BestTests self, const Contender* contender, NodeTests tests
 ) noexcept nogil:
     return self.ranks_by_gain and not (
-        tests.sets.multiway and tests.is_nominal(one.feature)
+        tests.sets.multiway and tests.is_nominal(contender.feature)
     )
 
 
-cdef void _tell_tests_of(
+cdef void _set_n_tests(
     Selection self, float64_t n_tests, float64_t log_tests
 ) noexcept nogil:
-    # Let the bound, and the evidence, know how many tests an attribute has.
-    self.node.facts.n_attribute_tests = n_tests
-    self.node.facts.log_attribute_tests = (
+    # Set the number of candidates of a feature, for the bound and the evidence.
+    self.node.stats.n_attribute_tests = n_tests
+    self.node.stats.log_attribute_tests = (
         log(n_tests) if log_tests < 0.0 else log_tests
     )
 
 
-cdef void _tell_tests(BestTests self, Contender* one) noexcept nogil:
-    _tell_tests_of(self, one.n_tests, one.log_tests)
-    one.log_tests = self.node.facts.log_attribute_tests
+cdef void _set_tests(BestTests self, Contender* contender) noexcept nogil:
+    _set_n_tests(self, contender.n_tests, contender.log_tests)
+    contender.log_tests = self.node.stats.log_attribute_tests
 
 
-cdef void _ask_rank(
-    BestTests self, Contender* one, float64_t most, NodeTests tests
+cdef void _compute_rank(
+    BestTests self, Contender* contender, float64_t max_rank, NodeTests tests
 ) noexcept nogil:
-    if one.rank == one.rank:
+    if contender.rank == contender.rank:
         return
-    _tell_tests(self, one)
-    if _knows_by_gain(self, one, tests):
-        one.rank = self.bound.rank_of_gain(
-            &self.node.facts, self.node.share * (self.whole - one.score)
+    _set_tests(self, contender)
+    if _knows_by_gain(self, contender, tests):
+        contender.rank = self.bound.rank_of_gain(
+            &self.node.stats, self.node.share * (self.whole - contender.score)
         )
         return
-    tests.count_children(one.feature, one.cut)
+    tests.count_children(contender.feature, contender.cut)
     self.node.children_to_bound(&tests.children)
-    one.rank = self.bound.rank(
-        &self.node.facts, tests.children.scaled, tests.children.n_outcomes, most
+    contender.rank = self.bound.rank(
+        &self.node.stats, tests.children.scaled, tests.children.n_outcomes, max_rank
     )
 
 
 cdef void _take_ratios(
     BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
-    # As in C4.5: of the features whose best gain is at least the average, the
-    # one with the largest ratio of gain to the entropy of the outcome wins.
+    # As in C4.5: among the features whose best gain is at least the average, the feature
+    # with the largest ratio of gain to outcome entropy wins.
     cdef float64_t average = 0.0
     cdef intp_t n_features = 0
     cdef float64_t gain, entropy
@@ -441,27 +436,27 @@ cdef void _take_ratios(
     cdef intp_t j
     for j in range(n_visited):
         best = self.best_of + visited[j]
-        if best.cut.place >= 0:
+        if best.cut.position >= 0:
             average += self.whole - best.score
             n_features += 1
     if n_features > 0:
         average /= n_features
     for j in range(n_visited):
         best = self.best_of + visited[j]
-        if best.cut.place < 0:
+        if best.cut.position < 0:
             continue
         gain = self.whole - best.score
         best.score = INFINITY
         if gain >= average - self.tie:
             entropy = _outcome_entropy(self, visited[j], tests)
-            if entropy > 0.0:   # 0: one outcome has all the weight but a rounding
+            if entropy > 0.0:   # 0: one outcome has all the weight up to rounding
                 best.score = -gain / entropy
 
 
 cdef float64_t _outcome_entropy(
     BestTests self, intp_t feature, NodeTests tests
 ) noexcept nogil:
-    # Of the best test of a feature.
+    # Of the best candidate of a feature.
     cdef const Best* best = self.best_of + feature
     cdef const Children* children = &tests.children
     cdef float64_t sides[2]
@@ -480,7 +475,7 @@ cdef float64_t _outcome_entropy(
 
 
 cdef class Challengers(Selection):
-    """The test whose children have the smallest cost."""
+    """The candidate split whose children have the smallest cost."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
@@ -492,8 +487,8 @@ cdef class Challengers(Selection):
 
     cdef void begin(self) noexcept nogil:
         Selection.begin(self)
-        # in the unit of costs: a volume may be far smaller than the weight of the rows
-        self.tie = tie_of(self.node.facts.pool)
+        # in the unit of costs: a volume may be much smaller than the weight of the rows
+        self.tie = tie_of(self.node.stats.pool)
         self.challenging = False
 
     cdef void read(self, Scan scan) noexcept nogil:
@@ -506,24 +501,20 @@ cdef class Challengers(Selection):
     cdef void read_children(self, const Children* children) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef float64_t cost = 0.0
-        cdef float64_t n
-        cdef intp_t z, c
+        cdef intp_t z
         cdef Cut cut
-        cut.place = 0
+        cut.position = 0
         cut.missing_left = False
         if not self.challenging:
             self.best.n_tests = 1.0
             self.best.cut = cut
-            self.best.score = -INFINITY     # no floor is known for its costs
+            self.best.score = -INFINITY     # its cost has no floor
             return
         self.node.children_to_bound(children)
         for z in range(children.n_outcomes):
-            n = 0.0
-            for c in range(K):
-                n += children.scaled[z * K + c]
             cost += self.interval.cost(
-                children.scaled + z * K, n, children.pool[z] * self.node.share,
-                children.n_outcomes,
+                children.scaled + z * K, sum_of(children.scaled + z * K, K),
+                children.pool[z] * self.node.share, children.n_outcomes,
             )
             if cost > self.incumbent + self.tie:
                 return
@@ -532,19 +523,19 @@ cdef class Challengers(Selection):
     cdef void choose(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
-        # The test with the smallest cost below the parent's limit. A feature whose
-        # smallest floor is above the incumbent cannot hold it.
+        # The candidate with the smallest cost below the parent's limit. A feature whose
+        # smallest floor is above the incumbent's cost cannot have it.
         cdef const Children* children = &tests.children
         cdef float64_t floor
         cdef Best* best
         cdef Best known
         cdef intp_t j, feature
         cdef intp_t n = 0
-        self.interval.node_begin(&self.node.facts)
+        self.interval.node_begin(&self.node.stats)
         _note_floors(self, visited, n_visited)
         self.incumbent = self.interval.limit
         self.incumbent_feature = -1
-        self.incumbent_cut.place = -1
+        self.incumbent_cut.position = -1
         self.incumbent_cut.missing_left = False
         self.challenging = True
         self.adds = False       # costs need counts
@@ -567,14 +558,14 @@ cdef class Challengers(Selection):
                 )
             best = self.best_of + feature
             known = best[0]
-            self.examine(feature, tests)    # counts no tests this time
+            self.examine(feature, tests)    # does not change the number of candidates
             best[0] = known
             best.score = INFINITY           # this feature has been challenged
         split.feature = self.incumbent_feature
         split.cut = self.incumbent_cut
         if split.feature >= 0:
             best = self.best_of + split.feature
-            _tell_tests_of(self, best.n_tests, best.log_tests)
+            _set_n_tests(self, best.n_tests, best.log_tests)
         for j in range(MAX_STORED_COMPETITORS + 1):
             if n == MAX_STORED_COMPETITORS or self.floors[j].feature < 0:
                 break
@@ -583,19 +574,19 @@ cdef class Challengers(Selection):
                 n += 1
         if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
-        split.evidence.child_limit = self.incumbent / self.node.facts.pool
+        split.evidence.child_limit = self.incumbent / self.node.stats.pool
 
 
 cdef void _note_floors(
     Challengers self, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
-    # The attributes with the smallest floors, and the test that each is of.
+    # The features with the smallest floors, and the candidates that have them.
     cdef const Best* best
     cdef intp_t n = 0
     cdef intp_t i, j
     for j in range(n_visited):
         best = self.best_of + visited[j]
-        if best.cut.place < 0:
+        if best.cut.position < 0:
             continue
         i = n
         while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
@@ -619,12 +610,12 @@ cdef void _challenge_with(Challengers self, Scan scan) noexcept nogil:
     cut.missing_left = scan.missing_left
     for i in range(scan.tests.size):
         if self.out[i] <= self.incumbent + self.tie:
-            cut.place = scan.place[i]
+            cut.position = scan.position[i]
             pool_left = scan.tests.pool_left[i] * self.node.share
             self.node.pair_to_bound(scan.left + i * self.node.n_classes, self.pair)
             _offer(
                 self, self.feature, cut, self.pair, pool_left,
-                self.node.facts.pool - pool_left,
+                self.node.stats.pool - pool_left,
             )
 
 
@@ -632,17 +623,12 @@ cdef void _offer(
     Challengers self, intp_t feature, Cut cut, const float64_t* pair,
     float64_t pool_left, float64_t pool_right,
 ) noexcept nogil:
-    # Replace the incumbent if the test with this pair of children is better.
+    # Replace the incumbent if the candidate with this pair of children is better.
     cdef intp_t K = self.node.n_classes
     cdef const float64_t* right = pair + K
     cdef float64_t ceiling = self.incumbent + self.tie
-    cdef float64_t n_left = 0.0
-    cdef float64_t n_right = 0.0
+    cdef float64_t n_left = sum_of(pair, K), n_right = sum_of(right, K)
     cdef float64_t floor_left, floor_right, cost
-    cdef intp_t c
-    for c in range(K):
-        n_left += pair[c]
-        n_right += right[c]
     floor_right = self.interval.sharp_floor(right, n_right, pool_right, 2)
     floor_left = self.interval.sharp_floor(pair, n_left, pool_left, 2)
     if floor_right + floor_left > ceiling:
@@ -681,7 +667,7 @@ cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 
 
 
 cdef class SummedEvidence(BestTests):
-    """What an evidence bound wants to know of the tests of a node."""
+    """The evidence of all candidate splits of a node, and the best one."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
@@ -709,7 +695,7 @@ cdef class SummedEvidence(BestTests):
             BestTests.read_children(self, children)
             return
         self.best.n_tests = 1.0
-        self.best.cut.place = 0
+        self.best.cut.position = 0
         self.node.children_to_bound(children)
         self.best.score = self.bound_score.outcomes(
             children.scaled, children.n_outcomes
@@ -731,7 +717,7 @@ cdef class SummedEvidence(BestTests):
                 self.best = self.best_of + visited[j]
                 _add_feature(self)
         self.evidence.log_evidence = self.total - log(
-            <float64_t> self.node.facts.n_varying
+            <float64_t> self.node.stats.n_varying
         )
         if not self.evidence.chooses:
             self.by_bound = False
@@ -742,15 +728,15 @@ cdef class SummedEvidence(BestTests):
                 if self.at_once:
                     self._weigh(visited[j], tests)
         _contest(self, tests, visited, n_visited, split)
-        self.bound.node_begin(&self.node.facts)
+        self.bound.node_begin(&self.node.stats)
         if split.feature >= 0:
-            _tell_tests(self, &self.first)
+            _set_tests(self, &self.first)
 
 
 cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:
-    # log-sum-exp of the block, then of what came before and the block. A test
-    # has at most n times the weight of another, so that tests this far behind
-    # the best one met so far change the sum by less than its rounding.
+    # log-sum-exp of the block, then of the earlier blocks and this one. A candidate has at
+    # most n times the weight of another, so that candidates this much worse than the best
+    # one so far change the sum by less than its rounding.
     cdef float64_t peak
     cdef float64_t total = 0.0
     cdef intp_t i
@@ -764,7 +750,7 @@ cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:
 
 
 cdef void _add_feature(SummedEvidence self) noexcept nogil:
-    # Average over the tests of the feature examined last, if it has any.
+    # Average over the candidates of the feature examined last, if it has any.
     if self.best.n_tests > 0.0:
         self.total = _log_add(
             self.total, self.best.log_evidence - (

@@ -2,56 +2,55 @@ from skconftree.bounds._contract cimport SplitEvidence
 from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 
-# Cut: where a test of one attribute lies.
+# Cut: how a candidate split divides the values of its feature.
 #
-# A test is an attribute and a cut. What the place means is the business of the source
-# (_scan.pxd) or, for sets of categories, of CategorySets.
+# A candidate split is a feature and a cut. The source of the rows (_scan.pxd) or, for sets
+# of categories, CategorySets defines the meaning of the position.
 
 cdef struct Cut:
-    intp_t place            # -1 = no test
+    intp_t position         # -1 = no split
     bint missing_left       # rows without a value go left as well
 
 
 cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
-    # The order of the walks, by which ties are broken: missing values go right first.
+    # The order of the walks, which breaks ties: missing values go right first.
     if a.missing_left != b.missing_left:
         return b.missing_left
-    return a.place < b.place
+    return a.position < b.position
 
 
-# Split: what has been found at a node: a test, why it is worth making, and what it
-# makes of the node's rows.
+# Split: the split selected at a node, the evidence for it, and its children.
 #
-# The arrays of the children are lent by whoever found the split, until it is asked
-# about another test.
+# The arrays of the children belong to the splitter that returned the split. They are valid
+# until it counts the children of another one.
 
 cdef struct Children:
-    # The children of one test.
+    # The children of one split.
     intp_t n_outcomes           # 2 unless every category has a branch
-    float64_t* counts           # [n_outcomes, n_classes] as they are
+    float64_t* counts           # [n_outcomes, n_classes] unscaled
     float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
     float64_t* pool             # [n_outcomes] weight W
-    intp_t* rows                # [n_outcomes] with and without label, and
-    intp_t* n_labelled          # [n_outcomes] with one; of tables only
-    bint missing_seen           # labelled rows of the node miss the value tested
+    intp_t* rows                # [n_outcomes] all rows, and
+    intp_t* n_labelled          # [n_outcomes] labeled rows; of tables only
+    bint missing_seen           # labeled rows of the node miss the value of the feature
     bint missing_left           # where such rows go
-    int16_t* ordinals           # [n_codes] the child of each category, -1 = no
-                                # labelled row has it; NULL if the test is numeric
+    int16_t* ordinals           # [n_codes] the child of each category, -1 = no labeled
+                                # row has it; NULL if the feature is numeric
     intp_t n_codes              # 0 if it is
     intp_t unknown              # the child of other categories
 
 
 cdef struct CompetitorTest:
-    # The best test of another attribute than the one chosen.
-    intp_t feature              # -1 = none, nor are there any behind it
+    # The best candidate split of another feature than the one selected.
+    intp_t feature              # -1 = none, and the following entries are unused too
     Cut cut
 
 
 cdef struct Split:
     intp_t feature              # -1 = no split
-    intp_t rejected             # then the feature of the best test, which was rejected, if
-                                # the splitter explains that: also threshold and evidence
-                                # are set. Else -1
+    intp_t rejected             # then the feature of the best candidate, which was rejected,
+                                # if the splitter explains this: threshold and evidence are
+                                # set too. Otherwise -1
     intp_t reason               # then why there is none, a LeafReason
     Cut cut
     float64_t threshold         # NaN if the feature is nominal

@@ -9,13 +9,13 @@ from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 
-# Foresight: whether a bound would refuse any test of a node, before the tests are
-# compared. Most looks at a growing leaf end that way: rough values, within limits that
-# are known, show that the best test cannot be ahead of the others by enough. Nothing is
-# decided by them but that; a leaf that may split is examined as if they were not there.
+# Precheck: whether the bound would reject every candidate split of a node, before they are
+# compared. Most split attempts at growing leaves end here: approximate scores with known
+# error limits show that the best candidate cannot be far enough ahead of the others. They
+# decide nothing else; a leaf that may split is examined with exact scores.
 
-cdef class Foresight:
-    cdef readonly bint sees         # it may know for some nodes
+cdef class Precheck:
+    cdef readonly bint is_available     # it can reject some nodes
     cdef Source source
     cdef Criterion criterion
     cdef Bound bound
@@ -23,19 +23,20 @@ cdef class Foresight:
     cdef bint is_entropy
     cdef Arena arena
     cdef float32_t* left            # [n_classes, LANES]
-    cdef float64_t* least           # [n_features] what the best test gains, at least
-    cdef float64_t* most            # and at most
+    cdef float64_t* min_gain        # [n_features] limits of the gain of the best split
+    cdef float64_t* max_gain
 
-    # Of the node that has been entered, whose impurity per row is given. All its
-    # features will be examined if they are no more than so many.
-    cdef bint must_wait(self, float64_t impurity, intp_t max_features) noexcept nogil
+    # Of the node entered, with this impurity per row. All its features will be examined if
+    # there are at most `max_features`.
+    cdef bint rules_out_split(self, float64_t impurity, intp_t max_features) noexcept nogil
 
 
-# Splitter: finds the best test of a node and asks the bound about it.
+# Splitter: selects the best candidate split of a node; the bound accepts or rejects it.
 #
-# It has four parts. The source knows the rows of the node (_scan.pxd); what is asked
-# about tests, whatever the source, is in _candidates.pxd. The criterion scores them, the bound
-# decides, and the selection keeps what the bound wants to know (_selection.pxd).
+# It has five parts. The source has the rows of the node (_scan.pxd). NodeTests generates the
+# candidate splits for every kind of source (_candidates.pxd). The criterion scores them, the
+# selection stores the best ones and what else the bound requires (_selection.pxd), and the
+# bound decides.
 
 cdef class Splitter:
     cdef readonly Source source
@@ -43,9 +44,9 @@ cdef class Splitter:
     cdef readonly Bound bound
     cdef Selection selection
     cdef NodeTests tests
-    cdef Foresight foresight
-    cdef bint foresees
-    cdef Contingency contingency    # of the children of a split, by their classes
+    cdef Precheck precheck
+    cdef bint prechecks
+    cdef Contingency contingency    # of the children of a split and their classes
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features
@@ -57,24 +58,25 @@ cdef class Splitter:
     cdef intp_t n_visited
     cdef uint64_t draw_key           # of the last feature drawn
 
-    # Make room for features with this many categories.
-    cdef int reserve_categories(self, intp_t room) except -1
-    # The split of a node. Drops features found to be constant from record.features.
+    # Allocate memory for features with this many categories.
+    cdef int reserve_categories(self, intp_t capacity) except -1
+    # The split of a node. Removes features that are constant from record.features.
     cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil
-    # Other tests of the node that find() has just answered for, each the best one of
-    # its attribute, which the bound accepts on their own: of these the `most` that gain
-    # most, the largest gain first. Their children are not counted. Of a splitter that
-    # keeps_all.
+    # After find(), other splits of the same node that the bound accepts too, at most one per
+    # feature: the `n_max` with the largest gains, in descending order. Their children are
+    # not counted. Requires keeps_all.
     cdef intp_t find_others(
-        self, const Split* chosen, intp_t most, Split* others
+        self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil
-    # Count its children again, when other nodes have been examined since.
+    # Count its children again, after other nodes have been examined.
     cdef void count_again(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil
-    # Of counts as they are, in scikit-learn's units.
+    # Of unscaled counts, in scikit-learn's units.
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void _visit_features(self) noexcept nogil
+    # Select the best split of a feature; 0 if the feature is constant in the node.
+    cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil
     cdef bint _decide(self, Split* split) noexcept nogil
     cdef float64_t _improvement(self, const Children* children) noexcept nogil

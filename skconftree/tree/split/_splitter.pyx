@@ -1,4 +1,4 @@
-"""The best split of a node, and whether its bound allows it."""
+"""Selection of the best split of a node, and its acceptance by the bound."""
 
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN, ldexp
@@ -22,19 +22,18 @@ from skconftree.utils._sorting cimport insert_keys
 cdef float64_t MAX_TESTS = ldexp(1.0, 1000)
 
 cdef enum:
-    MAX_CLASSES = 256      # whose rough values add up within GAIN_ERROR
+    MAX_CLASSES = 256      # the sum of approximate values is within GAIN_ERROR
 
-cdef float64_t LARGEST_GAIN = 0.5   # of two outcomes, whose own entropy is a bit at most
-cdef float64_t ROUGH_SHARE = 0.001  # of the rows: a child that is larger by so much than
-                                    # it must be is not dropped
+cdef float64_t LARGEST_GAIN = 0.5   # of two outcomes: their entropy is at most one bit
+cdef float64_t ROUGH_SHARE = 0.001  # error limit of approximate shares of rows
 
 
-cdef class Foresight:
-    """Tells, for some nodes, that the bound would refuse whatever test is the best.
+cdef class Precheck:
+    """Rules out, for some nodes, that the bound accepts any candidate split.
 
-    It sees nothing unless the source knows rough counts, the bound waits by gain and
-    all of them see the counts as they are. Other tests than those of the source, such
-    as random ones, and of more than two outcomes are not foreseen.
+    It is available if the source can approximate counts, the bound waits by gain and all
+    counts are unscaled. It does not support random cuts and splits with more than two
+    outcomes.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ cdef class Foresight:
         self.bound = bound
         self.node = source.node
         self.is_entropy = type(criterion) is Entropy
-        self.sees = (
+        self.is_available = (
             source.sketches and bound is not None and bound.waits_by_gain
             and type(criterion) in (Entropy, Gini) and K <= MAX_CLASSES
             and self.node.class_weight == NULL and not self.node.has_pool
@@ -55,56 +54,56 @@ cdef class Foresight:
         )
         self.arena = Arena()
         self.left = <float32_t*> self.arena.take_zeros(LANES * K, sizeof(float32_t))
-        self.least = <float64_t*> self.arena.take_zeros(d, sizeof(float64_t))
-        self.most = <float64_t*> self.arena.take_zeros(d, sizeof(float64_t))
+        self.min_gain = <float64_t*> self.arena.take_zeros(d, sizeof(float64_t))
+        self.max_gain = <float64_t*> self.arena.take_zeros(d, sizeof(float64_t))
 
-    cdef bint must_wait(self, float64_t impurity, intp_t max_features) noexcept nogil:
+    cdef bint rules_out_split(self, float64_t impurity, intp_t max_features) noexcept nogil:
         cdef float64_t gain = impurity
         cdef float64_t lead
         cdef intp_t j
         if self.is_entropy:
             gain = min(gain, LARGEST_GAIN)
         gain += GAIN_ERROR
-        if not self.bound.may_accept(&self.node.facts, gain, gain):
+        if not self.bound.may_accept(&self.node.stats, gain, gain):
             return True
-        if self.bound.may_accept(&self.node.facts, 0.0, 0.0):
+        if self.bound.may_accept(&self.node.stats, 0.0, 0.0):
             return False    # a tie
         if self.node.record.n_features > max_features or not _limit_gains(self, impurity):
             return False
         gain = -INFINITY
         for j in range(self.node.record.n_features):
-            gain = max(gain, self.most[j])
+            gain = max(gain, self.max_gain[j])
         lead = _largest_lead(self)
-        return lead == lead and not self.bound.may_accept(&self.node.facts, gain, lead)
+        return lead == lead and not self.bound.may_accept(&self.node.stats, gain, lead)
 
 
-cdef bint _limit_gains(Foresight self, float64_t impurity) noexcept nogil:
-    # What the best test of each feature gains.
+cdef bint _limit_gains(Precheck self, float64_t impurity) noexcept nogil:
+    # Limits of the gain of the best split of each feature.
     cdef float64_t needed = (
         max(self.node.min_weight, self.node.min_seen_weight) / self.node.n
         + ROUGH_SHARE
     )
     cdef float32_t scores[LANES]
     cdef float32_t n_left[LANES]
-    cdef float64_t least, most
+    cdef float64_t lowest, lowest_large     # scores; of splits without a small child
     cdef intp_t j, b, n
     for j in range(self.node.record.n_features):
         n = self.source.sketch(self.node.record.features[j], self.left)
         if n < 0:
             return False
         self.criterion.rough_scores(self.left, n, scores, n_left)
-        least = most = INFINITY
+        lowest = lowest_large = INFINITY
         for b in range(n):
-            most = min(most, scores[b])
+            lowest = min(lowest, scores[b])
             if n_left[b] >= needed and 1.0 - n_left[b] >= needed:
-                least = min(least, scores[b])
-        self.most[j] = impurity - most + GAIN_ERROR
-        self.least[j] = impurity - least - GAIN_ERROR
+                lowest_large = min(lowest_large, scores[b])
+        self.max_gain[j] = impurity - lowest + GAIN_ERROR
+        self.min_gain[j] = impurity - lowest_large - GAIN_ERROR
     return True
 
 
-cdef float64_t _largest_lead(Foresight self) noexcept nogil:
-    # Of any feature above all others, and no split.
+cdef float64_t _largest_lead(Precheck self) noexcept nogil:
+    # Upper limit of the lead of any feature over all others, and over no split.
     cdef intp_t n = self.node.record.n_features
     cdef float64_t first = 0.0      # the two largest of `least`
     cdef float64_t second = 0.0
@@ -112,21 +111,21 @@ cdef float64_t _largest_lead(Foresight self) noexcept nogil:
     cdef intp_t holder = -1
     cdef intp_t j
     for j in range(n):
-        if self.least[j] > first:
+        if self.min_gain[j] > first:
             second = first
-            first = self.least[j]
+            first = self.min_gain[j]
             holder = j
-        elif self.least[j] > second:
-            second = self.least[j]
+        elif self.min_gain[j] > second:
+            second = self.min_gain[j]
     for j in range(n):
-        lead = max(lead, self.most[j] - (second if j == holder else first))
+        lead = max(lead, self.max_gain[j] - (second if j == holder else first))
     return lead
 
 
 cdef class Splitter:
-    """Finds the best test of a node and asks the bound about it.
+    """Selects the best candidate split of a node and applies the bound to it.
 
-    With `keeps_all`, `find_others` may be asked: races and tests only.
+    `keeps_all` enables `find_others`, for races and tests only.
     """
 
     def __init__(
@@ -157,9 +156,9 @@ cdef class Splitter:
         self.tests.sets.skips_scattered = (
             kind is BestTests and bound is not None and bound.ranks_attributes
         )
-        self.foresight = Foresight(source, criterion, bound)
+        self.precheck = Precheck(source, criterion, bound)
         self.contingency = Contingency(exact=False)
-        self.foresees = self.foresight.sees and not self.tests.random_cuts
+        self.prechecks = self.precheck.is_available and not self.tests.random_cuts
         self.sampling = self.max_features < d
         self.arena = Arena()
         self.sample = <int32_t*> self.arena.take(
@@ -167,8 +166,8 @@ cdef class Splitter:
         )
         _reserve_outcomes(self)
 
-    cdef int reserve_categories(self, intp_t room) except -1:
-        self.tests.reserve_categories(room)
+    cdef int reserve_categories(self, intp_t capacity) except -1:
+        self.tests.reserve_categories(capacity)
         _reserve_outcomes(self)
         return 0
 
@@ -181,16 +180,16 @@ cdef class Splitter:
         split.reason = REJECTED
         split.competitors[0].feature = -1
         clear_evidence(&split.evidence)
-        if self.foresees and self.foresight.must_wait(
+        if self.prechecks and self.precheck.rules_out_split(
             self.selection.whole / self.node.seen.n, self.max_features
         ):
             return split
         self._visit_features()
-        if self.node.facts.n_tests == 0.0:
+        if self.node.stats.n_tests == 0.0:
             split.reason = _why_no_candidate(self)
             return split
         split.evidence.by_chance.n_candidates = (
-            self.node.facts.n_tests if self.node.facts.n_tests < MAX_TESTS else INFINITY
+            self.node.stats.n_tests if self.node.stats.n_tests < MAX_TESTS else INFINITY
         )
         split.evidence.runner_up_score = INFINITY
         split.evidence.runner_up_feature = -1
@@ -205,26 +204,26 @@ cdef class Splitter:
         return split
 
     cdef intp_t find_others(
-        self, const Split* chosen, intp_t most, Split* others
+        self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil:
         cdef float64_t tie = self.selection.tie / self.node.seen.n
         cdef intp_t n = 0
         cdef intp_t i, j, k
-        cdef Split one
+        cdef Split split
         for j in range(self.n_visited):
             if self.visited[j] == chosen.feature or not self.selection.propose(
-                self.tests, self.visited[j], chosen, &one
+                self.tests, self.visited[j], chosen, &split
             ):
                 continue
             k = n
-            while k > 0 and one.evidence.score < others[k - 1].evidence.score - tie:
+            while k > 0 and split.evidence.score < others[k - 1].evidence.score - tie:
                 k -= 1
-            if k == most or not _accepts(self, &one):
+            if k == n_max or not _accepts(self, &split):
                 continue
-            n = min(n + 1, most)
+            n = min(n + 1, n_max)
             for i in range(n - 1, k, -1):
                 others[i] = others[i - 1]
-            others[k] = one
+            others[k] = split
         return n
 
     cdef void count_again(
@@ -246,13 +245,13 @@ cdef class Splitter:
             self.node.leave_out_repeats(self.source.weight_without_repeats())
 
     cdef void _visit_features(self) noexcept nogil:
-        # Scan the features, or a random sample of max_features that are not
-        # constant and, together, have at least one test.
+        # Scan the features, or a random sample: at least max_features that are not constant,
+        # and more until there is a candidate split.
         cdef NodeRecord* record = self.node.record
         cdef int32_t* features = record.features
         cdef bint sampling = self.sampling
         cdef intp_t n_drawn = 0
-        cdef intp_t kept = 0
+        cdef intp_t n_retained = 0
         cdef intp_t n_varying = 0
         cdef intp_t n_tested = 0
         cdef float64_t n_tests = 0.0
@@ -261,38 +260,41 @@ cdef class Splitter:
         self.n_visited = 0
         self.visited = self.sample if sampling else features
         self.draw_key = self.node.visit_key
-        if sampling:        # so many will be visited in any case
+        if sampling:        # the features that will be visited in any case
             n_drawn = min(self.max_features, record.n_features)
             for j in range(n_drawn):
                 _draw_feature(self, j)
-            self.source.announce(features, n_drawn)
+            self.source.prepare_features(features, n_drawn)
         for j in range(record.n_features):
             if sampling:
                 if n_varying >= self.max_features and n_tests > 0.0:
-                    features[kept] = features[j]
-                    kept += 1
+                    features[n_retained] = features[j]
+                    n_retained += 1
                     continue
                 if j >= n_drawn:
                     _draw_feature(self, j)
             feature = features[j]
-            if self.selection.examine(feature, self.tests) == 0:
+            if self._examine(j, feature) == 0:
                 continue
             n_varying += 1
             n_tests += self.selection.best.n_tests
             n_tested += self.selection.best.n_tests > 0.0
-            features[kept] = feature
-            kept += 1
+            features[n_retained] = feature
+            n_retained += 1
             self.visited[self.n_visited] = feature
             self.n_visited += 1
             self.selection.keep(feature, self.tests)
-        record.n_features = kept
+        record.n_features = n_retained
         if sampling:
             insert_keys(self.visited, self.n_visited, self.n_visited * self.n_visited)
             n_tests = 0.0
             for j in range(self.n_visited):
                 n_tests += self.selection.best_of[self.visited[j]].n_tests
-        self.node.facts.n_tests = n_tests
-        self.node.facts.n_varying = n_tested
+        self.node.stats.n_tests = n_tests
+        self.node.stats.n_varying = n_tested
+
+    cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil:
+        return self.selection.examine(feature, self.tests)
 
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
@@ -307,7 +309,7 @@ cdef class Splitter:
             return True
         self.node.children_to_bound(children)
         return self.bound.decide(
-            &self.node.facts, children.scaled, children.n_outcomes, &split.evidence
+            &self.node.stats, children.scaled, children.n_outcomes, &split.evidence
         )
 
     cdef float64_t _improvement(self, const Children* children) noexcept nogil:
@@ -333,7 +335,7 @@ cdef int _reserve_outcomes(Splitter self) except -1:
 
 
 cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
-    # The next of those that are left.
+    # Draw the next of the remaining features.
     cdef int32_t* features = self.node.record.features
     cdef uint64_t left = <uint64_t> (self.node.record.n_features - j)
     cdef intp_t k
@@ -345,15 +347,15 @@ cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
 cdef void _expect_by_chance(Splitter self, Split* split) noexcept nogil:
     cdef const Children* children = &split.children
     cdef const float64_t* table = children.scaled
-    cdef ByChance* found = &split.evidence.by_chance
-    if found.log10_expected == found.log10_expected:    # the bound has decided by it
+    cdef ByChance* by_chance = &split.evidence.by_chance
+    if by_chance.log10_expected == by_chance.log10_expected:    # the bound has decided by it
         return
     if self.bound is None and self.node.rescales:
         self.node.children_to_bound(children)
     elif self.bound is None:    # nor are there weights of classes
         table = children.counts
     expect_by_chance(
-        self.contingency, &self.node.facts, table, children.n_outcomes, found
+        self.contingency, &self.node.stats, table, children.n_outcomes, by_chance
     )
 
 
@@ -372,8 +374,8 @@ cdef inline void _set_threshold(Splitter self, Split* split) noexcept nogil:
 
 
 cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
-    # Whether a test may split the node; sets all of the split but its attribute, cut
-    # and scores.
+    # Whether a candidate may split the node. Sets all fields of the split except its
+    # feature, cut and scores.
     self.tests.count_children(split.feature, split.cut)
     split.children = self.tests.children
     split.reason = REJECTED

@@ -175,7 +175,7 @@ cdef class WatchingGrower(Grower):
         return Grower(tree, self.recipe._replace(settings=settings, seed=seed))
 
     cdef int open_second(self, Grower second) except -1:
-        second.reserve_codes(self.splitter.tests.sets.room - 1)
+        second.reserve_codes(self.splitter.tests.sets.capacity - 1)
         second.open_leaves()
         return 0
 

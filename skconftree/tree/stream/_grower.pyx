@@ -905,7 +905,7 @@ cdef int _install(Grower grower, Leaf* leaf, const Split* split) except -1 nogil
     leaf_split.n_outcomes = r
     leaf_split.threshold = split.threshold
     leaf_split.pool = children.pool
-    leaf_split.cut = split.cut.place
+    leaf_split.cut = split.cut.position
     leaf_split.missing_left = children.missing_left
     leaf_split.ordinals = children.ordinals
     leaf_split.n_codes = children.n_codes

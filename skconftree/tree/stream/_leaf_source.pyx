@@ -103,11 +103,11 @@ cdef class LeafSource(Source):
         return 0
 
     cdef void begin(self) noexcept nogil:
-        self.node.facts.n_fresh = self.leaf.n_fresh
+        self.node.stats.n_fresh = self.leaf.n_fresh
         # Unless evidence is limited to rows since the leaf's creation, its rows were
         # also examined at its parent, so its first attempt counts as the second. The
         # trees of a forest average out early splits and skip this.
-        self.node.facts.attempt = self.leaf.attempt + (
+        self.node.stats.attempt = self.leaf.attempt + (
             not self.policy.single_bayes
             and (self.policy.hands_over or not self.policy.separate)
         )
@@ -189,7 +189,7 @@ cdef class LeafSource(Source):
             self.leaf, self.own, index_of(self.leaf, feature), self.node.n, left
         )
 
-    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+    cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         _prepare(self, feature)
         return self.n_bins - 1 if self.tabulated else self.n_seen
 
