@@ -50,8 +50,7 @@ cdef class Chi2Kernel(Bound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         float64_t max_rank,
     ) noexcept nogil:
-        cdef float64_t factor = 0.0
-        cdef float64_t log_p
+        cdef float64_t factor = 0.0, log_p
         if self.correction == TESTS:
             factor = stats.log_attribute_tests
         log_p = chi2_rule_log_pvalue(

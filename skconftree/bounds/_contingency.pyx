@@ -7,6 +7,7 @@ from scipy.special.cython_special cimport chdtrc, gammaln
 
 import numpy as np
 
+from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
@@ -81,9 +82,7 @@ cdef class Contingency:
 
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
         # The table has to stay where it is while it is tested.
-        cdef intp_t c
-        cdef intp_t z
-        cdef intp_t column
+        cdef intp_t c, z, column
         cdef float64_t total
         self.outcome = self.memory + r * k
         self.remaining = self.outcome + r
@@ -103,9 +102,7 @@ cdef class Contingency:
                 self.k += 1
         self.r = 0
         for z in range(r):
-            total = 0.0
-            for c in range(k):
-                total += table[z * k + c]
+            total = sum_of(table + z * k, k)
             if total > 0.0:
                 self.outcome[self.r] = total
                 self.r += 1
@@ -135,12 +132,8 @@ cdef class Contingency:
     cdef float64_t g_statistic(self) noexcept nogil:
         # 2 sum o ln(o/e), as a sum of terms o ln(o/e) - (o - e) >= 0. Without the second
         # part, rounding would exceed the statistic of large tables near independence.
-        cdef intp_t c
-        cdef intp_t z
-        cdef float64_t expected
-        cdef float64_t excess
-        cdef float64_t term
-        cdef float64_t out = 0.0
+        cdef intp_t c, z
+        cdef float64_t expected, excess, term, out = 0.0
         for z in range(self.r):
             for c in range(self.k):
                 expected = self.outcome[z] * (self.label[c] / self.n)
@@ -154,11 +147,8 @@ cdef class Contingency:
         return 2.0 * out
 
     cdef float64_t pearson(self, bint yates) noexcept nogil:
-        cdef intp_t c
-        cdef intp_t z
-        cdef float64_t expected
-        cdef float64_t excess
-        cdef float64_t out = 0.0
+        cdef intp_t c, z
+        cdef float64_t expected, excess, out = 0.0
         for z in range(self.r):
             for c in range(self.k):
                 expected = self.outcome[z] * (self.label[c] / self.n)
@@ -172,10 +162,8 @@ cdef class Contingency:
         return out
 
     cdef float64_t least_expected(self) noexcept nogil:
-        cdef intp_t c
-        cdef intp_t z
-        cdef float64_t outcome = INFINITY
-        cdef float64_t label = INFINITY
+        cdef intp_t c, z
+        cdef float64_t outcome = INFINITY, label = INFINITY
         for z in range(self.r):
             outcome = fmin(outcome, self.outcome[z])
         for c in range(self.k):
@@ -247,14 +235,8 @@ cdef class Contingency:
         # about equal size, a lower limit that is exact for a margin of two. ways[s] is the
         # number of ways in which the sums so far put s rows into the first part. More sums
         # never decrease ways[first], so the count ends early and far from overflow.
-        cdef intp_t c
-        cdef intp_t s
-        cdef intp_t rows
-        cdef intp_t size
-        cdef float64_t first = 0.0
-        cdef float64_t largest = 0.0
-        cdef float64_t n_tables = 1.0
-        cdef float64_t window
+        cdef intp_t c, s, rows, size
+        cdef float64_t first = 0.0, largest = 0.0, n_tables = 1.0, window
         cdef float64_t* before
         cdef float64_t* after
         for c in range(n_merged):
@@ -295,8 +277,7 @@ cdef class Contingency:
         # completions of a prefix together have the weight rows! / (prod remaining!
         # prod label!), and each of them at least 1 / prod label!. If the former is at most
         # the limit, all completions count; if the latter exceeds it, none does.
-        cdef float64_t count
-        cdef float64_t last
+        cdef float64_t count, last
         cdef float64_t capacity = self.remaining[z]
         cdef float64_t together
         cdef intp_t i
@@ -335,11 +316,7 @@ cdef class Contingency:
         self.remaining[z] = capacity
 
     cdef float64_t capacity_beyond_first(self) noexcept nogil:
-        cdef intp_t i
-        cdef float64_t out = 0.0
-        for i in range(1, self.r):
-            out += self.remaining[i]
-        return out
+        return sum_of(self.remaining + 1, self.r - 1)
 
 
 cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil:
@@ -360,8 +337,7 @@ cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
     cdef float64_t c = INFINITY
     cdef float64_t d = 1.0 / b
     cdef float64_t fraction = d
-    cdef float64_t step = 0.0
-    cdef float64_t term
+    cdef float64_t step = 0.0, term
     cdef intp_t i = 0
     while fabs(step - 1.0) > ROUNDING and i < MAX_TERMS:
         i += 1
@@ -408,9 +384,7 @@ cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
     float64_t max_log_p,
 ) noexcept nogil:
-    cdef float64_t df
-    cdef float64_t p
-    cdef float64_t least
+    cdef float64_t df, p, least
     work.load(table, r, k)
     df = work.degrees_of_freedom()
     if df <= 0.0:

@@ -29,9 +29,7 @@ cdef float64_t LN_HALF = -0.6931471805599453
 
 cdef float64_t trigamma_excess(float64_t x) noexcept nogil:
     # x (x+1) psi1(x+2) + x / (x+1) - x, where psi1 is the trigamma function.
-    cdef float64_t total = 0.0
-    cdef float64_t y
-    cdef float64_t s
+    cdef float64_t total = 0.0, y, s
     if x < 8.0:
         y = x + 2.0
         while y < 10.0:
@@ -64,13 +62,7 @@ cdef void moments(
     #   entropy   E = -sum a_c g_c / A
     #             Var = sum a_c (g_c + E)^2 / (A (A+1)) + (sum w(a_c) - w(A)) / (A (A+1))
     cdef intp_t c
-    cdef float64_t a
-    cdef float64_t total = 0.0
-    cdef float64_t e2 = 0.0
-    cdef float64_t e3 = 0.0
-    cdef float64_t spread = 0.0
-    cdef float64_t excess = 0.0
-    cdef float64_t top
+    cdef float64_t a, total = 0.0, e2 = 0.0, e3 = 0.0, spread = 0.0, excess = 0.0, top
     cdef float64_t g
     if kind == ENTROPY:
         for c in range(n_classes):
@@ -119,11 +111,7 @@ cdef float64_t tail_quantile(
     cdef float64_t u = 1.0 / p
     cdef float64_t v = 1.0 / q
     cdef float64_t variance = u + v + 0.5 * (u * u + v * v)
-    cdef float64_t theta
-    cdef float64_t odds
-    cdef float64_t x
-    cdef float64_t gap
-    cdef float64_t r
+    cdef float64_t theta, odds, x, gap, r
     cdef float64_t z2 = z * z
     cdef float64_t m = min(p, q)
     theta = (
@@ -162,13 +150,7 @@ cdef float64_t binary_upper(
     # rarer class. Then P(X > x) - P(X > 1 - x) = delta, so the quantile of X is an upper
     # bound of x, and equals x if the second term is negligible.
     cdef float64_t x = betainccinv(b, a, delta)
-    cdef float64_t low
-    cdef float64_t high = 0.5
-    cdef float64_t u
-    cdef float64_t step
-    cdef float64_t mass
-    cdef float64_t slope
-    cdef float64_t log_beta
+    cdef float64_t low, high = 0.5, u, step, mass, slope, log_beta
     cdef intp_t _
     # P(X > 1 - x) is at most (x / (1 - x))^(a - b).
     if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
@@ -213,10 +195,7 @@ cdef float64_t binary_lower(
     cdef float64_t x = betaincinv(b, a, delta)
     cdef float64_t low
     cdef float64_t high = x
-    cdef float64_t step
-    cdef float64_t mass
-    cdef float64_t slope
-    cdef float64_t log_beta
+    cdef float64_t step, mass, slope, log_beta
     cdef intp_t _
     if (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
         return binary_heterogeneity(kind, x)
@@ -267,11 +246,7 @@ cdef float64_t matched_limit(
     # Limit for K > 2: quantile of the Beta distribution with the posterior mean and
     # variance of the heterogeneity divided by its largest value.
     cdef float64_t largest = largest_heterogeneity(kind, n_classes)
-    cdef float64_t mean
-    cdef float64_t variance
-    cdef float64_t p
-    cdef float64_t q
-    cdef float64_t x
+    cdef float64_t mean, variance, p, q, x
     moments(kind, counts, n_classes, alpha, &mean, &variance)
     mean /= largest
     variance /= largest * largest
@@ -522,8 +497,7 @@ cdef class CredibleFloor(Score):
     cdef inline float64_t binary_floor(
         self, float64_t n1, float64_t n0
     ) noexcept nogil:
-        cdef float64_t a
-        cdef float64_t b
+        cdef float64_t a, b
         if self.kind == ENTROPY:
             return self.mean_from_sum(self.phi_of(n1) + self.phi_of(n0), n1 + n0)
         a = n1 + self.alpha
@@ -536,8 +510,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil:
         # Of one child with these counts of more than two classes, for weight 1.
         cdef intp_t c
-        cdef float64_t total = 0.0
-        cdef float64_t n = 0.0
+        cdef float64_t total = 0.0, n = 0.0
         for c in range(self.n_classes):
             n += counts[c]
             total += self.phi_of(counts[c])
@@ -591,10 +564,7 @@ cdef class CredibleFloor(Score):
         cdef float64_t gain = 1.0 - self.gain
         cdef float64_t loss = self.loss
         cdef bint root = self.kind == DEVIATION
-        cdef float64_t b
-        cdef float64_t n
-        cdef float64_t left
-        cdef float64_t right
+        cdef float64_t b, n, left, right
         cdef intp_t i
         for i in range(tests.size):
             b = tests.left[2 * i + 1] + alpha
@@ -628,12 +598,10 @@ cdef class CredibleFloor(Score):
     cdef void many_class_block(
         self, const TestBlock* tests, float64_t* out
     ) noexcept nogil:
-        cdef intp_t i
-        cdef intp_t c
+        cdef intp_t i, c
         cdef intp_t k = self.n_classes
         cdef const float64_t* left
-        cdef float64_t left_sum
-        cdef float64_t right_sum
+        cdef float64_t left_sum, right_sum
         for i in range(tests.size):
             left = tests.left + k * i
             left_sum = 0.0
@@ -671,9 +639,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t binary_outcomes(
         self, const float64_t* counts, intp_t r, bint closely
     ) noexcept nogil:
-        cdef float64_t total = 0.0
-        cdef float64_t n1
-        cdef float64_t n0
+        cdef float64_t total = 0.0, n1, n0
         cdef intp_t z
         for z in range(r):
             n1 = counts[2 * z]
@@ -697,8 +663,7 @@ cdef class CredibleFloor(Score):
         cdef float64_t r = sqrt((n + 1.0) / (a * b))    # 1 / (n sd)
         cdef float64_t t = 0.5 * (a - b) * r
         cdef float64_t at = t / self.root_step
-        cdef float64_t q
-        cdef float64_t x
+        cdef float64_t q, x
         cdef intp_t j
         if at < ROOT_CELLS:
             j = <intp_t> at
@@ -728,12 +693,7 @@ cdef class CredibleFloor(Score):
 
     cdef float64_t sharp(self, const float64_t* counts) noexcept nogil:
         # A closer floor for weight 1; 0 = unknown.
-        cdef float64_t p
-        cdef float64_t q
-        cdef float64_t x
-        cdef float64_t theta
-        cdef float64_t margin
-        cdef float64_t odds
+        cdef float64_t p, q, x, theta, margin, odds
         if self.n_classes > 2:
             return self.matched(counts)
         x = self.close(counts[0], counts[1])
@@ -759,15 +719,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t matched(self, const float64_t* counts) noexcept nogil:
         # As `close`, for more classes. The quantile of the matched Beta(p, q) distribution,
         # corrected for its skewness, has an error of at most slack / min(p, q) deviations.
-        cdef float64_t p
-        cdef float64_t q
-        cdef float64_t n
-        cdef float64_t m
-        cdef float64_t r
-        cdef float64_t x
-        cdef float64_t mean
-        cdef float64_t variance
-        cdef float64_t margin
+        cdef float64_t p, q, n, m, r, x, mean, variance, margin
         self.moments_of(counts, &mean, &variance)
         mean /= self.largest
         match_beta(mean, variance / (self.largest * self.largest), &p, &q)
@@ -791,12 +743,7 @@ cdef class CredibleFloor(Score):
     ) noexcept nogil:
         # The same as `moments`, with psi from the tables.
         cdef intp_t c
-        cdef float64_t a
-        cdef float64_t g
-        cdef float64_t n = 0.0
-        cdef float64_t total = 0.0
-        cdef float64_t squares = 0.0
-        cdef float64_t excess = 0.0
+        cdef float64_t a, g, n = 0.0, total = 0.0, squares = 0.0, excess = 0.0
         if not self.tabulated:
             moments(self.kind, counts, self.n_classes, self.alpha, mean, variance)
             return
@@ -912,8 +859,7 @@ cdef class CredibleKernel(IntervalBound):
         return True
 
     cdef float64_t upper(self, const float64_t* counts) noexcept nogil:
-        cdef float64_t larger
-        cdef float64_t smaller
+        cdef float64_t larger, smaller
         cdef Memo* entry
         if self.n_classes > 2:
             self.n_solves += 1
@@ -965,8 +911,7 @@ cdef class CredibleKernel(IntervalBound):
         cdef const float64_t[::1] tails = delta
         cdef intp_t i, upper
         cdef float64_t[:, ::1] out = np.empty((2, rows.shape[0]))
-        cdef float64_t a
-        cdef float64_t b
+        cdef float64_t a, b
         with nogil:
             for i in range(rows.shape[0]):
                 if self.n_classes > 2:

@@ -25,8 +25,7 @@ cdef float64_t edges(const float64_t* counts, intp_t k) noexcept nogil:
     # Pairs of rows with different classes: (n^2 - sum n_c^2) / 2, computed without
     # cancellation in nearly pure nodes.
     cdef intp_t c
-    cdef float64_t before = 0.0
-    cdef float64_t out = 0.0
+    cdef float64_t before = 0.0, out = 0.0
     for c in range(k):
         out += counts[c] * before
         before += counts[c]
@@ -39,8 +38,7 @@ cdef float64_t edges_cut(
     # Expected number of edges that the outcome of the split cuts.
     cdef intp_t z
     cdef float64_t n = sum_of(node, k)
-    cdef float64_t rows
-    cdef float64_t uncut = 0.0
+    cdef float64_t rows, uncut = 0.0
     if n <= 0.0:
         return 0.0
     for z in range(r):
@@ -66,21 +64,12 @@ cdef float64_t prior_beta(
     # p_y p_z. With w = p / (1 - p) the double sums factorize. The most frequent outcome is
     # treated separately: if nearly all rows have it, 1 - p and sums without it cannot be
     # computed by subtraction.
-    cdef intp_t z
-    cdef intp_t mode = 0
-    cdef float64_t n = 0.0
-    cdef float64_t rows
-    cdef float64_t largest = -1.0
+    cdef intp_t z, mode = 0
+    cdef float64_t n = 0.0, rows, largest = -1.0
     cdef float64_t rest = 0.0       # rows of the other outcomes
-    cdef float64_t p
-    cdef float64_t w
+    cdef float64_t p, w
     cdef float64_t p2 = 0.0         # sums over the other outcomes
-    cdef float64_t w1 = 0.0
-    cdef float64_t w2 = 0.0
-    cdef float64_t wp2 = 0.0
-    cdef float64_t w2p2 = 0.0
-    cdef float64_t single_error
-    cdef float64_t double_error
+    cdef float64_t w1 = 0.0, w2 = 0.0, wp2 = 0.0, w2p2 = 0.0, single_error, double_error
     for z in range(r):
         rows = sum_of(table + z * k, k)
         n += rows
@@ -121,8 +110,7 @@ cdef float64_t cut_beyond_chance(
     # the share of pairs within an outcome is then n_z (n_z - 1) / (n (n - 1)).
     cdef intp_t z
     cdef float64_t n = sum_of(node, k)
-    cdef float64_t rows
-    cdef float64_t within
+    cdef float64_t rows, within
     cdef float64_t all_edges = edges(node, k)
     cdef float64_t surplus = 0.0
     if n <= 1.0:
@@ -151,8 +139,7 @@ cdef float64_t stopping_confidence(
     # delta of the stopping rule: the confidence that the split cuts more edges than noise
     # has cut by mistake on the path, or than chance cuts.
     cdef float64_t all_edges = edges(node, k)
-    cdef float64_t surplus
-    cdef float64_t beta
+    cdef float64_t surplus, beta
     if all_edges <= 0.0:
         return 0.0
     if rule.against_chance:

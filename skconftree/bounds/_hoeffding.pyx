@@ -67,8 +67,7 @@ cdef inline float64_t observed_impurity(
     # added to it. The criteria compute n times this from running sums, which differs by
     # rounding. Limits of equal counts must be exactly equal.
     cdef intp_t c
-    cdef float64_t p
-    cdef float64_t total = 0.0
+    cdef float64_t p, total = 0.0
     for c in range(n_classes):
         if counts[c] <= 0.0:
             continue
@@ -129,8 +128,7 @@ cdef class HoeffdingLimits(Score):
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        cdef intp_t i
-        cdef intp_t c
+        cdef intp_t i, c
         cdef intp_t k = self.n_classes
         for i in range(tests.size):
             for c in range(k):

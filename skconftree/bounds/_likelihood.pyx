@@ -92,8 +92,7 @@ cdef class DirichletScore(Score):
         return gammaln(n + self.n_classes * self.a) - self.log_gamma_total
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        cdef intp_t i
-        cdef intp_t c
+        cdef intp_t i, c
         cdef float64_t phis
         cdef const float64_t* left
         if self.tabulated:
@@ -161,8 +160,7 @@ cdef class DirichletScore(Score):
 
     cdef float64_t log_likelihood(self, const float64_t* counts) noexcept nogil:
         cdef intp_t c
-        cdef float64_t n = 0.0
-        cdef float64_t out = 0.0
+        cdef float64_t n = 0.0, out = 0.0
         for c in range(self.n_classes):
             n += counts[c]
             out += self.phi(counts[c])

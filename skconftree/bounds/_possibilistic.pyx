@@ -42,8 +42,7 @@ cdef intp_t left_out(
     # Number of classes that are left out of a node's entropies: with `present`, those
     # without rows, but two classes remain. The children have no rows of them either, so
     # they come first in every ascending order.
-    cdef intp_t absent = 0
-    cdef intp_t c
+    cdef intp_t absent = 0, c
     if not present:
         return 0
     for c in range(n_classes):
@@ -57,9 +56,7 @@ cdef float64_t cumulative_entropy(
 ) noexcept nogil:
     # Without the `first` rarest classes. The last class has T = pi = 1 and the term ln 2.
     cdef intp_t j
-    cdef float64_t below = 0.0
-    cdef float64_t t
-    cdef float64_t limit
+    cdef float64_t below = 0.0, t, limit
     cdef float64_t total = LN2
     if not n > 0.0:
         return 1.0
@@ -234,8 +231,7 @@ cdef class PossibilisticFloor(Score):
         cdef intp_t first = self.first
         cdef float64_t total = n * LN2 + (self.n_classes - first - 1) * self.f(2.0 * n)
         cdef float64_t below = 0.0
-        cdef intp_t whole = 0
-        cdef intp_t j
+        cdef intp_t whole = 0, j
         sort_order(order, counts, self.n_classes)
         if self.tabulated:
             for j in range(first, self.n_classes - 1):
@@ -251,8 +247,7 @@ cdef class PossibilisticFloor(Score):
         self, const float64_t* counts, float64_t n, const intp_t* order
     ) noexcept nogil:
         cdef float64_t unit = 1.0 / self.z2
-        cdef float64_t below = 0.0
-        cdef float64_t total = 0.0
+        cdef float64_t below = 0.0, total = 0.0
         cdef intp_t j
         for j in range(self.first, self.n_classes - 1):
             below += counts[order[j]]

@@ -358,8 +358,7 @@ cdef class EC2(Gini):
             ) / (n * n)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        cdef float64_t score = 0.0
-        cdef float64_t n, squares
+        cdef float64_t score = 0.0, n, squares
         cdef intp_t z, c
         for z in range(r):
             n = 0.0

@@ -59,8 +59,7 @@ cdef class Score:
             n_left if pool_left is None
             else np.ascontiguousarray(pool_left, dtype=np.float64)
         )
-        cdef intp_t i
-        cdef intp_t c
+        cdef intp_t i, c
         cdef intp_t size = left_counts.shape[0]
         cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
         cdef float64_t[::1] out = np.zeros(max(size, 1))

@@ -15,11 +15,11 @@ from skconftree.utils._box cimport cut_box
 
 
 cdef enum:
-    INITIAL_CAPACITY = 512        # nodes: a small tree is not copied as it grows
+    INITIAL_CAPACITY = 512        # nodes: small trees are not reallocated
 
 
 cdef class Helpers:
-    """Other threads that have a part in a growth."""
+    """Other threads that participate in the growth of a tree."""
 
     cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
         return False
@@ -34,10 +34,10 @@ cdef class Helpers:
 cdef class Builder:
     """Grows a tree from a splitter whose source is a RowSource.
 
-    With a limit to the leaves growth is best-first, else depth-first. Nodes of less
-    weight than `min_split_weight` do not split. A `runner_up` compares each split with
-    the best tests of other attributes, if the tree keeps competitors. `helpers` have a part
-    in it.
+    Growth is best-first if the number of leaves is limited, otherwise depth-first. Nodes
+    with less weight than `min_split_weight` are not split. A `runner_up` compares each
+    split with the best candidates of other features, if the tree stores competitors.
+    `helpers` are other threads.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ cdef class Builder:
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
-        Return it, or one that has taken its place. `pool` is the root's W; `box` its
-        limits, if W is a volume, else None; `features`, ascending, are searched. The
-        `depth` of the root is that of a node below which the tree will be.
+        Return the tree, or another one that replaces it. `pool` is the root's W and `box`
+        its limits if W is a volume, else None. `features`, ascending, are searched. `depth`
+        is the depth of the root, if the tree will be joined below another one.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate
@@ -201,10 +201,9 @@ cdef class Builder:
         cdef intp_t K = self.tree.n_classes
         cdef intp_t r = children.n_outcomes
         cdef intp_t first = self.tree.node_count
-        cdef intp_t n_open = 0
-        cdef intp_t z
+        cdef intp_t n_open = 0, z
         if self.runner_up is not None:
-            # it looks at the counts of the node, which move when the tree gets room
+            # before the tree is reallocated, which moves the counts of the node
             self.runner_up.compare(record, split)
         if first + r > self.tree.capacity:
             with gil:
@@ -224,11 +223,11 @@ cdef class Builder:
         self.source.divide(record, split, self.starts)
         if self.helpers is not None:
             self.helpers.check()
-        # the columns know them until they move on
+        # the columns store them until the next node is entered
         self.arena.release(candidate.segments)
         candidate.segments = NULL
-        # all are made before one is examined, which moves the columns on; the stack
-        # gives back the first child first
+        # all children are created before one is examined, which changes the columns; in
+        # reverse order, so that the first child is on top of the stack
         for z in range(r):
             if self._may_split(first + z):
                 self._make(candidate, first + z, z)
@@ -238,7 +237,7 @@ cdef class Builder:
         return 0
 
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
-        # Write the test into the tree.
+        # Write the split into the tree.
         cdef const Children* children = &split.children
         cdef intp_t position = self.tree.n_splits()
         if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_capacity:
@@ -321,21 +320,18 @@ cdef void _note_stop(Builder self, const Candidate* candidate) noexcept nogil:
 cdef int32_t* _copied(
     Builder self, const int32_t* features, intp_t n_features
 ) except NULL nogil:
-    cdef int32_t* copy = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
-    memcpy(copy, features, n_features * sizeof(int32_t))
-    return copy
+    cdef size_t n_bytes = n_features * sizeof(int32_t)
+    return <int32_t*> memcpy(self.arena.take(n_bytes, 1), features, n_bytes)
 
 
 cdef float64_t* _copied_box(Builder self, const float64_t* box) except NULL nogil:
-    cdef intp_t d = self.splitter.node.n_features
-    cdef float64_t* copy = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
-    memcpy(copy, box, 2 * d * sizeof(float64_t))
-    return copy
+    cdef size_t n_bytes = 2 * self.splitter.node.n_features * sizeof(float64_t)
+    return <float64_t*> memcpy(self.arena.take(n_bytes, 1), box, n_bytes)
 
 
 cdef int _grow_best_first(Builder self) except -1 nogil:
-    # Every open candidate has its split; the one with the largest weighted
-    # decrease of impurity goes first, the older node among equals.
+    # Every open candidate has a split. The largest weighted decrease of impurity comes first;
+    # among equals, the older node.
     cdef Candidate candidate
     cdef intp_t n_leaves = 1
     while self.n_open > 0 and n_leaves < self.max_leaves:
@@ -349,7 +345,7 @@ cdef int _grow_best_first(Builder self) except -1 nogil:
             self.tree.counts + candidate.record.id * self.tree.n_classes,
             &candidate.split,
         )
-        # a test may have more branches than leaves are left
+        # a split may have more branches than the number of leaves that are left
         if n_leaves + candidate.split.children.n_outcomes - 1 <= self.max_leaves:
             n_leaves += candidate.split.children.n_outcomes - 1
             self._install(&candidate)
@@ -360,16 +356,13 @@ cdef int _grow_best_first(Builder self) except -1 nogil:
 cdef int _pass_features(
     Builder self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
 ) except -1 nogil:
-    # The features of a child, and the segments of its sparse columns. Where all
-    # features are visited, a column that is zero in the child is dropped at once:
-    # the lists of all open nodes together are no longer than what the table
-    # stores. A sample of features is drawn from a list which must not depend on
-    # how they are stored.
+    # The features of a child, and the segments of its sparse columns. If all features are
+    # visited, columns that are zero in the child are dropped immediately, so that the lists
+    # of all open nodes together are not longer than the entries of the table. If features
+    # are sampled, the list must not depend on how they are stored.
     cdef bint keeps_all = self.splitter.sampling
     cdef NodeRecord* child = &candidate.record
-    cdef intp_t n_features = 0
-    cdef intp_t n_segments = 0
-    cdef intp_t j
+    cdef intp_t n_features = 0, n_segments = 0, j
     cdef Passing passing
     candidate.segments = NULL
     candidate.n_segments = 0
@@ -400,8 +393,7 @@ cdef void _sift_up(Builder self) noexcept nogil:
 
 
 cdef void _sift_down(Builder self) noexcept nogil:
-    cdef intp_t i = 0
-    cdef intp_t child
+    cdef intp_t i = 0, child
     while 2 * i + 1 < self.n_open:
         child = 2 * i + 1
         if child + 1 < self.n_open and _before(

@@ -1,4 +1,4 @@
-"""Growth of a tree from encoded rows, in memory or in parts."""
+"""Growth of a tree from encoded rows, in memory or stored in parts."""
 
 import math
 from functools import partial
@@ -22,7 +22,7 @@ from ._table_source import TableSource
 
 
 def make_parted_builder(nodes, growth, root, root_stats, uses_lookup):
-    """Make the builder of a tree from nodes in parts, see `_parts.pyx`."""
+    """Return the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
     label = np.zeros(1, np.uint16)
@@ -43,11 +43,11 @@ def make_parted_builder(nodes, growth, root, root_stats, uses_lookup):
 
 
 class GrowBelow:
-    """Grows the tree below a node whose rows are together, in any process or thread."""
+    """Grows the tree below a node whose rows are gathered, in any process or thread."""
 
     def __init__(self, growth, root_stats, uses_lookup):
         self.growth, self.root_stats, self.uses_lookup = growth, root_stats, uses_lookup
-        self._kernels = []  # that no thread has at the moment
+        self._kernels = []  # those that no thread uses
 
     def __reduce__(self):
         return GrowBelow, (self.growth, self.root_stats, self.uses_lookup)
@@ -61,7 +61,9 @@ class GrowBelow:
         growth = self.growth._replace(kernels=lambda: kernels)
         settings = growth.settings
         table = EncodedTable.of_codes(len(y), columns)
-        root = self.root_stats(distinct=distinct, root_id=node.id, id_offset=node.id_offset)
+        root = self.root_stats(
+            distinct=distinct, root_id=node.id, id_offset=node.id_offset
+        )
         source = None
         if self.uses_lookup:
             source = DrawnSource(RowCodes(table), y, counts, settings, root)
@@ -90,25 +92,25 @@ class GrowBelow:
 
 
 class Lookahead(NamedTuple):
-    """How far, and by what, a growth looks ahead."""
+    """Settings of look-ahead."""
 
     leaf_cost: object  # LeafCost, of one worker
-    first: int  # depth from which on it does
-    n_levels: int  # depths at which it does
-    width: int  # tests tried at a node
+    first: int  # first depth
+    n_levels: int  # number of depths
+    width: int  # splits tried per node
     on_progress: object = None  # called with a level and its parts that are done
     n_parts: int = 1  # of a level
-    another_cost: object = None  # makes the LeafCost of another worker
+    another_cost: object = None  # returns the LeafCost of another worker
 
 
-# Weight of the rows up to which all splits are compared with runners-up; in larger
-# tables those of nodes with this share of it, as more would be felt.
+# Up to this weight of a table, all splits are compared with runners-up. In larger
+# tables only those of nodes with at least this share of the weight are, to save time.
 LARGEST_COMPARED, COMPARED_SHARE = 10_000.0, 0.25
-# Values of a node whose columns threads share, which takes most of a millisecond; and
-# of one that a thread has to itself.
+# Smallest number of values of a node whose columns threads share (about 1 ms of work),
+# and of a node that a thread grows alone.
 WORTH_SHARING, MIN_TASK_VALUES = 65_536, 4_096
-WORTH_PRUNING = 20_000  # rows of a table, some of whose nodes leave most rows unsorted
-LARGEST = 2**62  # weight for which tables are asked; they end long before it
+WORTH_PRUNING = 20_000  # rows of a table from which on nodes leave most rows unsorted
+LARGEST = 2**62  # largest weight that is passed to `reserve`; tables are much shorter
 
 
 def grow(
@@ -126,15 +128,15 @@ def grow(
 
     Any number of threads may grow trees from the same data at once.
 
-    The sample of the data says how often each row occurs. Rows are never copied: the
-    tree, its evidence included, is that of a table in which the rows are repeated;
-    `n_node_samples` counts a row once. Where rows are repeated more than four times on
-    average, sums of evidence may differ in their last bits. A `lookahead` needs
-    `serves_lookahead`, and a sample without `distinct` weights. Features that are
-    `left_out`, a mask, are not searched. Who `spends` the data, which saves a copy of
-    the table's arrays, cannot use it again. The threads of a `team` share the work,
-    unless the table is sparse or its rows are looked up; the tree is the same. It
-    `keeps_stops`, why its leaves are leaves.
+    The sample of the data has the number of occurrences of each row. Rows are never
+    copied. The tree and its evidence are those of a table with repeated rows, but
+    `n_node_samples` counts each row once. If rows are repeated more than four times on
+    average, sums of evidence may differ in their last bits. A `lookahead` requires
+    `serves_lookahead`, and a sample without `distinct` weights. Features in the mask
+    `left_out` are not searched. `spends` saves a copy of the table's arrays; the data
+    cannot be used again. The threads of a `team` share the work, unless the table is
+    sparse or codes are looked up; the tree is the same. With `keeps_stops`, the tree
+    stores the reason of each leaf.
     """
     sample = data.sample()
     distinct = sample.distinct
@@ -237,15 +239,15 @@ def grow(
 
 
 class _Growth(NamedTuple):
-    """What splitters and builders of one growth have in common.
+    """Arguments that the splitters and builders of one growth have in common.
 
-    A node `draws` something that depends on its number. Splits may be compared with
-    runners-up, if rows lie in node order, those of nodes that weigh as much as
-    `least_compared`; nodes of `least_split` may split.
+    `draws`: random draws depend on node ids. Splits of nodes with at least the weight
+    `least_compared` are compared with runners-up, if rows are in node order. Nodes with
+    at least the weight `least_split` may be split.
     """
 
     settings: object
-    kernels: object  # makes the criterion and the bound of a worker
+    kernels: object  # returns the criterion and the bound of a worker
     lookahead: Lookahead | None
     n_features: int
     n_classes: int
@@ -261,7 +263,7 @@ class _Growth(NamedTuple):
         return kind(source, criterion, bound, self.lookahead is not None, *shared)
 
     def compares(self, source):
-        # other sources have no rows in node order
+        # only a TableSource has rows in node order
         return self.may_compare and isinstance(source, TableSource)
 
     def builder(self, splitter, source, helpers=None, trial_helpers=None):
@@ -285,7 +287,7 @@ class _Growth(NamedTuple):
         )
 
     def of_another_worker(self):
-        """The same for a worker that tells nobody."""
+        """Return the same for a worker that does not report progress."""
         if self.lookahead is None:
             return self
         cost = self.lookahead.another_cost()
@@ -295,34 +297,34 @@ class _Growth(NamedTuple):
 
 
 def _shared_builder(growth, source, workers, root):
-    # Every worker, the calling thread among them, has a builder, beside that which sets
-    # nodes aside for them. What is drawn depends on the numbers of the nodes, which are
-    # known in the end only; best-first growth sets nothing aside.
+    # Every worker, including the calling thread, has a builder, in addition to the
+    # builder that defers nodes for them. Random draws depend on node ids, which are not
+    # known until the end, and best-first growth does not defer nodes.
     builders = []
     for _ in range(workers.n_workers):
-        one = growth.of_another_worker()
+        worker_growth = growth.of_another_worker()
         worker_source = TableSource(source.rows, growth.settings, root)
-        splitter = one.splitter(worker_source)
+        splitter = worker_growth.splitter(worker_source)
         workers.add(splitter)
-        builders.append(one.builder(splitter, worker_source))
+        builders.append(worker_growth.builder(splitter, worker_source))
     if growth.draws:
         builders = []
     splitter = growth.splitter(source, SharedSplitter, workers)
     subtrees = Subtrees(workers, builders, MIN_TASK_VALUES)
     trials = None
     if growth.lookahead is not None:
-        of_trials = [one.trials for one in builders]
-        trials = Subtrees(workers, of_trials, MIN_TASK_VALUES)
+        trial_builders = [builder.trials for builder in builders]
+        trials = Subtrees(workers, trial_builders, MIN_TASK_VALUES)
     return growth.builder(splitter, source, subtrees, trials)
 
 
 def uses_lookup(data, settings):
-    """Whether nodes look up the codes of features, instead of dividing all of them.
+    """Whether nodes look up the codes of features, instead of dividing all columns.
 
-    What a row costs at a node has been measured: to divide a sorted feature takes three
-    times as long as a coded one; to look up and sort takes six times as long as to
-    divide, to look up and count half as long again. Large nodes of two classes sort few
-    of their rows, which takes a third off.
+    The costs per row of a node have been measured. Dividing a sorted feature takes 3
+    times as long as dividing a coded one. Looking up and sorting takes 6 times as long
+    as dividing, looking up and counting 1.5 times. Large nodes of two classes sort few
+    of their rows, which saves a third.
     """
     n_coded = data.n_coded
     n_sorted = data.n_features - n_coded
@@ -334,5 +336,5 @@ def uses_lookup(data, settings):
 
 
 def _weight(limit, total):
-    # Below 0 it is minus a fraction of the total.
+    # A negative limit is minus a fraction of the total.
     return limit if limit >= 0.0 else float(math.ceil(-limit * total))

@@ -1,4 +1,4 @@
-"""Growth of a tree whose upper tests are chosen by what grows below them."""
+"""Growth of a tree with look-ahead: upper splits are chosen by the subtrees below them."""
 
 from libc.math cimport NAN
 from libc.string cimport memset
@@ -16,52 +16,50 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # LookaheadBuilder: looks ahead in some levels near the root of a tree.
 #
-# A test is judged by what grows below it: the tree that a plain builder, which does not
-# look ahead, makes of each child, in the least costly of its prunings. That tree is grown
-# in the very rows of the node and forgotten; only what its nodes cost is kept, and the rows
-# are put back. Which tests are tried is the bound's decision: those that it accepts on
-# their own.
+# The cost of a candidate split is that of the trial trees below it: a builder without
+# look-ahead grows a tree for each child, whose cheapest pruning counts. Trial trees are grown
+# from the rows of the node and discarded. Only the costs of their nodes are stored, and the
+# order of the rows is restored. Candidates that the bound accepts are tried.
 #
-# The tree that was tried below the test installed is, at each of its nodes, the one that
-# the first test tried there would grow again: greedy growth depends on the rows of a node
-# alone. So a child inherits its part of it, and the first test of a node is not tried
-# anew.
+# Greedy growth depends on the rows of a node only. The trial tree of the split that is made
+# therefore contains, for each child, the trial tree of the child's first candidate. It is
+# passed to the child, which does not grow it again.
 cdef class LookaheadBuilder(Builder):
     """Grows a tree depth-first and looks ahead in some levels near its root.
 
-    At each node there, the tests tried are the one that would be taken otherwise and
-    those others of largest gain that the bound accepts as well. The one below which the
-    trees cost least is taken; of equal ones the former, then that of larger gain.
-    Where none of them costs less than a leaf, errors have nothing to say: a pruning will
-    take back what grows there, or leave it for its evidence. So the former is taken.
+    At nodes of these levels, it tries the split that would be made without look-ahead and
+    the other splits of largest gain that the bound accepts. The split whose trial trees
+    have the smallest cost is made; among equals the first one, then the one of larger
+    gain. If none of them costs less than a leaf, the split without look-ahead is made,
+    because a pruning will remove it unless its evidence is strong.
 
-    It looks ahead at `n_levels` depths from `first` on, and tries `width` tests at a
-    node, at least 2, on `trial`, a tree without a node. The splitter keeps_all, and the
-    settings have no limit to the leaves. `told`, or None, is called with a level and how
-    many of its `n_parts` are done, whenever there are more, in ascending order; a part
-    is a share of the rows. It returns whether that is enough: then the rest grows
-    without looking ahead. A `runner_up` and `helpers` are as of a Builder; trials have
-    others, and are not compared.
+    It looks ahead at `n_levels` depths from `first` on, and tries `width` splits per node,
+    at least 2, on `trial`, a tree without nodes. The splitter must have keeps_all, and the
+    settings must not limit the number of leaves. `on_progress`, or None, is called with a
+    level and the number of its `n_parts` that are done, whenever it increases; a part is a
+    share of the rows. If it returns True, the rest is grown without look-ahead. `runner_up`
+    and `helpers` are those of a Builder; trial trees have other helpers, and their splits
+    are not compared.
     """
 
     cdef Builder trial
     cdef LeafCost leaf_cost
-    cdef TrialCosts trial_costs  # of the candidate that was examined last
-    cdef intp_t first           # depth from which on it looks ahead
-    cdef intp_t end             # and that from which on it does not any more
-    cdef intp_t width           # tests tried at a node
+    cdef TrialCosts trial_costs     # of the candidate that was examined last
+    cdef intp_t first           # depths of look-ahead: first <= depth < end
+    cdef intp_t end
+    cdef intp_t width           # splits tried per node
     cdef Split* tests           # [width]
-    cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
+    cdef float64_t* seen        # [n_classes] counts of a leaf on the scale of the bound
     # Of each node of the trial tree.
     cdef intp_t trial_capacity
-    cdef float64_t* least       # [trial_capacity] what its cheapest pruning costs
+    cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
     cdef TriedNode* tried       # [trial_capacity]
     cdef TriedNode* best_tried  # [trial_capacity] of the best trial of the node so far
     cdef intp_t* queue          # [trial_capacity] scratch
 
-    cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
+    cdef TriedNode* installed   # of the split chosen last; NULL if none was tried
 
-    # Who is told how far it is, or None; and in how many parts of each level.
+    # Callback for progress, or None, and the number of its calls per level.
     cdef object on_progress
     cdef intp_t n_parts
     cdef intp_t* parts_done     # [n_levels]
@@ -91,7 +89,7 @@ cdef class LookaheadBuilder(Builder):
 
     @property
     def trials(self):
-        """The builder of trees that are grown for their costs."""
+        """The builder of trial trees."""
         return self.trial
 
     cdef void copy_lookahead(self, Builder other) noexcept:
@@ -101,13 +99,13 @@ cdef class LookaheadBuilder(Builder):
         cdef const TriedNode* tried = candidate.tried
         Builder._take_over(self, candidate)
         if tried != NULL:
-            # as many as there are, which nobody has counted
+            # the number of nodes is not stored
             self._ensure_capacity(_size_of(tried))
             _keep_tried(self, candidate, tried, 0)
         return 0
 
     cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
-        # Who is told how far it is is told in the order of the nodes.
+        # Progress is reported in the order of the nodes.
         if self.on_progress is not None and _looks_ahead_at(self, candidate.record.depth):
             return False
         return Builder._leaves_to_helpers(self, candidate)
@@ -127,8 +125,7 @@ cdef class LookaheadBuilder(Builder):
             self.tree.counts + candidate.record.id * self.tree.n_classes
         )
         cdef intp_t best = 0
-        cdef float64_t least = 0.0
-        cdef float64_t cost
+        cdef float64_t least = 0.0, cost
         cdef bint pointless
         cdef intp_t n, i
         self.tests[0] = candidate.split
@@ -203,8 +200,8 @@ cdef bint _looks_ahead_at(LookaheadBuilder self, intp_t depth) noexcept nogil:
 
 
 cdef int _report_progress(LookaheadBuilder self, const Candidate* candidate) except -1 nogil:
-    # Depth-first, nodes of a level come in the order of their rows, and what is
-    # left of a node has been looked at in all levels.
+    # Depth-first growth visits the nodes of a level in the order of their rows. All rows
+    # before a node have been visited in all levels.
     cdef intp_t level
     for level in range(self.end - self.first):
         if self.first + level <= candidate.record.depth:
@@ -230,9 +227,7 @@ cdef int _keep_tried(
     LookaheadBuilder self, Candidate* child, const TriedNode* tried, intp_t node
 ) except -1 nogil:
     # Copy the part of a tree below one of its nodes, parents first.
-    cdef intp_t n = 1
-    cdef intp_t i = 0
-    cdef intp_t z
+    cdef intp_t n = 1, i = 0, z
     self.queue[0] = node
     while i < n:
         for z in range(tried[self.queue[i]].n_children):
@@ -257,8 +252,7 @@ cdef void _note_nothing(LookaheadBuilder self) noexcept nogil:
 cdef void _note_competitor(
     LookaheadBuilder self, float64_t cost, intp_t test
 ) noexcept nogil:
-    # The cheapest of those that are not installed; the best so far is one of them
-    # once another takes its place.
+    # The cheapest split that is not made: the best one so far, when another replaces it.
     self.trial_costs.runner_up_cost = cost
     self.trial_costs.runner_up_feature = self.tests[test].feature
 
@@ -266,7 +260,7 @@ cdef void _note_competitor(
 cdef float64_t _try(
     LookaheadBuilder self, const Candidate* candidate, Split* split
 ) except? -1.0 nogil:
-    # What the trees below a test cost. Moves the rows of the node.
+    # Cost of the trial trees below a split. Changes the order of the rows of the node.
     cdef const float64_t* counts = (
         self.tree.counts + candidate.record.id * self.tree.n_classes
     )
@@ -286,10 +280,10 @@ cdef float64_t _try(
 
 
 cdef float64_t _cost_below_root(LookaheadBuilder self) except? -1.0 nogil:
-    # Of the trial tree, of which the cheapest pruning counts.
+    # Cost of the cheapest pruning of the trial tree below its root.
     cdef intp_t K = self.tree.n_classes
     cdef intp_t node = self.trial.tree.node_count
-    cdef TriedNode* one
+    cdef TriedNode* trial
     cdef float64_t cost
     cdef intp_t child
     if node > self.trial_capacity:
@@ -297,25 +291,24 @@ cdef float64_t _cost_below_root(LookaheadBuilder self) except? -1.0 nogil:
     # children have larger ids than their parent
     while True:
         node -= 1
-        one = &self.tried[node]
-        one.first_child = self.trial.tree.first_child[node]
-        one.n_children = self.trial.tree.n_children[node]
-        one.below = 0.0
-        for child in range(one.first_child, one.first_child + one.n_children):
-            one.below += self.least[child]
+        trial = &self.tried[node]
+        trial.first_child = self.trial.tree.first_child[node]
+        trial.n_children = self.trial.tree.n_children[node]
+        trial.below = 0.0
+        for child in range(trial.first_child, trial.first_child + trial.n_children):
+            trial.below += self.least[child]
         if node == 0:
-            return one.below
+            return trial.below
         self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
         cost = self.leaf_cost.of(self.seen, K)
-        if one.n_children > 0 and not as_cheap(cost, one.below):
-            cost = one.below
+        if trial.n_children > 0 and not as_cheap(cost, trial.below):
+            cost = trial.below
         self.least[node] = cost
 
 
 cdef intp_t _size_of(const TriedNode* tried) noexcept nogil:
-    # Nodes of a tree that lies by itself: it ends behind the last child of all.
-    cdef intp_t n = 1
-    cdef intp_t i = 0
+    # Number of nodes of a tree in an array of its own: the last node is a last child.
+    cdef intp_t n = 1, i = 0
     while i < n:
         if tried[i].n_children > 0:
             n = tried[i].first_child + tried[i].n_children

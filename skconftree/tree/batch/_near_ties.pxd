@@ -9,21 +9,21 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint32_t
 
-# RunnerUp: whether a split is decided, or a tie of attributes.
+# RunnerUp: compares a split with the best splits of other features, to detect near ties.
 #
-# The gain of a test is a function of the class counts of its children, so a row has a part
-# in it: what the gain would change by, per row, if the row came once more (its influence).
-# The difference of two gains at a node is the mean over its rows of the differences of
-# their parts, and has a standard error.
+# The gain of a split is a function of the class counts of its children. Each row has an
+# influence on the gain: the change of the gain, per row, if the row occurred once more. The
+# difference of two gains at a node is the mean of the differences of these influences over
+# its rows, and has a standard error.
 #
-# What is asked of the rows is where the tests send them together. One pass counts it, of
-# all tests at once: a cell is one outcome of each, the last test's moving fastest.
+# The joint outcomes of all compared splits are counted in one pass over the rows. A cell is
+# one outcome of each split; the outcome of the last split varies fastest.
 
 cdef struct Sides:
-    # Where a test sends the rows of a node.
+    # The outcomes of the rows of a node for one split.
     intp_t feature
     intp_t n_outcomes
-    const Column* column    # whose codes tell, or NULL: the values do
+    const Column* column    # its codes determine the outcome; NULL: values do
     intp_t position         # of codes
     intp_t missing_code
     float64_t threshold     # of values
@@ -36,28 +36,28 @@ cdef class RunnerUp:
     cdef Splitter splitter
     cdef NodeTests node_tests   # its tests
     cdef NodeRows rows
-    cdef float64_t least        # weight of a node whose split is compared
-    cdef bint by_logarithms     # the criterion is entropy; else the parts are Gini's
+    cdef float64_t least        # smallest weight of a node whose split is compared
+    cdef bint by_logarithms     # the criterion is entropy, otherwise Gini influences are used
     cdef Arena arena
-    cdef Sides tests[MAX_STORED_COMPETITORS + 1]   # that of the split, and its competitors
-    cdef const uint32_t* order  # of the split feature, by which the rows are visited if
-                                # all tests are of sorted features: below splits where
-                                # all are, ids stay as they were. Else NULL
+    cdef Sides tests[MAX_STORED_COMPETITORS + 1]   # of the split, and of its competitors
+    cdef const uint32_t* order  # of the feature of the split: the order of visiting the rows
+                                # if all features are sorted (then ids are not updated);
+                                # else NULL
     cdef Competitor competitors[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
     cdef float64_t* tally       # [cells, n_classes + 1] weights
-    cdef int32_t* whole         # the same of whole weights
+    cdef int32_t* whole         # the same for integer weights
     cdef intp_t tally_capacity
     cdef intp_t pair_capacity
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
-    cdef float64_t* parts       # of a row in the gain of the one test, and of the other,
-                                # by its child there and class
+    cdef float64_t* parts       # influences of a row on the gains of both splits, by its
+                                # child and class
     cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 
-    # Find out about the competitors of a split, whose children have just been counted, and
-    # write into its evidence how much more it gains than the first one.
+    # Set the competitors of a split, whose children have just been counted, and runner_up_z
+    # of its evidence.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _describe(
         self, intp_t position, intp_t feature, const Split* split, bint* counted

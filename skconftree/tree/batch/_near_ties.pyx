@@ -1,23 +1,23 @@
-"""Whether a split is decided, or a tie of attributes."""
+"""Comparison of a split with the best splits of other features (near ties)."""
 
 from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
 
+from skconftree.criteria._score cimport sum_of
 from skconftree.tree.nodes._node_table cimport no_competitor
 from skconftree.tree.split._split cimport Cut
 from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
-    CHUNK = 256             # rows whose cells are found at a time: few enough that a line
-                            # of their values is still there for the next test
-    MAX_CELLS_AT_ONCE = 4096    # cells times classes: beyond, competitors are counted one by one
-    N_CELL_STARTS = 1048576    # of a pair; tests of more branches are not compared
+    CHUNK = 256             # rows per pass: their values stay in the cache for all splits
+    MAX_CELLS_AT_ONCE = 4096    # cells times classes; with more, competitors are counted singly
+    N_CELL_STARTS = 1048576     # of a pair; splits with more branches are not compared
 
 
 cdef class RunnerUp:
-    """Compares the test of a split with the best tests of other attributes.
+    """Compares the split of a node with the best splits of other features.
 
-    Only of nodes that have at least the weight `least`.
+    Only nodes with at least the weight `least` are compared.
     """
 
     def __init__(
@@ -42,8 +42,7 @@ cdef class RunnerUp:
         cdef intp_t K = self.splitter.node.n_classes
         cdef bint counted = False
         cdef intp_t n_cells = split.children.n_outcomes
-        cdef intp_t n = 0
-        cdef intp_t i
+        cdef intp_t n = 0, i
         for i in range(MAX_STORED_COMPETITORS):
             self.competitors[i] = no_competitor()
         while (
@@ -85,7 +84,7 @@ cdef class RunnerUp:
     cdef int _describe(
         self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
-        # Where a competitor sends the rows. Its children are counted if that is not plain.
+        # Set the sides of a competitor. Its children are counted if they are needed for it.
         cdef Sides* sides = &self.tests[index + 1]
         cdef Competitor* competitor = &self.competitors[index]
         cdef Cut cut = split.competitors[index].cut
@@ -138,7 +137,7 @@ cdef class RunnerUp:
             self.joint = <float64_t*> self.arena.resize(
                 self.joint, n_pairs * K, sizeof(float64_t)
             )
-            # a + b is at most a * b + 1, whatever pairs the room has to hold later
+            # a + b is at most a * b + 1 for all pairs that fit into the capacity
             self.parts = <float64_t*> self.arena.resize(
                 self.parts, (n_pairs + 1) * K, sizeof(float64_t)
             )
@@ -212,7 +211,7 @@ cdef int _take_sides(
         return 0
     column = &self.rows.columns[feature]
     if sides.nominal:
-        # the next test that is counted overwrites them
+        # copied, because the next split that is counted overwrites them
         sides.ordinals = <int16_t*> self.arena.resize(
             sides.ordinals, column.n_levels, sizeof(int16_t)
         )
@@ -231,13 +230,12 @@ cdef int _take_sides(
 cdef int _compare_with(
     RunnerUp self, const NodeRecord* record, intp_t first, intp_t n
 ) except -1 nogil:
-    # With n of the competitors, which are counted together.
+    # Compare with n of the competitors, which are counted together.
     cdef intp_t P = self.n_present
     cdef intp_t a = self.tests[0].n_outcomes
     cdef intp_t n_cells = a
     cdef intp_t n_pairs = a
-    cdef intp_t step = 1
-    cdef intp_t i, b
+    cdef intp_t step = 1, i, b
     for i in range(first, first + n):
         b = self.tests[i + 1].n_outcomes
         n_pairs = max(n_pairs, a * b)
@@ -261,7 +259,7 @@ cdef int _compare_with(
 cdef void _add_sides(
     RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
 ) noexcept nogil:
-    # Of n rows, to their cells.
+    # Add the outcomes of n rows to their cells.
     cdef int32_t* cells = self.cells
     cdef int32_t b = <int32_t> sides.n_outcomes
     cdef const int16_t* ordinals = sides.ordinals
@@ -299,7 +297,7 @@ cdef void _add_sides(
 cdef void _add_values(
     RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
 ) noexcept nogil:
-    # As _add_sides, of a feature without codes.
+    # As _add_sides, for a feature without codes.
     cdef const uint32_t* ids = self.rows.ids
     cdef const uint32_t* order = self.order
     cdef const float32_t* values
@@ -337,23 +335,24 @@ cdef void _add_values(
 cdef void _take_pairs(
     RunnerUp self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
 ) noexcept nogil:
-    # Weights of the classes present by the outcomes of the split and of the competitor
-    # with b outcomes, each of which has `step` cells in a row.
+    # Weights of the classes present, by the outcomes of the split and of the competitor with
+    # b outcomes; each of its outcomes has `step` adjacent cells.
     cdef const int32_t* present = self.present
     cdef intp_t P = self.n_present
     cdef intp_t width = self.splitter.node.n_classes + 1
     cdef intp_t a = self.tests[0].n_outcomes
     cdef intp_t cells_per_outcome = n_cells // a
-    cdef intp_t cell, position, c
+    cdef float64_t* joint
+    cdef intp_t cell, c
     memset(self.joint, 0, a * b * P * sizeof(float64_t))
     for cell in range(n_cells):
-        position = ((cell // cells_per_outcome) * b + (cell // step) % b) * P
+        joint = self.joint + ((cell // cells_per_outcome) * b + (cell // step) % b) * P
         if are_whole:
             for c in range(P):
-                self.joint[position + c] += self.whole[cell * width + present[c]]
+                joint[c] += self.whole[cell * width + present[c]]
         else:
             for c in range(P):
-                self.joint[position + c] += self.tally[cell * width + present[c]]
+                joint[c] += self.tally[cell * width + present[c]]
 
 
 cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:
@@ -363,12 +362,10 @@ cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:
 
 
 cdef void _take_gain(RunnerUp self, Competitor* competitor, intp_t a) noexcept nogil:
-    # Of a competitor with two outcomes, whose children are in the pairs.
+    # Set the gain of a competitor with two outcomes, whose children are in the pairs.
     cdef intp_t K = self.splitter.node.n_classes
     cdef intp_t P = self.n_present
     cdef Children children
-    cdef float64_t n_left = 0.0
-    cdef float64_t n_right = 0.0
     cdef intp_t i, c, side
     children.n_outcomes = 2
     children.counts = self.pair
@@ -380,20 +377,14 @@ cdef void _take_gain(RunnerUp self, Competitor* competitor, intp_t a) noexcept n
                 self.pair[side * K + self.present[c]] += (
                     self.joint[(2 * i + side) * P + c]
                 )
-    for c in range(K):
-        n_left += self.pair[c]
-        n_right += self.pair[K + c]
-    competitor.missing_left = n_left > n_right
+    competitor.missing_left = sum_of(self.pair, K) > sum_of(self.pair + K, K)
     competitor.gain = _gain(self, &children)
 
 
 cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:
     cdef intp_t P = self.n_present
     cdef const float64_t* others = self.parts + a * P
-    cdef float64_t n = 0.0
-    cdef float64_t total = 0.0
-    cdef float64_t squares = 0.0
-    cdef float64_t w, difference
+    cdef float64_t n = 0.0, total = 0.0, squares = 0.0, w, difference
     cdef intp_t i, j, c
     _take_parts(self, self.parts + a * P, b, P, a, b * P)
     for i in range(a):
@@ -406,7 +397,7 @@ cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:
                     total += w * difference
                     squares += w * difference * difference
     squares = squares / n - (total / n) * (total / n)
-    if squares <= 1e-14:    # both part the rows in the same way
+    if squares <= 1e-14:    # both divide the rows in the same way
         return 0.0
     return total / sqrt(squares * n)
 

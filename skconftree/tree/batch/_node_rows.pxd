@@ -8,26 +8,26 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
-# NodeRows: the working copy of one worker. The rows of a sample of an encoded table,
-# arranged so that a node is the same range [start, end) of every array.
+# NodeRows: the working copy of one worker: the rows of a sample of an encoded table, arranged
+# so that a node is the same range [start, end) of every array.
 #
-# A sample is whole counts beside the rows, never copied rows: a row with count 0 is
-# absent. Rows keep the numbers that they have in the table, and what belongs to a row
-# (y, count, weight, goes_left) lies by these. In node order lie
-#   codes of CODED features: a node histograms them in one pass,
-#   entries of SORTED features, sorted within each node: presorted once and kept
-#   sorted by stable partition, so no node sorts again (of a node's first entry the
-#   bit says whether others may have the value of the one before),
+# A sample is defined by integer counts of the rows; rows are never copied, and a row with
+# count 0 is absent. Rows keep their numbers in the table, which index y, count, weight and
+# goes_left. The following arrays are in node order:
+#   codes of CODED features: a node counts them in one pass;
+#   entries of SORTED features, sorted within each node: they are sorted once, and stable
+#   partition keeps them sorted (the bit of a node's first entry means that not all entries
+#   are known to have distinct values);
 #   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
-# All is as if the rows of the sample had been encoded by themselves: levels that none of
-# them has are left out, and a sorted feature of which few values are left is coded.
+# The result is the same as if the rows of the sample had been encoded separately: levels
+# without rows are dropped, and a sorted feature with few values left is coded.
 #
-# Invariant: after partition() of [start, end) at mid the ranges [start, mid) and
-# [mid, end) hold the two children in every array, each in the order it had.
+# Invariant: after partition() of [start, end) at mid, the ranges [start, mid) and
+# [mid, end) of every array are the two children, each in its previous order.
 #
-# The place of a cut is the number of rows that go left, in ascending order of the value,
-# if the feature is SORTED; the largest code that goes left, if it is CODED.
+# The position of a cut is the number of rows that go left, in ascending order of the value,
+# if the feature is SORTED; it is the largest code that goes left if the feature is CODED.
 
 cdef class NodeRows:
     cdef readonly EncodedTable table
@@ -102,17 +102,16 @@ cdef class NodeRows:
     ) noexcept nogil
 
 
-# StoredOrder: how the rows of one node lay before its tests were tried.
+# StoredOrder: the order of the rows of one node before trial splits.
 #
 # divide() moves rows within the range of their node only, and entries of sparse columns
-# within the segments of the node, so what lies there, in every array that it may move,
-# is all there is to keep. Memory for it is taken when the first node is kept, the largest
-# one, and serves the others.
+# within the segments of the node. These parts of the arrays are copied and restored. The
+# first node is the largest one; its memory is reused for the others.
 
 cdef class StoredOrder:
     cdef NodeRows rows
     cdef Arena arena
-    cdef uint8_t* copies            # of the arrays, one behind the other
+    cdef uint8_t* copies            # of the arrays, one after the other
     cdef intp_t capacity
     cdef int32_t* features          # [n_features] those that vary in the node and are
     cdef intp_t n_features          # not sparse

@@ -12,12 +12,12 @@ from skconftree.tree.batch._partition cimport (
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
 
 cdef class NodeRows:
-    """The working copy of one worker.
+    """The working copy of a sample for one worker.
 
-    `y` has the class of each row of the table, the number of classes where there is
-    none; `count` whole weights, whose sum is below 2^31, or else `weight` others. Rows
-    of count 0 are absent. Nodes may have more than two children if `multiway`. Who
-    `spends` a table all of whose rows are present takes over its arrays, not a copy.
+    `y` is the class of each row of the table; n_classes is an unlabeled row. `count` are
+    integer weights, whose sum is below 2^31; `weight` are other weights. Rows of count 0
+    are absent. `multiway` allows more than two children. With `spends`, the arrays of the
+    table are taken over instead of copied, if all rows are present.
     """
 
     def __init__(
@@ -114,12 +114,11 @@ cdef class NodeRows:
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* positions
     ) except -1 nogil:
-        # Make codes of sorted entries; a row lies at its place.
+        # Convert sorted entries into codes; positions[row] is the index of a row.
         cdef float32_t* levels = <float32_t*> self.arena.take(
             n_levels, sizeof(float32_t)
         )
-        cdef intp_t code = 0
-        cdef intp_t i, row
+        cdef intp_t code = 0, i, row
         column.codes = <uint8_t*> self.arena.take(self.n_rows, sizeof(uint8_t))
         for i in range(self.n_rows):
             row = column.order[i] >> 1
@@ -155,7 +154,7 @@ cdef class NodeRows:
     cdef void mark(
         self, intp_t feature, intp_t position, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil:
-        # Note in goes_left where each row of the node goes.
+        # Set goes_left for each row of the node.
         cdef Column* column = &self.columns[feature]
         cdef intp_t present
         cdef intp_t missing = MAX_LEVELS
@@ -186,8 +185,8 @@ cdef class NodeRows:
         self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
         intp_t others, bint multiway, intp_t start, intp_t end,
     ) noexcept nogil:
-        # The same for a set of categories, or a branch for each in `branch`. Rows
-        # with other categories go to the child `others`.
+        # The same for a set of categories, or, with a branch for each, set `branch`. Rows with
+        # other categories go to the child `others`.
         cdef Column* column = &self.columns[feature]
         cdef intp_t i, code, z
         for i in range(start, end):
@@ -204,9 +203,8 @@ cdef class NodeRows:
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end, void* scratch,
     ) noexcept nogil:
-        # Restore the invariant below a split whose rows have been marked. Only the
-        # listed features are needed by the children; scratch has 8 bytes for each row of
-        # the sample, and for one more.
+        # Restore the invariant after the rows of a split have been marked. The children need
+        # the listed features only. scratch has 8 bytes for each row, and for one more.
         cdef bint by_rows = self.find_sides(features, n_features, start, end)
         cdef intp_t j
         for j in range(n_features):
@@ -217,7 +215,7 @@ cdef class NodeRows:
     cdef bint find_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
     ) noexcept nogil:
-        # The sides in node order; False if no feature needs them, nor the rows.
+        # Set the sides in node order; False if no feature needs them.
         cdef uint8_t* sides = self.sides + start
         cdef const uint32_t* ids = self.ids + start
         cdef bint by_rows = False
@@ -234,7 +232,7 @@ cdef class NodeRows:
     cdef void partition_column(
         self, intp_t f, intp_t feature, intp_t start, intp_t end, void* scratch
     ) noexcept nogil:
-        # The split feature, if sorted without missing values, already lies as it should.
+        # A sorted split feature without missing values is already divided.
         cdef Column* column = &self.columns[f]
         cdef const uint8_t* sides = self.sides + start
         cdef intp_t n = end - start
@@ -271,7 +269,7 @@ cdef class NodeRows:
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at, void* scratch,
     ) noexcept nogil:
-        # The same for children that begin at `starts`, counted from the node's start.
+        # The same for children that begin at `starts`, relative to the node's start.
         cdef intp_t n = end - start
         cdef label_t* branches = self.branches + start
         cdef intp_t j, i
@@ -316,14 +314,13 @@ cdef class NodeRows:
 
 
 cdef intp_t _find_present(NodeRows self, bint* repeated) noexcept nogil:
-    # Note in goes_left which rows are present; whether any counts more than once.
+    # Set goes_left to 1 for rows that are present; `repeated`: some count more than once.
     cdef const int32_t* count = self.count
     cdef const float64_t* weight = self.weight
     cdef uint8_t* present = self.goes_left
     cdef intp_t n = self.table.n_rows
     cdef int32_t largest = 0
-    cdef intp_t n_present = 0
-    cdef intp_t i
+    cdef intp_t n_present = 0, i
     for i in range(n):
         present[i] = 1
         if count != NULL:
@@ -365,11 +362,10 @@ cdef int _copy(NodeRows self) except -1 nogil:
 cdef int _copy_order(
     NodeRows self, intp_t feature, const Column* original, uint32_t** positions
 ) except -1 nogil:
-    # Few values become codes, as they would be if the sample were the table.
+    # Few values become codes, as if the sample were the table.
     cdef Column* column = &self.columns[feature]
     cdef intp_t n = self.n_rows
-    cdef intp_t n_levels = 1
-    cdef intp_t i
+    cdef intp_t n_levels = 1, i
     column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
     if n == self.table.n_rows:
         memcpy(column.order, original.order, n * sizeof(uint32_t))
@@ -392,8 +388,7 @@ cdef int _copy_order(
 
 cdef int _start_node_order(NodeRows self) except -1 nogil:
     cdef intp_t n = self.n_rows
-    cdef intp_t k = 0
-    cdef intp_t i
+    cdef intp_t k = 0, i
     self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
     self.node_y = <label_t*> self.arena.take(n, sizeof(label_t))
     for i in range(self.table.n_rows):
@@ -413,7 +408,7 @@ cdef int _start_node_order(NodeRows self) except -1 nogil:
 
 
 cdef class StoredOrder:
-    """How the rows of one node lay before its tests were tried."""
+    """The order of the rows of one node before trial splits."""
 
     def __init__(self, NodeRows rows not None):
         self.rows = rows
@@ -467,13 +462,12 @@ cdef void _list_features(StoredOrder self, const NodeRecord* record) noexcept no
 
 
 cdef intp_t _move(StoredOrder self, bint back, bint counts_only) noexcept nogil:
-    # Copy the arrays of the node, or their copies back; or only count the bytes.
+    # Copy the arrays of the node, or restore them from the copies, or only count the bytes.
     cdef intp_t start = self.start
     cdef intp_t end = self.end
     cdef Column* column
     cdef Segment* segment
-    cdef intp_t at = 0
-    cdef intp_t j
+    cdef intp_t at = 0, j
     for j in range(self.n_features):
         column = &self.rows.columns[self.features[j]]
         at = _move_array(
@@ -514,8 +508,7 @@ cdef intp_t _move_array(
     StoredOrder self, void* array, size_t size, intp_t start, intp_t end, intp_t at,
     bint back, bint counts_only,
 ) noexcept nogil:
-    # Returns the place behind the copy. Places are multiples of nothing: bytes are
-    # all that is done with them.
+    # Returns the offset after the copy. Offsets are not aligned: only bytes are copied.
     cdef size_t n_bytes = (end - start) * size
     cdef uint8_t* here
     if array == NULL:

@@ -7,19 +7,19 @@ from skconftree.utils._typedefs cimport (
     float64_t, int32_t, intp_t, label_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 
-# Rows of a node, each in one word with all that a count or a walk asks of it:
+# Tagged rows: each row of a node as one 64-bit integer with its class and count:
 #
 #   tag << 32 | row,    tag = count << 16 | class
 #
-# What a pass over the rows of a node reads lies side by side, beside the codes of one
-# feature, which are found by row (tables/_encoded_table.pxd).
+# A pass over the rows of a node reads them in sequence, and only the codes of one feature by
+# row (tables/_encoded_table.pxd).
 #
-# Class counts are packed: `bits` wide each, all classes in one 64-bit number, to which
-# a row is added at once. 0 bits: there are too many classes, or too large counts.
+# Packed class counts: the counts of all classes in one 64-bit integer, `bits` wide each, so
+# that a row is added by one addition. 0 bits: too many classes, or too large counts.
 
 cdef enum:
-    MAX_TAGGED = 0xFFFF    # a tag has no room for larger counts
-    MARKED_ROWS = 192       # of more rows codes are looked for in the tally
+    MAX_TAGGED = 0xFFFF     # largest count of a tag
+    MARKED_ROWS = 192       # with more rows, codes that have rows are searched in the tally
 
 
 ctypedef fused code_t:
@@ -30,10 +30,10 @@ ctypedef fused code_t:
 
 cdef struct Parted:
     intp_t n_left           # rows
-    uint64_t right          # packed class counts of the others
-    uint32_t below          # the first rows with the values next to the cut, if there
-    uint32_t above          # are such values; that below is not asked for where codes
-    uint32_t code_above     # have a byte
+    uint64_t right          # packed class counts of the other rows
+    uint32_t below          # the first rows with the values next to the cut, if there are
+    uint32_t above          # any; `below` is not set if codes are bytes
+    uint32_t code_above
 
 
 cdef inline uint64_t tagged(intp_t row, intp_t y, intp_t count) noexcept nogil:
@@ -52,30 +52,30 @@ cdef inline int32_t count_of(uint64_t row) noexcept nogil:
     return <int32_t> (row >> 48)
 
 
-# Add rows to the packed tally of their codes, all below 256, and note in `present` which
-# codes have rows; both are zeros. The codes are those of a `column` by row, `stride` apart,
-# or lie in the order of the rows.
+# Add rows to the packed tally of their codes, all below 256, and set the bits of codes with
+# rows in `present`; both are zero before. The codes are those of a `column` by row, `stride`
+# apart, or `codes` in the order of the rows.
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil
 
 # Copy the rows whose code is at most `cut` to the front of `parted`, in their order, and
-# the others to its end, in the opposite order.
+# the others to its end, in reverse order.
 cdef void part_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* parted, Parted* result,
 ) noexcept nogil
-# The rows back, either part in its order.
+# Copy the rows back, both parts in their original order.
 cdef void take_parted(
     const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
 ) noexcept nogil
 
 
-# Codes of a node's rows, counted by class or brought into order.
+# Codes of a node's rows, counted by class or sorted.
 
 cdef enum:
-    SORT_LIMIT = 16384      # rows of a node that are sorted; of more, codes are counted
+    SORT_LIMIT = 16384      # rows of a node that are sorted; with more, codes are counted
 
 
 ctypedef fused counted_code_t:
@@ -86,10 +86,10 @@ ctypedef fused counted_code_t:
 cdef inline bint counts_codes(
     ExaminedNode node, float64_t n_walked, intp_t n_levels
 ) noexcept nogil:
-    # Whether the codes of a node are counted. Else its rows, of which `n_walked` would be
-    # visited, are sorted; sums of phi then depend on the order of rows of one code.
-    # Best-first growth from parts has no rows of any node, so best-first growth in memory
-    # counts in every node, too: the trees are the same to the last bit.
+    # Whether the codes of a node are counted. Otherwise its rows are sorted, and `n_walked`
+    # are visited; sums of phi then depend on the order of rows with the same code. Best-first
+    # growth from parts has no rows, so best-first growth in memory always counts too: the
+    # trees are the same to the last bit.
     return (
         2 * n_walked >= n_levels * node.n_classes or n_walked >= SORT_LIMIT
         or node.has_pool or node.settings.max_leaves != NO_LIMIT
@@ -97,60 +97,60 @@ cdef inline bint counts_codes(
 
 
 # Class weights of each code in out [n_codes, width]. Rows have a count, or a weight, or
-# neither. Whole numbers are tallied as integers, which add up several times faster;
-# tally has the size of out.
+# neither. Counts are added as integers, which is several times faster; tally has the size
+# of out.
 cdef void count_codes(
     const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
     const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally,
     float64_t* out,
 ) noexcept nogil
 
-# The codes next to a cut, of rows that have a label: the largest that is at most `place`,
-# of which there is one, and the smallest above it.
+# The codes of labeled rows next to a cut: the largest one that is at most `position`, which
+# has to exist, and the smallest one above it.
 cdef void code_neighbours(
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil
 
-# The node's rows as entries, (row << 1) | new, in the order of their codes, and these
-# codes; n is below 2^16, and there are at most MAX_LEVELS codes.
+# Sort the node's rows by code: entries, (row << 1) | new, and their codes. n is below 2^16,
+# and there are at most MAX_LEVELS codes.
 cdef void sort_codes(
     const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
     uint32_t* entries,
 ) noexcept nogil
 
-# The walk over a tally of [codes, n_classes] whose counts are not packed: tests as
-# Scan.walk_histogram has them, scored by sums of squares if the criterion is additive.
-# The tally and `present` are zeros afterwards.
+# The walk over a tally of [codes, n_classes] whose counts are not packed. It emits the same
+# as Scan.walk_histogram, with sums of squares if the criterion is additive. The tally and
+# `present` are zero afterwards.
 cdef intp_t walk_plain_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total
 ) noexcept nogil
 
 
-# CodeTally: class counts of the rows of a node by their code, packed as
-# above, and the walk over them. Whole counts are exact in any order: no row is sorted.
+# CodeTally: packed class counts of the rows of a node by their code, and the walk over them.
+# Integer counts are exact in any order, so rows are not sorted.
 #
-# Columns of which it is known that they will be walked are counted at once: the codes of a
-# row lie side by side. What is then not walked is forgotten at the next node.
+# Columns that will be walked are counted together, because the codes of a row are adjacent in
+# memory. Counts that are not walked are discarded at the next node.
 
 cdef enum:
-    MAX_COLUMNS = 8    # at once: their counts stay in the first-level cache
+    MAX_COLUMNS = 8    # counted together: their counts fit into the first-level cache
 
 
 cdef class CodeTally:
     cdef intp_t n_classes
     cdef intp_t bits            # of a class in this node; 0: counts cannot be packed
     cdef Arena arena
-    # One column alone, and those that are counted at once.
+    # One column alone, then those that are counted together.
     cdef uint64_t* counts       # [1 + MAX_COLUMNS, MAX_LEVELS], and
     cdef uint64_t* present      # [1 + MAX_COLUMNS, MAX_LEVELS] bits: which have rows;
-                                # zeros once they have been walked
+                                # zero after the walk
     cdef int32_t waiting[MAX_COLUMNS]      # their features; -1 = walked
     cdef intp_t n_waiting
     cdef uint64_t* packed_one   # [n_classes] a row of a class, packed
 
-    # Go to a node whose rows weigh `n`, a whole number.
+    # Go to a node whose rows have the weight `n`, an integer.
     cdef void begin(self, float64_t n) noexcept nogil
-    # Count rows that lie in the order of their codes, labels, and counts, if any.
+    # Count rows by code; codes, labels and counts (if any) have the same order.
     cdef void add(
         self, const uint8_t* codes, const label_t* y, const int32_t* count, intp_t n
     ) noexcept nogil
@@ -159,11 +159,11 @@ cdef class CodeTally:
         self, RowCodes row_codes, const int32_t* features, intp_t n_features,
         const uint64_t* rows, intp_t n
     ) noexcept nogil
-    # The number of tests of a column counted alone, as Scan.walk_histogram has them.
+    # Walk over a column counted alone. It emits the same as Scan.walk_histogram.
     cdef intp_t walk(
         self, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil
-    # The same of one that was counted beside others; -1: it was not, or has been walked.
+    # The same for a column counted together with others; -1 if there is no such column.
     cdef intp_t walk_waiting(
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil

@@ -1,4 +1,4 @@
-"""Rows of a node, each in one word with class and count; counts of their codes."""
+"""Rows of a node, each as one integer with class and count; counts of their codes."""
 
 cimport cython
 from libc.string cimport memcpy, memset
@@ -9,12 +9,11 @@ from skconftree.utils._typedefs cimport int64_t
 
 cdef enum:
     MAX_PACKED = 16        # classes
-    N_CODES = 256
-    N_MASK_UINT64 = 4             # of `present`
+    PRESENT_UINT64 = 4     # a bit for each of MAX_LEVELS codes
 
 
 cdef intp_t packed_bits(intp_t n_classes, double max_count) noexcept nogil:
-    # How many bits a class may take, if no count is above `most`.
+    # The number of bits per class, if no count is above `max_count`.
     cdef intp_t bits
     if n_classes > MAX_PACKED:
         return 0
@@ -27,10 +26,10 @@ cdef inline uint64_t _packed(uint64_t row, intp_t bits) noexcept nogil:
 
 
 cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
-    # Note in `present` which of 256 codes have counts.
+    # Set the bits of `present` of the codes that have counts.
     cdef uint64_t row
     cdef intp_t i, k
-    for k in range(N_MASK_UINT64):
+    for k in range(PRESENT_UINT64):
         row = 0
         for i in range(64):
             row |= <uint64_t> (tally[64 * k + i] != 0) << i
@@ -72,7 +71,7 @@ cdef void _tally_two(
         row = <intp_t> row_of(rows[i]) * stride
         counts = _packed(rows[i], bits)
         tally[c0[row]] += counts
-        (tally + N_CODES)[c1[row]] += counts
+        (tally + MAX_LEVELS)[c1[row]] += counts
 
 
 cdef void _tally_four(
@@ -89,41 +88,40 @@ cdef void _tally_four(
         row = <intp_t> row_of(rows[i]) * stride
         counts = _packed(rows[i], bits)
         tally[c0[row]] += counts
-        (tally + N_CODES)[c1[row]] += counts
-        (tally + 2 * N_CODES)[c2[row]] += counts
-        (tally + 3 * N_CODES)[c3[row]] += counts
+        (tally + MAX_LEVELS)[c1[row]] += counts
+        (tally + 2 * MAX_LEVELS)[c2[row]] += counts
+        (tally + 3 * MAX_LEVELS)[c3[row]] += counts
 
 
 cdef void tally_packed_columns(
     const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
     const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
-    # The same of several columns at once, whose codes lie at these offsets from that of a row
-    # and whose tallies, of 256 codes each, follow each other.
+    # The same for several columns together. Their codes have these offsets within a row, and
+    # their tallies of MAX_LEVELS codes are adjacent.
     cdef const uint8_t* row
-    cdef intp_t done = 0
-    cdef intp_t i, k, code
+    cdef intp_t done = 0, i, k, code
     while done + 4 <= n_columns:
         _tally_four(
-            codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done
+            codes, stride, offsets + done, rows, n, bits, tally + MAX_LEVELS * done
         )
         done += 4
     if done + 2 <= n_columns:
-        _tally_two(codes, stride, offsets + done, rows, n, bits, tally + N_CODES * done)
+        _tally_two(codes, stride, offsets + done, rows, n, bits, tally + MAX_LEVELS * done)
         done += 2
     if n > MARKED_ROWS:
         for k in range(done):
-            mark_present(tally + N_CODES * k, present + N_MASK_UINT64 * k)
+            mark_present(tally + MAX_LEVELS * k, present + PRESENT_UINT64 * k)
     else:
         for i in range(n):
             row = codes + <intp_t> row_of(rows[i]) * stride
             for k in range(done):
                 code = row[offsets[k]]
-                present[N_MASK_UINT64 * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
+                present[PRESENT_UINT64 * k + (code >> 6)] |= <uint64_t> 1 << (code & 63)
     for k in range(done, n_columns):
         tally_packed(
-            codes + offsets[k], stride, NULL, rows, n, bits, tally + N_CODES * k,
-            present + N_MASK_UINT64 * k,
+            codes + offsets[k], stride, NULL, rows, n, bits, tally + MAX_LEVELS * k,
+            present + PRESENT_UINT64 * k,
         )
 
 
@@ -132,15 +130,13 @@ cdef void part_rows(             # is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* parted, Parted* result,
 ) noexcept nogil:
-    # Without branches: nobody knows which side is next. A row is written to both ends;
-    # what is too much is written over, or is the row that belongs there.
+    # Without branches, which could not be predicted: a row is written to both ends, and the
+    # wrong one is overwritten, or is the same row.
     cdef uint64_t* end = parted + n - 1
     cdef uint64_t above = ~(<uint64_t> 0)
     cdef uint64_t below = ~(<uint64_t> 0)
-    cdef uint64_t right = 0
-    cdef uint64_t row, key, side
-    cdef intp_t left = 0
-    cdef intp_t i
+    cdef uint64_t right = 0, row, key, side
+    cdef intp_t left = 0, i
     cdef int32_t code
     for i in range(n):
         row = rows[i]
@@ -150,7 +146,7 @@ cdef void part_rows(             # is a mask
         (end - i)[left] = row
         left += 1 - <intp_t> side
         right += _packed(row, bits) & (0 - side)
-        # the nearest code, and of these the first row
+        # the nearest code, and the first row that has it
         key = (<uint64_t> <uint32_t> (code - cut - 1) << 32) | row_of(row)
         above = key if key < above else above
         if code_t is not uint8_t:
@@ -253,12 +249,11 @@ cdef void _counting_sort_codes(
     const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
     uint32_t* entries,
 ) noexcept nogil:
-    # The last row of a code goes first: it ends where the others begin.
+    # Counting sort, from the last row to the first.
     cdef uint32_t ends[MAX_LEVELS]
-    cdef uint32_t first[MAX_LEVELS]     # where a code begins that has rows
+    cdef uint32_t first[MAX_LEVELS]     # first position of each code that has rows
     cdef intp_t n_present = 0
-    cdef uint32_t total = 0
-    cdef uint32_t position
+    cdef uint32_t total = 0, position
     cdef intp_t i, code
     memset(ends, 0, n_levels * sizeof(uint32_t))
     for i in range(n):
@@ -276,10 +271,6 @@ cdef void _counting_sort_codes(
         entries[position] = <uint32_t> i << 1
     for i in range(n_present):
         entries[first[i]] |= 1
-
-
-cdef enum:
-    PRESENT_UINT64 = 4   # a bit for each of MAX_LEVELS codes
 
 
 cdef class CodeTally:
@@ -382,20 +373,19 @@ cdef intp_t _walk(
     return walk_packed_tally(scan, counts, present, n_levels, self.bits, total)
 
 
-# Walks over tallies of codes, whose whole counts are exact in any order. They emit what
-# Scan.walk_histogram does: there are at most BLOCK codes, so tests come in one block. Bits
-# of `present` say which codes have rows. Both are all zeros afterwards.
+# Walks over tallies of codes, whose integer counts are exact in any order. They emit the same
+# as Scan.walk_histogram, in one block, because there are at most BLOCK codes. The bits of
+# `present` are the codes that have rows. Tally and bits are zero afterwards.
 
 cdef intp_t walk_two_class_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels
 ) noexcept nogil:
-    # Every step writes a test, also that behind the last level, for which there is room.
+    # Every step writes a candidate; the one after the last level is not emitted.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
     cdef uint64_t sums = 0
-    cdef intp_t size = 0
-    cdef intp_t k, b
+    cdef intp_t size = 0, k, b
     cdef int32_t class_0, class_1
     cdef uint64_t bits
     for k in range((n_levels + 63) // 64):
@@ -422,11 +412,9 @@ cdef intp_t walk_two_class_tally(
 cdef inline intp_t _add_up(
     uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* position
 ) noexcept nogil:
-    # Packed counts of the levels that have rows, up to and with each, and these levels;
-    # how many there are.
+    # Cumulated packed counts of the levels that have rows, and these levels; their number.
     cdef uint64_t total = 0
-    cdef intp_t size = 0
-    cdef intp_t k, b
+    cdef intp_t size = 0, k, b
     cdef uint64_t marks
     for k in range((n_levels + 63) // 64):
         marks = present[k]
@@ -446,7 +434,7 @@ cdef intp_t walk_packed_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
     const float64_t* total,
 ) noexcept nogil:
-    # Many levels at a time, class by class.
+    # Class by class, so that the loops over levels are vectorized.
     cdef intp_t K = scan.n_classes
     cdef float64_t* left = scan.left
     cdef float64_t* phi_left = scan.phi_left
@@ -458,7 +446,7 @@ cdef intp_t walk_packed_tally(
     cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
     cdef float64_t l, whole
     cdef intp_t i, c
-    if size <= 0:       # behind the last level there is no test
+    if size <= 0:       # there is no candidate after the last level
         return 0
     for c in range(K):
         constant += total[c] * total[c]
@@ -489,23 +477,22 @@ cdef intp_t walk_phi_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
     const float64_t* total,
 ) noexcept nogil:
-    # Of more than two classes, if phi is no square: sums in the order of the classes. A
-    # class that a level has not got adds 0.
+    # For more than two classes, if phi is not the square: sums in the order of the classes. A
+    # class that a level does not have adds 0.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
     cdef int64_t* left = scan.counted
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t sums[MAX_LEVELS]
     cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
-    cdef float64_t phi_left = 0.0
-    cdef float64_t phi_right = 0.0
+    cdef float64_t phi_left = 0.0, phi_right = 0.0
     cdef intp_t i, c
     cdef int64_t l, n, weight
     for c in range(K):
         left[c] = 0
         phi_left += phi[0]
         phi_right += phi[<int64_t> total[c]]
-    for i in range(size):       # behind the last level there is no test
+    for i in range(size):       # there is no candidate after the last level
         weight = 0
         for c in range(K):
             n = <int64_t> total[c]
@@ -530,12 +517,8 @@ cdef intp_t walk_plain_tally(
     cdef intp_t K = scan.n_classes
     cdef int64_t* left = scan.counted
     cdef int64_t* whole = scan.counted + K
-    cdef int64_t squares = 0
-    cdef int64_t right = 0
-    cdef int64_t weight = 0
-    cdef int64_t l, w
-    cdef intp_t size = 0
-    cdef intp_t k, b, c
+    cdef int64_t squares = 0, right = 0, weight = 0, l, w
+    cdef intp_t size = 0, k, b, c
     cdef uint64_t marks
     for c in range(K):
         left[c] = 0
@@ -556,7 +539,7 @@ cdef intp_t walk_plain_tally(
                 l = w * (2 * l + w)
                 squares += l
                 right += l - w * whole[c]
-            # every step writes a test, also that behind the last level
+            # every step writes a candidate; the one after the last level is not emitted
             if scan.additive:
                 scan.phi_left[size] = squares
                 scan.phi_right[size] = right

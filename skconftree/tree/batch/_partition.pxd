@@ -1,10 +1,10 @@
-# Stable partition of a range of rows: what belongs to the first child comes first,
-# each child in the order it had.
+# Stable partition of a range of rows: the rows of the first child come first, and each
+# child's rows keep their order.
 #
-# An ENTRY of rows in the order of a value is (row << 1) | new, where new says that the
-# value differs from that of the entry before it. In a child, an entry is new if it or
-# any entry dropped since the child's last one was new; at the first entry of a range
-# the bit means nothing.
+# An ENTRY of rows in the order of a value is (row << 1) | new; new means that the value
+# differs from that of the entry before it. In a child, an entry is new if it, or any entry
+# dropped since the child's last one, was new. The bit of the first entry of a range is
+# undefined.
 
 from skconftree.utils._typedefs cimport (
     float64_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
@@ -18,34 +18,34 @@ ctypedef fused element_t:
     float64_t
 
 
-# sides[i] is 1 where values[i] goes left. scratch has room for n.
+# sides[i] is 1 if values[i] goes left. scratch has n elements.
 cdef void partition_values(
     element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
 ) noexcept nogil
 
-# The same for any number of children, those of values[i] being branches[i], which begin
-# at `starts`; at has room for n_outcomes.
+# The same for any number of children: values[i] goes to the child branches[i], which begins
+# at starts[branches[i]]. at has n_outcomes elements.
 cdef void scatter_values(
     element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, element_t* scratch,
 ) noexcept nogil
 
-# Entries, by rows; the number of those that go left.
+# Entries, by rows; returns the number of entries that go left.
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
-# The same in less than half the time where all entries are new. In ranges that
-# note_distinct() has seen, the bit of the first entry says so: it is 0 then.
+# The same in less than half the time if all entries are new. note_distinct() marks such
+# ranges: the bit of their first entry is 0.
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
 cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
-# The same for any number of children; at has room for two numbers a child.
+# The same for any number of children; at has two elements per child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
-# Entries none of which is new, alone or with a code each.
+# Entries of which none is new, without or with codes.
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
@@ -54,8 +54,8 @@ cdef intp_t partition_codes(
     uint32_t* scratch, uint8_t* code_scratch,
 ) noexcept nogil
 
-# Copy the entries of the rows that are present; returns how many. `to` has room for one
-# more.
+# Copy the entries of the rows that are present; returns their number. `to` has one more
+# element.
 cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil

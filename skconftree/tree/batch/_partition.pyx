@@ -7,10 +7,9 @@ from libc.string cimport memcpy
 cdef void partition_values(
     element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
 ) noexcept nogil:
-    # Without branches: every element is written to both sides, the side it belongs to
-    # moves on. values[left] is never ahead of values[i].
-    cdef intp_t left = 0
-    cdef intp_t i
+    # Without branches: every element is written to both sides, and the index of its side is
+    # incremented. values[left] is never ahead of values[i].
+    cdef intp_t left = 0, i
     cdef element_t value
     for i in range(n):
         value = values[i]
@@ -36,11 +35,8 @@ cdef void scatter_values(
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
-    cdef intp_t left = 0
-    cdef intp_t right = 0
-    cdef uint32_t new_left = 0
-    cdef uint32_t new_right = 0
-    cdef uint32_t entry, row, side
+    cdef intp_t left = 0, right = 0
+    cdef uint32_t new_left = 0, new_right = 0, entry, row, side
     cdef intp_t i
     for i in range(n):
         entry = entries[i]
@@ -62,9 +58,8 @@ cdef intp_t partition_entries(
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
-    # A part of distinct values is one of distinct values.
-    cdef intp_t left = 0
-    cdef intp_t i
+    # A part of a range of distinct values has distinct values.
+    cdef intp_t left = 0, i
     cdef uint32_t entry
     if entries[0] & 1:
         left = partition_entries(entries, n, goes_left, scratch)
@@ -84,7 +79,7 @@ cdef void partition_sorted(
 
 
 cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil:
-    # Ends at the first value that comes twice, which is soon found if many do.
+    # Stops at the first repeated value, which comes early if there are many.
     cdef intp_t i = 1
     while i < n and entries[i] & 1:
         i += 1
@@ -118,8 +113,7 @@ cdef void scatter_entries(
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
-    cdef intp_t left = 0
-    cdef intp_t right = 0
+    cdef intp_t left = 0, right = 0
     cdef uint32_t entry
     cdef uint8_t side
     cdef intp_t i
@@ -140,8 +134,7 @@ cdef intp_t partition_codes(
     uint32_t* entries, uint8_t* codes, intp_t n, const uint8_t* goes_left,
     uint32_t* scratch, uint8_t* code_scratch,
 ) noexcept nogil:
-    cdef intp_t left = 0
-    cdef intp_t right = 0
+    cdef intp_t left = 0, right = 0
     cdef uint32_t entry
     cdef uint8_t code, side
     cdef intp_t i
@@ -166,10 +159,9 @@ cdef intp_t partition_codes(
 cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil:
-    # Without branches, as above: what is absent is written over.
+    # Without branches: absent entries are overwritten.
     cdef intp_t n_copied = 0
-    cdef uint32_t new = 0
-    cdef uint32_t entry, side
+    cdef uint32_t new = 0, entry, side
     cdef intp_t i
     for i in range(n):
         entry = entries[i]

@@ -1,4 +1,4 @@
-"""Growth of a tree whose rows lie in parts."""
+"""Growth of a tree from rows that are stored in parts (out-of-core or distributed)."""
 
 import numpy as np
 from libc.string cimport memset
@@ -22,33 +22,32 @@ from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# PartedSource: the nodes of a tree whose rows lie in parts, elsewhere.
+# PartedSource: the nodes of a tree whose rows are stored in parts, elsewhere.
 #
-# What is asked of a node is answered from its counts, classes by codes, which the parts
-# have added up; they are exact in any order. A node of few rows is never entered here
-# unless growth is best-first (PartedSubtrees).
+# The source uses the class counts of a node by codes. They are sums over the parts, which are
+# exact in any order. Nodes of few rows are never entered here unless growth is best-first
+# (PartedSubtrees).
 #
-# The place of a cut is the largest code that goes left.
+# The position of a cut is the largest code that goes left.
 #
 # `nodes` is a Python object with
-#   heads           columns of one row each, a CodedColumn of every feature
-#   n_rows, repeated    of the sample; whether some rows are there several times
-#   max_gathered   rows of a node whose rows are brought together
+#   heads           columns of one row each, a CodedColumn for each feature
+#   n_rows, repeated    of the sample; whether some rows are repeated
+#   max_gathered    largest number of rows of a node whose rows are gathered
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
 #                   more column if some are repeated; and the weight without repeats, or
-#                   None if each row is one
-#   divide(questions, limit)    node, feature, outcomes by code, and children that are
-#                   wanted, (outcome, node, number of rows); those of more rows than the
-#                   limit are counted. The nodes are dropped
+#                   None if it is the number of rows
+#   divide(requests, limit)    requests are (node, feature, outcomes by code, children to
+#                   create); children are (outcome, node, number of rows), and those with
+#                   more rows than the limit are counted. The nodes are dropped
 #   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
-#                   code, number of outcomes), the last one's moving fastest
-#   grow(node, open_node)   have a tree grown below it, somewhere and some time; gives
-#                   what stands for it
-#   grown(growing)  the trees that some of these stand for, when they are done
+#                   code, number of outcomes), the last one varies fastest
+#   grow(node, open_node)   start to grow a tree below the node; returns a handle
+#   grown(handles)  wait for trees and return them
 #   drop(node)
-# Where such a call raises, `error` keeps the exception until it can be raised.
+# If such a call raises an exception, `error` stores it until it can be raised.
 cdef class PartedSource(RowSource):
-    """The nodes of a tree whose rows lie in parts; `heads` are their columns."""
+    """The nodes of a tree whose rows are stored in parts; `heads` are their columns."""
 
     cdef readonly object nodes
     cdef readonly NodeRows heads    # the columns, of one row
@@ -61,18 +60,16 @@ cdef class PartedSource(RowSource):
     cdef const int64_t[:, ::1] held
     cdef const int64_t* cells       # its counts, `width` for each code
     cdef intp_t width
-    cdef intp_t rows_at             # where the number of rows is; -1 = it is their weight
+    cdef intp_t rows_at             # column of the number of rows; -1 = it is their weight
     cdef float64_t distinct         # weight without repeats
 
-    cdef list pending       # questions for divide(), of splits that have been installed
+    cdef list pending       # requests for divide(), of splits that have been made
 
     def __init__(
         self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root
     ):
         super().__init__(ExaminedNode(settings, root))
-        cdef intp_t n_codes = 0
-        cdef intp_t widest = 2
-        cdef intp_t f
+        cdef intp_t n_codes = 0, widest = 2, f
         self.nodes = nodes
         self.pending = []
         self.heads = heads
@@ -120,20 +117,20 @@ cdef class PartedSource(RowSource):
                 self.error = error
 
     cdef int add_child(self, intp_t outcome, intp_t node, intp_t n_rows) except -1:
-        # A child of the node divided last that is grown further.
+        # Request a child of the node divided last, which will be grown further.
         cdef list children = self.pending[len(self.pending) - 1][3]
         children.append((outcome, node, n_rows))
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
-        # Have the parts divide the nodes that are waiting for it.
+        # Have the parts divide the pending nodes.
         if self.pending:
             requests, self.pending = self.pending, []
             self.nodes.divide(requests, limit)
         return 0
 
     cdef int check_parts(self) except -1:
-        # Raise what the parts have raised.
+        # Raise the exception that the parts have raised, if any.
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -174,7 +171,7 @@ cdef class PartedSource(RowSource):
         return n
 
     cdef void fill(self, intp_t feature, intp_t width, float64_t* out) noexcept nogil:
-        # Class weights of each code, [codes, width]; no row is without label.
+        # Class weights of each code, [codes, width]; all rows are labeled.
         cdef intp_t K = self.node.n_classes
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t _b, c
@@ -286,10 +283,10 @@ cdef class PartedSource(RowSource):
 
 
 class OpenNode(NamedTuple):
-    """All that is known of a node below which a tree is grown elsewhere, but its rows.
+    """A node below which a tree is grown elsewhere, without its rows.
 
-    `id_offset` is how much larger the numbers of the nodes below it are than in a tree of
-    their own; it matters where something is drawn.
+    `id_offset` is the difference between the ids of the nodes below it and those in a tree
+    of their own; random draws depend on it.
     """
 
     id: int
@@ -302,23 +299,22 @@ class OpenNode(NamedTuple):
     features: np.ndarray
 
 
-# PartedSubtrees: what lies below the nodes of few rows of a tree whose rows lie in parts.
+# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
 #
-# The rows of such a node are brought together somewhere, and a builder grows a tree from
-# them there, while the tree above goes on. When that is done, the trees are joined to it,
-# and nodes get the numbers that one builder would have given them. Where something is
-# drawn, which goes by these numbers, each is waited for at once. Best-first growth comes
-# back to every node, however small: it leaves none to others.
+# The rows of a small node are gathered somewhere, and a builder grows a tree from them there,
+# while the upper tree continues to grow. In the end the trees are joined, with the node ids
+# that a single builder would have used. Random draws depend on these ids: each subtree is then
+# waited for immediately. Best-first growth returns to every node and does not use subtrees.
 cdef class PartedSubtrees(Helpers):
-    """Has the trees below the small nodes of a PartedSource grown elsewhere.
+    """Grows the trees below the small nodes of a PartedSource elsewhere.
 
-    `draws` says that they depend on the numbers of their nodes.
+    `draws`: the trees depend on the ids of their nodes.
     """
 
     cdef PartedSource parted
     cdef bint draws
     cdef Py_ssize_t max_gathered   # rows of a node that is small
-    cdef dict growing               # by node, what `nodes` have given for it
+    cdef dict growing               # by node, the handle of its tree
 
     def __init__(self, PartedSource parted not None, bint draws):
         self.parted = parted
@@ -393,17 +389,13 @@ cdef open_node(Builder builder, const Candidate* candidate):
 
 
 cdef enum:
-    HELD = 1048576          # counts of the nodes that are divided at once
-    MAX_BATCH_ROWS = 1024
-    ROUNDS_A_LEVEL = 4      # at least, of large nodes
+    HELD = 1048576          # counts of the nodes that are divided together
+    MAX_BATCH_ROWS = 1024   # nodes that are divided together
+    ROUNDS_A_LEVEL = 4      # minimum for large nodes
 
 
-# PartedBuilder: a Builder of a tree whose rows lie in parts.
-#
-# Large nodes are counted and divided by the parts; what lies below small ones is grown
-# where their rows are brought together (PartedSubtrees).
 cdef class PartedRunnerUp(RunnerUp):
-    """Compares tests of a node whose rows lie in parts, which count them."""
+    """Compares the splits of a node whose rows are stored and counted in parts."""
 
     cdef PartedSource parted
 
@@ -419,23 +411,23 @@ cdef class PartedRunnerUp(RunnerUp):
     ) noexcept nogil:
         cdef intp_t K = self.splitter.node.n_classes
         cdef intp_t cell, c, k
-        cdef const int64_t[:, ::1] found
+        cdef const int64_t[:, ::1] counts
         memset(self.whole, 0, n_cells * (K + 1) * sizeof(int32_t))
         with gil:
             try:
                 tests = [_of_test(&self.tests[0])]
                 for k in range(first, first + n):
                     tests.append(_of_test(&self.tests[k + 1]))
-                found = self.parted.nodes.count_cells(record.id, tests)
+                counts = self.parted.nodes.count_cells(record.id, tests)
                 for cell in range(n_cells):
                     for c in range(K):
-                        self.whole[cell * (K + 1) + c] = <int32_t> found[cell, c]
+                        self.whole[cell * (K + 1) + c] = <int32_t> counts[cell, c]
             except BaseException as error:
                 self.parted.error = error
 
 
 cdef _of_test(const Sides* sides):
-    # Feature, outcomes by code, and how many there are.
+    # Feature, outcomes by code, and number of outcomes.
     cdef intp_t n_levels = sides.column.n_levels
     cdef intp_t code
     outcomes = np.empty(n_levels, dtype=np.uint16)
@@ -452,12 +444,12 @@ cdef _of_test(const Sides* sides):
 cdef class PartedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartedSource.
 
-    Depth-first growth leaves nodes of few rows to `helpers`. Of others the parts divide
-    several at a time, unless what is drawn goes by their numbers.
+    The parts count and divide large nodes, several at a time unless random draws depend on
+    node ids. Depth-first growth leaves nodes of few rows to `helpers`.
     """
 
     cdef PartedSource parted
-    cdef Py_ssize_t max_uncounted      # rows of a child that is not counted
+    cdef Py_ssize_t max_uncounted       # largest number of rows of a child without counts
     cdef Py_ssize_t at_once             # nodes that are divided in one round
 
     def __init__(
@@ -466,7 +458,7 @@ cdef class PartedBuilder(Builder):
     ):
         super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
         self.parted = splitter.source
-        # best-first growth comes back to every node, however small
+        # best-first growth returns to every node
         self.max_uncounted = 0 if self.best_first else helpers.max_gathered
         self.at_once = 1 if helpers.draws else self._capacity_for_counts()
 
@@ -475,8 +467,8 @@ cdef class PartedBuilder(Builder):
         return min(max(1, HELD // n_cells), MAX_BATCH_ROWS)
 
     cdef int _grow_depth_first(self) except -1 nogil:
-        # A round takes its nodes from the top of the stack, so that few are open whose
-        # counts are held, however many a level of the tree has.
+        # A round takes its nodes from the top of the stack, so that the number of open nodes
+        # with counts does not depend on the width of the tree.
         cdef Candidate* taken = <Candidate*> self.arena.take(
             self.at_once, sizeof(Candidate)
         )
@@ -486,7 +478,7 @@ cdef class PartedBuilder(Builder):
             while self.n_open > 0 and n < self.at_once:
                 taken[n] = self.open[self.n_open - 1]
                 n_rows += taken[n].record.end - taken[n].record.start
-                # until they have been divided their rows are had twice
+                # their rows are stored twice until they have been divided
                 if n > 0 and n_rows > self.n_root // ROUNDS_A_LEVEL:
                     break
                 self.n_open -= 1
@@ -527,7 +519,7 @@ cdef class PartedBuilder(Builder):
         return 0
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
-        if self.best_first:     # looks at its counts at once
+        if self.best_first:     # needs the counts immediately
             with gil:
                 self.parted.check_parts()
                 self.parted.divide_parts(self.max_uncounted)

@@ -87,8 +87,7 @@ cdef bint describe_column(
 cdef intp_t _count_levels(
     const Column* column, const uint64_t* rows, intp_t n, uint8_t* found
 ) noexcept nogil:
-    cdef intp_t n_levels = 0
-    cdef intp_t i
+    cdef intp_t n_levels = 0, i
     memset(found, 0, MAX_LEVELS)
     for i in range(n):
         n_levels += not found[column.codes[row_of(rows[i])]]
@@ -183,9 +182,7 @@ cdef class RankSort:
         cdef int32_t least = ranks[0]
         cdef int32_t most = ranks[0]
         cdef uint64_t* keys = self.keys
-        cdef intp_t n_bits = 0
-        cdef intp_t leading
-        cdef intp_t i
+        cdef intp_t n_bits = 0, leading, i
         self.least = 0
         if n <= SHORT:
             _sort_by_comparing(self, ranks, rows, n)
@@ -211,8 +208,7 @@ cdef void _sort_by_comparing(
 ) noexcept nogil:
     # Without branches: a row comes behind as many as have a smaller rank, or the
     # same and are before it.
-    cdef int32_t position
-    cdef int32_t rank
+    cdef int32_t position, rank
     cdef intp_t i, j
     for i in range(n):
         rank = ranks[i]
@@ -229,8 +225,7 @@ cdef void _sort_by_digits(
 ) noexcept nogil:
     # By the bits from `shift` on. No bit is the same as one that is never set.
     cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
-    cdef intp_t digit_bits
-    cdef intp_t radix
+    cdef intp_t digit_bits, radix
     cdef uint64_t mask
     cdef uint32_t buckets[3 << DIGIT_BITS]
     cdef uint64_t* keys = self.keys
@@ -289,9 +284,7 @@ cdef intp_t walk_two_class_keys(
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
-    cdef intp_t n_tests = 0
-    cdef intp_t p = 1
-    cdef intp_t size
+    cdef intp_t n_tests = 0, p = 1, size
     cdef uint64_t key = keys[0]
     cdef int32_t rank = <int32_t> (key >> 32)
     cdef int32_t weight = _weight(key)
@@ -334,11 +327,8 @@ cdef intp_t walk_square_keys(
     cdef intp_t* position = scan.position
     cdef int64_t squares = 0        # of l,
     cdef int64_t right = 0          # and of t - l, summed over the classes
-    cdef int64_t weight = 0
-    cdef int64_t l, w
-    cdef intp_t n_tests = 0
-    cdef intp_t size = 0
-    cdef intp_t p, c
+    cdef int64_t weight = 0, l, w
+    cdef intp_t n_tests = 0, size = 0, p, c
     cdef uint64_t key = keys[0]
     cdef int32_t rank, after
     for c in range(K):
@@ -431,8 +421,7 @@ cdef class PrunedWalk:
         # if it gave up, having emitted nothing.
         cdef float64_t tie = tie_of(weight)
         cdef intp_t shift = max(highest_bit(n_codes) - highest_bit(n) + RUN_BITS, 0)
-        cdef intp_t n_marked = 0
-        cdef intp_t n_tests, n_scored, n_runs, i
+        cdef intp_t n_marked = 0, n_tests, n_scored, n_runs, i
         cdef float64_t best
         while n_codes > <intp_t> MAX_RUNS << shift:
             shift += 1
@@ -486,13 +475,9 @@ cdef float64_t _bound_runs(PrunedWalk self, Scan scan, intp_t n_runs) noexcept n
     # or that of no split, which is the worst.
     cdef float64_t scores[BLOCK]
     cdef intp_t runs[BLOCK]
-    cdef uint64_t sums = 0
-    cdef uint64_t run
-    cdef float64_t best = INFINITY
-    cdef float64_t edge = INFINITY
-    cdef float64_t low
-    cdef intp_t size = 0
-    cdef intp_t r, i
+    cdef uint64_t sums = 0, run
+    cdef float64_t best = INFINITY, edge = INFINITY, low
+    cdef intp_t size = 0, r, i
     for r in range(n_runs + 1):
         if size > 0 and (r == n_runs or size + CORNERS > BLOCK):
             scan.measure(size, scores)
@@ -537,12 +522,8 @@ cdef intp_t _score_tests(
 ) noexcept nogil:
     # Those behind each rank of the rows that are sorted; their number.
     cdef const uint64_t* keys = order.keys
-    cdef uint64_t sums = 0
-    cdef uint64_t key
-    cdef intp_t run = -1
-    cdef intp_t done = 0
-    cdef intp_t size = 0
-    cdef intp_t p
+    cdef uint64_t sums = 0, key
+    cdef intp_t run = -1, done = 0, size = 0, p
     cdef int32_t rank
     for p in range(n):
         key = keys[p]
@@ -568,9 +549,7 @@ cdef intp_t _emit_best(
     # The number of tests emitted.
     cdef const float64_t* scores = self.scores
     cdef float64_t least = INFINITY
-    cdef intp_t n_emitted = 0
-    cdef intp_t size = 0
-    cdef intp_t i
+    cdef intp_t n_emitted = 0, size = 0, i
     for i in range(n):
         least = scores[i] if scores[i] < least else least
     for i in range(n):
@@ -700,8 +679,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = 2
         cdef int32_t most = 1
-        cdef intp_t n = 0
-        cdef intp_t i, f
+        cdef intp_t n = 0, i, f
         cdef uint8_t* found
         if count == NULL:
             n = n_table
@@ -929,8 +907,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
-        cdef intp_t n_seen = 0
-        cdef intp_t i
+        cdef intp_t n_seen = 0, i
         cdef uint64_t row
         if not self.columns[feature].has_missing:
             return False
@@ -960,9 +937,7 @@ cdef class DrawnSource(RowSource):
     ) noexcept nogil:
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
-        cdef intp_t least = -1
-        cdef intp_t most = -1
-        cdef intp_t i
+        cdef intp_t least = -1, most = -1, i
         self._lookup(feature)
         for i in range(self.node.record.end - self.node.record.start):
             if self.codes[i] == missing:

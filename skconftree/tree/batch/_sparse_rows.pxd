@@ -1,13 +1,13 @@
-# SparseRows: the sparse columns of a sparse table as a growing tree divides them.
+# SparseRows: the sparse columns of a sparse table, divided as the tree grows.
 #
-# Invariant: the entries of a node are one segment [begin, end) of its column, in the
-# order of the rows, or of the values if SORTED. partition() at a node makes of it those
-# of its children, [begin, middle) and [middle, end). A column knows the segment of the
-# last node that listed it, and at which visit; of a node entered since it has no entry.
-# Who keeps a node for later keeps its segments.
+# Invariant: the entries of a node are one segment [begin, end) of its column, in the order
+# of the rows, or of the values if SORTED. partition() divides it into the segments of the
+# children, [begin, middle) and [middle, end). A column stores the segment of the last node
+# that listed it, and its visit. If another node has been entered since, the column has no
+# entries in it. Candidates store the segments of their nodes.
 #
-# For what few nodes or bounds ask, densify() makes an ordinary column of a sparse one, of
-# one node at a time.
+# For rare cases, densify() creates an ordinary column from a sparse one, for one node at a
+# time.
 
 from skconftree.tables._encoded_table cimport Column
 from skconftree.tables._sparse_columns cimport SparseColumn, SparseColumns, SparseTable
@@ -23,7 +23,7 @@ cdef struct Segment:
 
 cdef class SparseRows:
     cdef SparseTable table
-    cdef SparseColumns source       # keeps what has been taken over
+    cdef SparseColumns source       # owns the arrays if they have been taken over
     cdef Arena arena
     cdef intp_t n_rows              # of the sample
     cdef SparseColumn* columns      # [n_features]
@@ -34,11 +34,11 @@ cdef class SparseRows:
     cdef int32_t n_visits
     cdef uint8_t* by_row            # [n_rows of the table] zero between calls
 
-    cdef Column dense               # of the node, and the feature it is, or -1
+    cdef Column dense               # of the node, and its feature, or -1
     cdef intp_t dense_feature
-    cdef uint8_t* dense_codes    # [n_rows] its arrays
+    cdef uint8_t* dense_codes       # [n_rows] its arrays
     cdef uint32_t* dense_order
-    cdef float32_t* dense_values     # [n_rows of the table]
+    cdef float32_t* dense_values    # [n_rows of the table]
 
     cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
         # Entries of the node entered.
@@ -53,8 +53,8 @@ cdef class SparseRows:
     cdef inline bint child_segment(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
-        # That of the first or the second child, after partition(); whether it holds
-        # anything.
+        # The segment of the first or the second child, after partition(); whether it has
+        # entries.
         cdef SparseColumn* column = &self.columns[feature]
         if column.visit != self.visit:
             return False

@@ -1,4 +1,4 @@
-"""Columns of which only the values other than zero are kept, node by node."""
+"""Sparse columns, which store only nonzero values, node by node."""
 
 from libc.string cimport memcpy, memset
 
@@ -34,7 +34,7 @@ cdef class SparseRows:
         return 0
 
     cdef int copy(self, const uint8_t* present, const uint32_t* rows) except -1 nogil:
-        # Copy what the rows that are present have, which are `rows`; NULL: all are.
+        # Copy the entries of the rows that are present, `rows`. present = NULL: all rows.
         cdef intp_t n_features = self.source.table.n_features
         cdef intp_t capacity = self.source.n_entries + 1
         cdef SparseColumn* column
@@ -52,7 +52,7 @@ cdef class SparseRows:
             memcpy(self.entries, self.source.entries, (capacity - 1) * sizeof(uint32_t))
             memcpy(self.codes, self.source.codes, capacity - 1)
             return 0
-        # what is not used of this array has never been touched
+        # the unused part of this array is never written to
         capacity += n_levels + n_features
         levels = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
         memcpy(levels, self.source.levels, n_levels * sizeof(float32_t))
@@ -91,14 +91,12 @@ cdef class SparseRows:
     cdef intp_t _rank(
         self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil:
-        # Make a coded column of a sorted one that has few values left.
+        # Convert a sorted column with few values left into a coded one.
         cdef SparseColumn* column = &self.columns[feature]
         cdef uint32_t* entries = self.entries + column.begin
         cdef uint8_t* codes = self.codes + column.begin
         cdef intp_t n = column.end - column.begin
-        cdef intp_t code = -1
-        cdef intp_t k = 0
-        cdef intp_t zero = 0
+        cdef intp_t code = -1, k = 0, zero = 0
         cdef float32_t value
         cdef intp_t i
         for i in range(n):
@@ -129,17 +127,15 @@ cdef class SparseRows:
         self, SparseColumn* column, const SparseColumn* original,
         const uint8_t* present, float32_t* levels,
     ) noexcept nogil:
-        # Entries and codes of rows that are present; levels that none of them has are
-        # left out, but zero stays.
+        # Entries and codes of rows that are present. Levels without rows are dropped, except
+        # zero.
         cdef const uint32_t* entries = self.source.entries + original.begin
         cdef const uint8_t* codes = self.source.codes + original.begin
         cdef uint32_t* to = self.entries + column.begin
         cdef uint8_t* to_codes = self.codes + column.begin
         cdef intp_t size = original.end - original.begin
         cdef uint8_t rank[MAX_LEVELS]
-        cdef intp_t n_levels = 0
-        cdef intp_t n = 0
-        cdef intp_t i
+        cdef intp_t n_levels = 0, n = 0, i
         memset(rank, 0, MAX_LEVELS)
         rank[original.zero] = 1
         for i in range(size):
@@ -165,7 +161,7 @@ cdef class SparseRows:
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil:
-        # Go to a node. The root has whole columns, which need no list.
+        # Go to a node. The root has complete columns, which need no list.
         if node == 0:
             self.visit = 0
         else:
@@ -204,7 +200,7 @@ cdef class SparseRows:
         self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,
         uint8_t* goes_left,
     ) noexcept nogil:
-        # Note where each row of the node goes; it has n, which are `rows`.
+        # Set the side of each of the n rows of the node, `rows`.
         cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
@@ -212,7 +208,7 @@ cdef class SparseRows:
         cdef bint zero_left = column.zero <= position
         cdef intp_t i
         if column.form == SORTED:
-            # zeros lie behind the entries below them
+            # zeros are after the entries below them
             zero_left = position > self.n_below(feature)
             if zero_left:
                 position -= n - n_stored
@@ -229,13 +225,13 @@ cdef class SparseRows:
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch
     ) noexcept nogil:
-        # Divide the segment of the node; scratch has room for 8 bytes a row.
+        # Divide the segment of the node; scratch has 8 bytes per row.
         cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n = self.n_stored(feature)
         cdef uint32_t* row_scratch = <uint32_t*> scratch
         cdef intp_t n_left = 0
         if n == 0:
-            pass    # a column that the node did not list is left as it is
+            pass    # a column that the node did not list does not change
         elif column.form == CODED:
             n_left = partition_codes(
                 self.segment(feature), self.codes + column.begin, n,
@@ -251,7 +247,7 @@ cdef class SparseRows:
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
         bint with_values,
     ) noexcept nogil:
-        # The part of the node, whose rows are rows[start:end].
+        # For the node with rows[start:end].
         cdef SparseColumn* sparse = &self.columns[feature]
         cdef Column* column = &self.dense
         cdef intp_t n = end - start

@@ -2,8 +2,9 @@ from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._typedefs cimport intp_t
 
 
-# The tree that one builder would have grown, depth-first, if trees are below these leaves.
+# Join trees below leaves, {leaf: tree}; the result is the tree that one builder would have
+# grown depth-first.
 cdef Tree joined(Tree top, dict below)
 
-# Let a leaf be the root of another tree, whose nodes keep their order.
-cdef int append(Tree whole, intp_t position, Tree tree) except -1
+# Replace a leaf by another tree, whose nodes keep their order.
+cdef int append(Tree whole, intp_t leaf, Tree tree) except -1

@@ -13,32 +13,32 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
-# Workers: the threads of one growth. Each has a splitter, with kernels and scratch of its
-# own, whose source looks at the arrays of the rows that all share.
+# Workers: the threads that grow one tree. Each has a splitter with its own kernels and
+# scratch memory. The sources share the arrays of the rows.
 #
-# In a large node they share out the columns: SharedSplitter lets them scan the features,
-# SharedSource divide them. What a scan finds of a feature depends on nothing that was
-# scanned before it, and features are compared in their order, so that the tree is the
-# one that a thread alone would grow. Where it does depend on that, scans are not shared:
-# features that are drawn are as many as vary; evidence is summed up in an order; the
-# floors of interval bounds leave out tests that are worse than one met before.
+# In large nodes the workers share the columns: SharedSplitter lets them scan the features,
+# SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
+# scans, and features are compared in ascending order. The tree is therefore the same as that
+# of a single thread. Scans that depend on each other are not shared: the number of sampled
+# features depends on how many are constant, evidence is summed in order, and the floors of
+# interval bounds discard candidates that are worse than an earlier one.
 #
-# Subtrees lets them grow what lies below smaller nodes.
+# Subtrees lets the workers grow the subtrees below smaller nodes.
 
 cdef struct ScanResult:
-    intp_t n_tests          # emitted; 0 = the feature is constant in the node
+    intp_t n_tests          # candidates emitted; 0 = the feature is constant in the node
     Best best
 
 
 cdef enum:
     FEATURE_PARTS_PER_WORKER = 16
-    INITIAL_CAPACITY = 512        # nodes: a small tree is not copied as it grows
+    INITIAL_CAPACITY = 512        # nodes: small trees are not reallocated
 
 
 cdef class Workers:
-    """The threads of one growth, a `team`; see above.
+    """The threads that grow one tree, a `team`; see above.
 
-    They share the columns of nodes of `worth_sharing` values and more.
+    They share the columns of nodes with at least `worth_sharing` values.
     """
 
     cdef readonly object team
@@ -46,18 +46,18 @@ cdef class Workers:
     cdef intp_t worth_sharing       # values of a node
     cdef list splitters             # [n_workers]
     cdef Arena arena
-    cdef bint failed                # what they last did is not done
-    cdef object failure             # why
+    cdef bint failed                # the last task has failed
+    cdef object failure             # with this exception
 
-    # The node whose columns are shared out.
+    # The node whose columns are shared.
     cdef NodeRecord* record
     cdef const float64_t* counts
-    cdef ScanResult* results        # [n_features] by position in record.features
+    cdef ScanResult* results        # [n_features] by index in record.features
     cdef intp_t split_feature
-    cdef intp_t n_others            # parts that are no columns
-    cdef intp_t n_parts             # of the columns
-    cdef intp_t n_nodes             # that have been scanned,
-    cdef intp_t* entered            # [n_workers] and the number of the last one entered
+    cdef intp_t n_others            # parts of the task that are not columns
+    cdef intp_t n_parts             # parts of the task that are columns
+    cdef intp_t n_nodes             # number of nodes that have been scanned
+    cdef intp_t* entered            # [n_workers] number of the node entered last
 
     def __init__(self, team, intp_t n_features, intp_t worth_sharing):
         self.team = team
@@ -69,7 +69,7 @@ cdef class Workers:
         self.entered = <intp_t*> self.arena.take_zeros(self.n_workers, sizeof(intp_t))
 
     def add(self, Splitter splitter not None):
-        """Let the next worker have a splitter, whose source is a TableSource."""
+        """Add the splitter of the next worker; its source is a TableSource."""
         self.splitters.append(splitter)
 
     cdef int check(self) except -1 nogil:
@@ -82,8 +82,7 @@ cdef class Workers:
         return (record.end - record.start) * record.n_features >= self.worth_sharing
 
     cdef bint scan(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
-        # Fill `found`, or divide the columns, whose sides are known, and perhaps the rows;
-        # False if something has failed.
+        # Set `results`; False if it has failed.
         self.record = record
         self.counts = counts
         self.n_nodes += 1
@@ -177,7 +176,7 @@ cdef class SharedSplitter(Splitter):
 
 
 cdef class SharedSource(TableSource):
-    """The rows of a table, which lets `workers` divide those of large nodes."""
+    """The rows of a node of a table; `workers` divide the columns of large nodes."""
 
     cdef Workers workers
 
@@ -200,36 +199,36 @@ cdef class SharedSource(TableSource):
 
 
 cdef enum:
-    # Of the rows of a root; a node of more than one is large. They are larger where
-    # columns are not worth sharing.
+    # The rows of the root divided by the number of parts: nodes with more rows are large.
+    # Parts are larger if columns are not shared.
     PARTS_PER_WORKER = 8
     LARGER_PARTS_A_WORKER = 2
 
 
-# Subtrees: what lies below the smaller nodes of a tree, grown by many threads.
+# Subtrees: the subtrees below smaller nodes, grown by many threads.
 #
-# Depth-first growth below a node depends on its rows alone, unless something is drawn: a
-# draw depends on the number of the node. The rows of two nodes lie in ranges of their own.
-# So a builder sets aside the nodes that are small beside its root, and goes on with the
-# large ones. When none is left, workers grow what lies below those set aside, each into a
-# tree of its own, and the nodes get the numbers that one builder would have given them.
+# Depth-first growth below a node depends on its rows only, except for random draws, which
+# depend on node ids. Different nodes have separate ranges of rows. A builder therefore defers
+# the nodes that are small compared with its root, and continues with the large ones. Then the
+# workers grow a separate tree below each deferred node. The trees are joined, with the node
+# ids that a single builder would have used.
 cdef class Subtrees(Helpers):
-    """Lets workers grow what lies below the smaller nodes, each with its builder.
+    """Lets workers grow the subtrees below smaller nodes, each with its own builder.
 
-    Nodes of fewer values than are `min_task_values` are grown at once. Without
-    builders workers only scan and divide the columns of large nodes. Look-ahead needs two
-    of these: another one for the trials.
+    Nodes with fewer than `min_task_values` values are grown immediately. Without builders,
+    the workers only scan and divide the columns of large nodes. Look-ahead needs a second
+    object for the trials.
     """
 
     cdef Workers workers
-    cdef list builders          # of each worker, if
-    cdef bint defers_nodes        # nodes are set aside,
-    cdef intp_t min_task_values     # values of one that is
+    cdef list builders          # one per worker, or none
+    cdef bint defers_nodes
+    cdef intp_t min_task_values     # smallest number of values of a deferred node
     cdef Arena arena
-    cdef Candidate* leaves      # [n_leaves] set aside; what they own is the builder's
+    cdef Candidate* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
     cdef intp_t n_leaves
     cdef intp_t capacity
-    cdef Tree top               # grown so far
+    cdef Tree top               # the tree above them
     cdef list order             # of the leaves, in which they are grown
     cdef list trees             # [n_leaves] grown below them
 
@@ -279,7 +278,7 @@ cdef class Subtrees(Helpers):
             other.copy_lookahead(builder)
         self.top = builder.tree
         self.trees = [None] * self.n_leaves
-        # the largest first, so that all end at about the same time
+        # largest first, so that all workers end at about the same time
         self.order = sorted(range(self.n_leaves), key=self._rows_of, reverse=True)
         self.workers.team.run(self._grow, self.n_leaves)
         builder.tree = joined(
@@ -299,7 +298,7 @@ cdef class Subtrees(Helpers):
     def _grow(self, intp_t worker, intp_t part):
         cdef intp_t leaf = self.order[part]
         cdef Builder builder = self.builders[worker]
-        cdef Tree before = builder.tree     # that trials are grown in
+        cdef Tree before = builder.tree     # for trials
         cdef Tree tree = like(self.top, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
         cdef const Candidate* root = &self.leaves[leaf]
         builder.tree = tree
@@ -310,15 +309,15 @@ cdef class Subtrees(Helpers):
 
 
 cdef Tree like(Tree tree, intp_t capacity):
-    # One without nodes that keeps the same of each.
+    # A tree without nodes that has the same arrays.
     cdef Tree made = type(tree)(*tree._arguments())
     made.reserve(capacity)
     return made
 
 
 cdef Tree joined(Tree top, dict below):
-    # Nodes get their numbers as their parents split, parents before their children and
-    # the first child first.
+    # Ids are assigned when the parent splits, parents before children and the first child
+    # first.
     cdef Arena arena = Arena()
     cdef int32_t* new_ids = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
     cdef int32_t* splits = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
@@ -357,8 +356,7 @@ cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
 
 cdef int append(Tree whole, intp_t position, Tree tree) except -1:
     cdef intp_t id_offset = whole.node_count - 1
-    cdef intp_t split = 0
-    cdef intp_t node, parent, above
+    cdef intp_t split = 0, node, parent, above
     copy_stop(whole, position, tree, 0)
     for node in range(1, tree.node_count):
         parent = tree.parent[node]

@@ -13,51 +13,51 @@ from skconftree.utils._typedefs cimport (
 )
 
 # RowSource: a source whose rows a builder divides among the children of a node, so that
-# a node is a range [start, end) of them. TableSource is one; rows that are kept
-# otherwise are another subclass.
+# a node is a range [start, end) of them. TableSource is one; each way of storing rows is a
+# subclass.
 
 cdef enum Passing:
     GONE            # the feature is constant in the child
-    WHOLE           # its rows lie in the range of the child
-    SEGMENT         # a part of them lies elsewhere, and the child keeps where
+    WHOLE           # its rows are in the range of the child
+    SEGMENT         # some are stored elsewhere, in a segment that the child stores
 
 
 cdef class RowSource(Source):
     cdef readonly intp_t n_rows     # of the sample
     cdef bint has_segments          # passes() may answer SEGMENT or GONE
 
-    # Go to a node: the segments it has kept.
+    # Go to a node, with the segments that it has stored.
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil
-    # Divide the rows of the node entered. Its children begin at `starts`, counted from
-    # its own start.
+    # Divide the rows of the node entered. Its children begin at `starts`, relative to its
+    # own start.
     cdef void divide(
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil
-    # Keep the order of a node's rows, and put them back as they lay, whatever divide()
-    # has done to them since: of one node at a time. Needed for look-ahead alone.
+    # Store the order of a node's rows, and restore it after later calls of divide(). One node
+    # at a time. Required for look-ahead only.
     cdef int keep(self, const NodeRecord* record) except -1 nogil
     cdef void put_back(self) noexcept nogil
-    # draw() asks for the extreme values of labelled rows, which are equal if no cut parts
-    # them, and for the place of the cut of the rows with value <= threshold.
+    # For draw(): the extreme values of labeled rows, which are equal if no cut separates them,
+    # and the position of the cut with the values <= threshold on the left.
     cdef void labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
-    # What one child gets of a feature, after divide().
+    # How the rows of a feature are passed to a child, after divide().
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil
 
     cdef inline bint is_exact(self, Scan scan) noexcept nogil:
-        # Whether tests are the same, and their block, in whatever order rows are summed.
+        # Whether candidates and their blocks do not depend on the order of the rows.
         return (scan.squares or not scan.additive) and (
             self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )
 
-    # A coded feature by its histogram, [codes, n_classes], with one more column for rows
-    # without label if the node has a pool. The last code may be that of a missing value.
+    # Walk over a coded feature by its histogram, [codes, n_classes], with one more column for
+    # unlabeled rows if the node has a pool. The last code may be that of a missing value.
     cdef inline intp_t walk_levels(
         self, const Column* column, const float64_t* histogram, Scan scan
     ) noexcept nogil:
@@ -69,7 +69,7 @@ cdef class RowSource(Source):
     cdef inline void sum_levels(
         self, const Column* column, const float64_t* histogram, ValueCounts* values
     ) noexcept nogil:
-        # Of a feature that some rows miss, its values and the missing one.
+        # Sum the histogram of a feature with missing values over values, and over missing.
         cdef intp_t width = self.node.n_classes + self.node.has_pool
         cdef float64_t* counts
         cdef intp_t b, c
@@ -84,38 +84,35 @@ cdef class RowSource(Source):
 cdef inline intp_t index_of_level(
     const Column* column, float64_t threshold
 ) noexcept nogil:
-    # The largest code of a value <= threshold, but at least 0: NaN is no such value.
+    # The largest code of a value <= threshold, at least 0. NaN is never <= threshold.
     cdef intp_t position = 0
     while position + 1 < column.n_levels and column.levels[position + 1] <= threshold:
         position += 1
     return position
 
 
-# TableSource: the rows of a node of a table, as NodeRows keeps them.
-#
-# Its places are written in NodeRows.
+# TableSource: the rows of a node of a table, stored by NodeRows, which defines positions.
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
     cdef StoredOrder stored_order     # of a node that is looked ahead from
-    cdef CodeTally packed           # of nodes whose rows have whole weights, and labels
+    cdef CodeTally packed           # of nodes whose rows are labeled, with integer weights
     cdef Arena arena
 
     # One feature.
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes + 1]
-    cdef int32_t* tally             # the same before conversion, of whole weights
+    cdef int32_t* tally             # the same as integers, for integer weights
     cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_seen              # rows with a value, if the feature is sorted
-    cdef intp_t* at                 # [2, branches of a multiway test] scratch
-    cdef void* scratch              # [n_rows + 1] numbers: rows on their way
+    cdef intp_t* at                 # [2, branches of a multiway split] scratch
+    cdef void* scratch              # [n_rows + 1] 8 bytes each: rows being moved
 
     # The node.
     cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
-    cdef float64_t unlabelled       # weight of the rows without label; of sparse tables
-                                    # only
+    cdef float64_t unlabelled       # weight of the unlabeled rows; of sparse tables only
 
-    # Divide the rows of a node, which have been marked, among two children.
+    # Divide the rows of a node, which have been marked, between two children.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     cdef intp_t _walk_order(
         self, const Column* column, intp_t n, Scan scan

@@ -84,7 +84,7 @@ cdef class TableSource(RowSource):
         self.stored_order = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
-        self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
+        self.longest_walk = REPEATS * rows.n_rows   # more repeats are walked together
         self.complete = True
         for f in range(rows.n_features):
             if not rows.is_sparse(f):
@@ -127,8 +127,8 @@ cdef class TableSource(RowSource):
                     self.unlabelled += weight_of(count, weight, i)
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
-        # The rows as a feature has them that the node may split on: where all are
-        # sorted, ids stay as they were.
+        # By the order of a feature that the node may split on: if all features are sorted,
+        # ids are not updated.
         cdef const float64_t* distinct = &self.node.root.distinct[0]
         cdef intp_t feature = self.node.record.features[0]
         cdef const uint32_t* order = NULL
@@ -183,7 +183,7 @@ cdef class TableSource(RowSource):
         cdef Column* column
         cdef intp_t i, row
         if self.rows.is_sparse(feature) or not self.rows.columns[feature].has_missing:
-            return False    # a missing value is no zero
+            return False    # sparse features have no missing values
         column = &self.rows.columns[feature]
         if column.order == NULL:
             _count_codes(self, column, K + self.node.has_pool, self.histogram)
@@ -245,8 +245,7 @@ cdef class TableSource(RowSource):
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         cdef Column* column = _column(self, feature)
         cdef intp_t start = self.node.record.start
-        cdef intp_t low = 0
-        cdef intp_t high, middle
+        cdef intp_t low = 0, high, middle
         if column.order == NULL:
             return index_of_level(column, threshold)
         high = self.rows.n_present(feature, start, self.node.record.end)
@@ -259,7 +258,7 @@ cdef class TableSource(RowSource):
         return low
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
-        # Midpoint of the labelled values on either side of the cut.
+        # Midpoint of the labeled values on either side of the cut.
         cdef Column* column = _column(self, feature)
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
@@ -421,9 +420,9 @@ cdef inline Column* _column(TableSource self, intp_t feature) noexcept nogil:
 cdef inline bint _is_counted_sparse(
     TableSource self, intp_t feature, bint additive
 ) noexcept nogil:
-    # Whether the entries of a sparse column tell all that a walk over all rows
-    # of the node would, to the last bit. Sums of fractions depend on their order,
-    # and so do sums of phi over sorted rows.
+    # Whether a walk over the entries of a sparse column emits, to the last bit, the same as a
+    # walk over all rows of the node. Sums of fractions depend on their order, and so do sums
+    # of phi over sorted rows.
     cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
     if not self.node.integral:
         return False
@@ -464,7 +463,7 @@ cdef inline intp_t _walk_sparse(
 
 
 cdef void _fill_sparse_histogram(TableSource self, intp_t feature) noexcept nogil:
-    # As _count_codes; what is not stored has the rest of the node's counts.
+    # As _count_codes; rows without an entry are the rest of the node's counts.
     cdef SparseColumn* column = &self.rows.sparse_columns[feature]
     cdef const uint32_t* entries = self.rows.sparse.segment(feature)
     cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
@@ -570,7 +569,7 @@ cdef void _count_codes(
 cdef void _count_coded_sides(
     TableSource self, const uint8_t* codes, intp_t position, Children* children
 ) noexcept nogil:
-    # As count_sides, of a feature that every row has; rows of weight 1.
+    # As count_sides, for a feature without missing values and rows of weight 1.
     cdef const label_t* y = self.rows.node_y
     cdef intp_t K = self.node.n_classes
     cdef intp_t width = K + 1

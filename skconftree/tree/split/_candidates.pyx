@@ -243,10 +243,8 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
     cdef float64_t* moved = self.axis + K
     cdef const NodeStats* seen = &self.node.seen
     cdef const float64_t* row
-    cdef float64_t n, square, length, deviation
-    cdef float64_t most = -1.0
-    cdef intp_t start = 0
-    cdef intp_t position, c
+    cdef float64_t n, square, length, deviation, most = -1.0
+    cdef intp_t start = 0, position, c
     for position in range(self.n_present):
         row = self.counts + self.present[position] * (K + 1)
         n = _weight(self, row)
@@ -294,8 +292,7 @@ cdef void _send_left(CategorySets self, intp_t feature, intp_t position) noexcep
     cdef intp_t m = self.n_present
     cdef Search search = _search(self)
     cdef uint64_t key
-    cdef intp_t n_left = 0
-    cdef intp_t i
+    cdef intp_t n_left = 0, i
     if search == SUBSETS:
         for i in range(m):
             if (position >> i) & 1:
@@ -558,8 +555,7 @@ cdef intp_t _drop_small_children(NodeTests self, intp_t size) noexcept nogil:
     cdef float64_t least_seen = self.node.min_seen_weight
     cdef float64_t n = self.node.n
     cdef intp_t K = self.n_classes
-    cdef intp_t n_retained = 0
-    cdef intp_t i, c
+    cdef intp_t n_retained = 0, i, c
     cdef float64_t seen
     for i in range(size):
         if self.n_left[i] < least or n - self.n_left[i] < least:

@@ -85,8 +85,7 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef bint by_rows = weight == NULL and K == 2
-        cdef float64_t n_left = 0.0
-        cdef float64_t w
+        cdef float64_t n_left = 0.0, w
         cdef intp_t p = 0
         cdef float64_t block_end = BLOCK
         cdef intp_t q, c, row
@@ -159,10 +158,7 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
-        cdef float64_t n_level
-        cdef float64_t n_left = 0.0
-        cdef float64_t phi_left = 0.0
-        cdef float64_t phi_right = 0.0
+        cdef float64_t n_level, n_left = 0.0, phi_left = 0.0, phi_right = 0.0
         cdef intp_t last = -1       # last level that has rows
         cdef intp_t b, c, count, rest, added
         for c in range(K):
@@ -202,8 +198,7 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
-        cdef float64_t n_level, waiting_left, cut
-        cdef float64_t n_left = 0.0, pool_left = 0.0
+        cdef float64_t n_level, waiting_left, cut, n_left = 0.0, pool_left = 0.0
         cdef intp_t last = -1       # last level that has labeled rows
         cdef intp_t b, c, q
         memset(running, 0, K * sizeof(float64_t))
@@ -239,9 +234,7 @@ cdef intp_t _walk_two_classes(
     cdef float64_t* left = self.left
     cdef float64_t* n_left = self.n_left
     cdef intp_t* position = self.position
-    cdef intp_t n_tests = 0
-    cdef intp_t size, stop
-    cdef intp_t p = 1
+    cdef intp_t n_tests = 0, size, stop, p = 1
     cdef int32_t class_1 = y[entries[0] >> 1]
     cdef uint32_t entry
     while p < n:
@@ -272,9 +265,7 @@ cdef intp_t _walk_additive(
     cdef const float64_t* phi = self.phi
     cdef int64_t* left = self.counted
     cdef int64_t* rest = self.counted + K
-    cdef float64_t phi_left = 0.0
-    cdef float64_t phi_right = 0.0
-    cdef float64_t n_left = 0.0
+    cdef float64_t phi_left = 0.0, phi_right = 0.0, n_left = 0.0
     cdef intp_t p, c, row
     cdef int32_t w = 1
     for c in range(K):
@@ -312,8 +303,7 @@ cdef intp_t _walk_squares(
     cdef int64_t squares = 0        # of l,
     cdef int64_t products = 0       # t l
     cdef int64_t constant = 0       # and t^2, summed over the classes
-    cdef int64_t n_left = 0
-    cdef int64_t w = 1
+    cdef int64_t n_left = 0, w = 1
     cdef intp_t p, c, row
     for c in range(K):
         left[c] = 0
@@ -342,9 +332,7 @@ cdef intp_t _walk_two_classes_counted(
     cdef float64_t* left = self.left
     cdef float64_t* n_left = self.n_left
     cdef intp_t* position = self.position
-    cdef intp_t n_tests = 0
-    cdef intp_t size
-    cdef intp_t p = 1
+    cdef intp_t n_tests = 0, size, p = 1
     cdef intp_t row = entries[0] >> 1
     cdef int32_t weight = count[row]
     cdef int32_t class_1 = weight * y[row]
@@ -377,8 +365,7 @@ cdef intp_t _walk_weighted(
 ) noexcept nogil:
     cdef intp_t K = self.n_classes
     cdef float64_t* running = self.running
-    cdef float64_t n_left = 0.0
-    cdef float64_t w
+    cdef float64_t n_left = 0.0, w
     cdef intp_t p, row
     memset(running, 0, K * sizeof(float64_t))
     for p in range(n):

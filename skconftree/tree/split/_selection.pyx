@@ -258,8 +258,7 @@ cdef class BestTests(Selection):
         self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil:
         cdef const Best* best = self.best_of + feature * self.step
-        cdef intp_t n = 1
-        cdef intp_t i
+        cdef intp_t n = 1, i
         if self.at_once or best.score == INFINITY:
             return False
         split.feature = feature
@@ -529,8 +528,7 @@ cdef class Challengers(Selection):
         cdef float64_t floor
         cdef Best* best
         cdef Best known
-        cdef intp_t j, feature
-        cdef intp_t n = 0
+        cdef intp_t j, feature, n = 0
         self.interval.node_begin(&self.node.stats)
         _note_floors(self, visited, n_visited)
         self.incumbent = self.interval.limit
@@ -582,8 +580,7 @@ cdef void _note_floors(
 ) noexcept nogil:
     # The features with the smallest floors, and the candidates that have them.
     cdef const Best* best
-    cdef intp_t n = 0
-    cdef intp_t i, j
+    cdef intp_t n = 0, i, j
     for j in range(n_visited):
         best = self.best_of + visited[j]
         if best.cut.position < 0:
@@ -737,8 +734,7 @@ cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:
     # log-sum-exp of the block, then of the earlier blocks and this one. A candidate has at
     # most n times the weight of another, so that candidates this much worse than the best
     # one so far change the sum by less than its rounding.
-    cdef float64_t peak
-    cdef float64_t total = 0.0
+    cdef float64_t peak, total = 0.0
     cdef intp_t i
     self.peak = fmin(self.peak, self.best.score)
     peak = self.peak

@@ -108,8 +108,7 @@ cdef float64_t _largest_lead(Precheck self) noexcept nogil:
     cdef float64_t first = 0.0      # the two largest of `least`
     cdef float64_t second = 0.0
     cdef float64_t lead = -INFINITY
-    cdef intp_t holder = -1
-    cdef intp_t j
+    cdef intp_t holder = -1, j
     for j in range(n):
         if self.min_gain[j] > first:
             second = first
@@ -207,8 +206,7 @@ cdef class Splitter:
         self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil:
         cdef float64_t tie = self.selection.tie / self.node.seen.n
-        cdef intp_t n = 0
-        cdef intp_t i, j, k
+        cdef intp_t n = 0, i, j, k
         cdef Split split
         for j in range(self.n_visited):
             if self.visited[j] == chosen.feature or not self.selection.propose(
@@ -250,10 +248,7 @@ cdef class Splitter:
         cdef NodeRecord* record = self.node.record
         cdef int32_t* features = record.features
         cdef bint sampling = self.sampling
-        cdef intp_t n_drawn = 0
-        cdef intp_t n_retained = 0
-        cdef intp_t n_varying = 0
-        cdef intp_t n_tested = 0
+        cdef intp_t n_drawn = 0, n_retained = 0, n_varying = 0, n_tested = 0
         cdef float64_t n_tests = 0.0
         cdef intp_t j
         cdef int32_t feature
@@ -314,8 +309,7 @@ cdef class Splitter:
 
     cdef float64_t _improvement(self, const Children* children) noexcept nogil:
         cdef intp_t K = self.node.n_classes
-        cdef float64_t below = 0.0
-        cdef float64_t above, n
+        cdef float64_t below = 0.0, above, n
         cdef intp_t z
         for z in range(children.n_outcomes):
             n = self.node.to_seen(children.counts + z * K, children.scaled + z * K)
