@@ -3,7 +3,7 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
-from skconftree.criteria._score cimport sum_of
+from skconftree.tree.split._scan cimport sum_of
 from skconftree.tree._settings cimport (
     MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
     NO_LEAF, NO_LIMIT, PURE, GrowthSettings,
@@ -303,13 +303,13 @@ cdef class Builder:
         return 0
 
 
-cdef void _note_stop(Builder self, const Candidate* candidate) noexcept nogil:
+cdef void _note_stop(Builder builder, const Candidate* candidate) noexcept nogil:
     # Why a candidate without a split is a leaf.
     cdef const Split* split = &candidate.split
     cdef Stop* stop
-    if self.tree.stops == NULL:
+    if builder.tree.stops == NULL:
         return
-    stop = self.tree.stops + candidate.record.id
+    stop = builder.tree.stops + candidate.record.id
     stop.reason = <int32_t> split.reason
     if split.rejected >= 0:
         stop.feature = <int32_t> split.rejected
@@ -318,91 +318,91 @@ cdef void _note_stop(Builder self, const Candidate* candidate) noexcept nogil:
 
 
 cdef int32_t* _copied(
-    Builder self, const int32_t* features, intp_t n_features
+    Builder builder, const int32_t* features, intp_t n_features
 ) except NULL nogil:
     cdef size_t n_bytes = n_features * sizeof(int32_t)
-    return <int32_t*> memcpy(self.arena.take(n_bytes, 1), features, n_bytes)
+    return <int32_t*> memcpy(builder.arena.take(n_bytes, 1), features, n_bytes)
 
 
-cdef float64_t* _copied_box(Builder self, const float64_t* box) except NULL nogil:
-    cdef size_t n_bytes = 2 * self.splitter.node.n_features * sizeof(float64_t)
-    return <float64_t*> memcpy(self.arena.take(n_bytes, 1), box, n_bytes)
+cdef float64_t* _copied_box(Builder builder, const float64_t* box) except NULL nogil:
+    cdef size_t n_bytes = 2 * builder.splitter.node.n_features * sizeof(float64_t)
+    return <float64_t*> memcpy(builder.arena.take(n_bytes, 1), box, n_bytes)
 
 
-cdef int _grow_best_first(Builder self) except -1 nogil:
+cdef int _grow_best_first(Builder builder) except -1 nogil:
     # Every open candidate has a split. The largest weighted decrease of impurity comes first;
     # among equals, the older node.
     cdef Candidate candidate
     cdef intp_t n_leaves = 1
-    while self.n_open > 0 and n_leaves < self.max_leaves:
-        candidate = self.open[0]
-        self.n_open -= 1
-        self.open[0] = self.open[self.n_open]
-        _sift_down(self)
-        self._enter(&candidate)
-        self.splitter.count_again(
+    while builder.n_open > 0 and n_leaves < builder.max_leaves:
+        candidate = builder.open[0]
+        builder.n_open -= 1
+        builder.open[0] = builder.open[builder.n_open]
+        _sift_down(builder)
+        builder._enter(&candidate)
+        builder.splitter.count_again(
             &candidate.record,
-            self.tree.counts + candidate.record.id * self.tree.n_classes,
+            builder.tree.counts + candidate.record.id * builder.tree.n_classes,
             &candidate.split,
         )
         # a split may have more branches than the number of leaves that are left
-        if n_leaves + candidate.split.children.n_outcomes - 1 <= self.max_leaves:
+        if n_leaves + candidate.split.children.n_outcomes - 1 <= builder.max_leaves:
             n_leaves += candidate.split.children.n_outcomes - 1
-            self._install(&candidate)
-        self._release(&candidate)
+            builder._install(&candidate)
+        builder._release(&candidate)
     return 0
 
 
 cdef int _pass_features(
-    Builder self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
+    Builder builder, const NodeRecord* parent, Candidate* candidate, intp_t outcome
 ) except -1 nogil:
     # The features of a child, and the segments of its sparse columns. If all features are
     # visited, columns that are zero in the child are dropped immediately, so that the lists
     # of all open nodes together are not longer than the entries of the table. If features
     # are sampled, the list must not depend on how they are stored.
-    cdef bint keeps_all = self.splitter.sampling
+    cdef bint keeps_all = builder.splitter.sampling
     cdef NodeRecord* child = &candidate.record
     cdef intp_t n_features = 0, n_segments = 0, j
     cdef Passing passing
     candidate.segments = NULL
     candidate.n_segments = 0
-    if not self.source.has_segments:
+    if not builder.source.has_segments:
         child.n_features = parent.n_features
-        child.features = _copied(self, parent.features, parent.n_features)
+        child.features = _copied(builder, parent.features, parent.n_features)
         return 0
     for j in range(parent.n_features):
-        self.passed[n_features] = parent.features[j]
-        passing = self.source.passes(
-            parent.features[j], outcome, &self.segments[n_segments]
+        builder.passed[n_features] = parent.features[j]
+        passing = builder.source.passes(
+            parent.features[j], outcome, &builder.segments[n_segments]
         )
         n_segments += passing == SEGMENT
         n_features += passing != GONE or keeps_all
     child.n_features = n_features
-    child.features = _copied(self, self.passed, n_features)
-    candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
-    memcpy(candidate.segments, self.segments, n_segments * sizeof(Segment))
+    child.features = _copied(builder, builder.passed, n_features)
+    candidate.segments = <Segment*> builder.arena.take(n_segments, sizeof(Segment))
+    memcpy(candidate.segments, builder.segments, n_segments * sizeof(Segment))
     candidate.n_segments = n_segments
     return 0
 
 
-cdef void _sift_up(Builder self) noexcept nogil:
-    cdef intp_t i = self.n_open - 1
-    while i > 0 and _before(&self.open[i], &self.open[(i - 1) // 2]):
-        _swap(&self.open[i], &self.open[(i - 1) // 2])
+cdef void _sift_up(Builder builder) noexcept nogil:
+    cdef intp_t i = builder.n_open - 1
+    while i > 0 and _before(&builder.open[i], &builder.open[(i - 1) // 2]):
+        _swap(&builder.open[i], &builder.open[(i - 1) // 2])
         i = (i - 1) // 2
 
 
-cdef void _sift_down(Builder self) noexcept nogil:
+cdef void _sift_down(Builder builder) noexcept nogil:
     cdef intp_t i = 0, child
-    while 2 * i + 1 < self.n_open:
+    while 2 * i + 1 < builder.n_open:
         child = 2 * i + 1
-        if child + 1 < self.n_open and _before(
-            &self.open[child + 1], &self.open[child]
+        if child + 1 < builder.n_open and _before(
+            &builder.open[child + 1], &builder.open[child]
         ):
             child += 1
-        if not _before(&self.open[child], &self.open[i]):
+        if not _before(&builder.open[child], &builder.open[i]):
             return
-        _swap(&self.open[child], &self.open[i])
+        _swap(&builder.open[child], &builder.open[i])
         i = child
 
 

@@ -195,115 +195,115 @@ cdef class LookaheadBuilder(Builder):
         return 0
 
 
-cdef bint _looks_ahead_at(LookaheadBuilder self, intp_t depth) noexcept nogil:
-    return self.first <= depth < self.end
+cdef bint _looks_ahead_at(LookaheadBuilder builder, intp_t depth) noexcept nogil:
+    return builder.first <= depth < builder.end
 
 
-cdef int _report_progress(LookaheadBuilder self, const Candidate* candidate) except -1 nogil:
+cdef int _report_progress(LookaheadBuilder builder, const Candidate* candidate) except -1 nogil:
     # Depth-first growth visits the nodes of a level in the order of their rows. All rows
     # before a node have been visited in all levels.
     cdef intp_t level
-    for level in range(self.end - self.first):
-        if self.first + level <= candidate.record.depth:
-            _report_level(self, level, candidate.record.end)
+    for level in range(builder.end - builder.first):
+        if builder.first + level <= candidate.record.depth:
+            _report_level(builder, level, candidate.record.end)
         else:
-            _report_level(self, level, candidate.record.start)
+            _report_level(builder, level, candidate.record.start)
     return 0
 
 
-cdef int _report_level(LookaheadBuilder self, intp_t level, intp_t rows) except -1 nogil:
-    cdef intp_t done = rows * self.n_parts // self.source.n_rows
+cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) except -1 nogil:
+    cdef intp_t done = rows * builder.n_parts // builder.source.n_rows
     cdef bint enough
-    if done > self.parts_done[level] and self.first < self.end:
-        self.parts_done[level] = done
+    if done > builder.parts_done[level] and builder.first < builder.end:
+        builder.parts_done[level] = done
         with gil:
-            enough = self.on_progress(level, done)
+            enough = builder.on_progress(level, done)
         if enough:
-            self.end = self.first
+            builder.end = builder.first
     return 0
 
 
 cdef int _keep_tried(
-    LookaheadBuilder self, Candidate* child, const TriedNode* tried, intp_t node
+    LookaheadBuilder builder, Candidate* child, const TriedNode* tried, intp_t node
 ) except -1 nogil:
     # Copy the part of a tree below one of its nodes, parents first.
     cdef intp_t n = 1, i = 0, z
-    self.queue[0] = node
+    builder.queue[0] = node
     while i < n:
-        for z in range(tried[self.queue[i]].n_children):
-            self.queue[n] = tried[self.queue[i]].first_child + z
+        for z in range(tried[builder.queue[i]].n_children):
+            builder.queue[n] = tried[builder.queue[i]].first_child + z
             n += 1
         i += 1
-    child.tried = <TriedNode*> self.arena.take(n, sizeof(TriedNode))
+    child.tried = <TriedNode*> builder.arena.take(n, sizeof(TriedNode))
     n = 1
     for z in range(i):
-        child.tried[z] = tried[self.queue[z]]
+        child.tried[z] = tried[builder.queue[z]]
         child.tried[z].first_child = <int32_t> n
         n += child.tried[z].n_children
     return 0
 
 
-cdef void _note_nothing(LookaheadBuilder self) noexcept nogil:
-    self.trial_costs.cost = NAN
-    self.trial_costs.runner_up_cost = NAN
-    self.trial_costs.runner_up_feature = -2
+cdef void _note_nothing(LookaheadBuilder builder) noexcept nogil:
+    builder.trial_costs.cost = NAN
+    builder.trial_costs.runner_up_cost = NAN
+    builder.trial_costs.runner_up_feature = -2
 
 
 cdef void _note_competitor(
-    LookaheadBuilder self, float64_t cost, intp_t test
+    LookaheadBuilder builder, float64_t cost, intp_t test
 ) noexcept nogil:
     # The cheapest split that is not made: the best one so far, when another replaces it.
-    self.trial_costs.runner_up_cost = cost
-    self.trial_costs.runner_up_feature = self.tests[test].feature
+    builder.trial_costs.runner_up_cost = cost
+    builder.trial_costs.runner_up_feature = builder.tests[test].feature
 
 
 cdef float64_t _try(
-    LookaheadBuilder self, const Candidate* candidate, Split* split
+    LookaheadBuilder builder, const Candidate* candidate, Split* split
 ) except? -1.0 nogil:
     # Cost of the trial trees below a split. Changes the order of the rows of the node.
     cdef const float64_t* counts = (
-        self.tree.counts + candidate.record.id * self.tree.n_classes
+        builder.tree.counts + candidate.record.id * builder.tree.n_classes
     )
     cdef Candidate root = candidate[0]
-    self.splitter.count_again(&root.record, counts, split)
-    self.trial.tree.forget()
-    self.trial.tree.add_leaf(-1, counts, 0, 0.0)
-    self.trial.tree.depth[0] = <int32_t> root.record.depth
+    builder.splitter.count_again(&root.record, counts, split)
+    builder.trial.tree.forget()
+    builder.trial.tree.add_leaf(-1, counts, 0, 0.0)
+    builder.trial.tree.depth[0] = <int32_t> root.record.depth
     root.record.id = 0
     root.segments = NULL
     root.n_segments = 0
     root.split = split[0]
-    self.trial.n_root = root.record.end - root.record.start
-    self.trial._install(&root)
-    self.trial._grow_depth_first()
-    return _cost_below_root(self)
+    builder.trial.n_root = root.record.end - root.record.start
+    builder.trial._install(&root)
+    builder.trial._grow_depth_first()
+    return _cost_below_root(builder)
 
 
-cdef float64_t _cost_below_root(LookaheadBuilder self) except? -1.0 nogil:
+cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
     # Cost of the cheapest pruning of the trial tree below its root.
-    cdef intp_t K = self.tree.n_classes
-    cdef intp_t node = self.trial.tree.node_count
+    cdef intp_t K = builder.tree.n_classes
+    cdef intp_t node = builder.trial.tree.node_count
     cdef TriedNode* trial
     cdef float64_t cost
     cdef intp_t child
-    if node > self.trial_capacity:
-        self._ensure_capacity(self.trial.tree.capacity)
+    if node > builder.trial_capacity:
+        builder._ensure_capacity(builder.trial.tree.capacity)
     # children have larger ids than their parent
     while True:
         node -= 1
-        trial = &self.tried[node]
-        trial.first_child = self.trial.tree.first_child[node]
-        trial.n_children = self.trial.tree.n_children[node]
+        trial = &builder.tried[node]
+        trial.first_child = builder.trial.tree.first_child[node]
+        trial.n_children = builder.trial.tree.n_children[node]
         trial.below = 0.0
         for child in range(trial.first_child, trial.first_child + trial.n_children):
-            trial.below += self.least[child]
+            trial.below += builder.least[child]
         if node == 0:
             return trial.below
-        self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
-        cost = self.leaf_cost.of(self.seen, K)
+        builder.splitter.node.to_bound(builder.trial.tree.counts + node * K, builder.seen)
+        cost = builder.leaf_cost.of(builder.seen, K)
         if trial.n_children > 0 and not as_cheap(cost, trial.below):
             cost = trial.below
-        self.least[node] = cost
+        builder.least[node] = cost
 
 
 cdef intp_t _size_of(const TriedNode* tried) noexcept nogil:

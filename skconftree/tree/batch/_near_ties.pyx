@@ -3,7 +3,7 @@
 from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
 
-from skconftree.criteria._score cimport sum_of
+from skconftree.tree.split._scan cimport sum_of
 from skconftree.tree.nodes._node_table cimport no_competitor
 from skconftree.tree.split._split cimport Cut
 from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
@@ -194,7 +194,7 @@ cdef class RunnerUp:
             begin += size
 
 cdef int _take_sides(
-    RunnerUp self, Sides* sides, intp_t feature, intp_t position, float64_t threshold,
+    RunnerUp runner_up, Sides* sides, intp_t feature, intp_t position, float64_t threshold,
     const Children* children,
 ) except -1 nogil:
     cdef Column* column
@@ -207,12 +207,12 @@ cdef int _take_sides(
     sides.column = NULL
     sides.missing_code = -1
     sides.nominal = children.ordinals != NULL
-    if self.rows.is_sparse(feature):
+    if runner_up.rows.is_sparse(feature):
         return 0
-    column = &self.rows.columns[feature]
+    column = &runner_up.rows.columns[feature]
     if sides.nominal:
         # copied, because the next split that is counted overwrites them
-        sides.ordinals = <int16_t*> self.arena.resize(
+        sides.ordinals = <int16_t*> runner_up.arena.resize(
             sides.ordinals, column.n_levels, sizeof(int16_t)
         )
         for code in range(column.n_levels):
@@ -228,39 +228,39 @@ cdef int _take_sides(
 
 
 cdef int _compare_with(
-    RunnerUp self, const NodeRecord* record, intp_t first, intp_t n
+    RunnerUp runner_up, const NodeRecord* record, intp_t first, intp_t n
 ) except -1 nogil:
     # Compare with n of the competitors, which are counted together.
-    cdef intp_t P = self.n_present
-    cdef intp_t a = self.tests[0].n_outcomes
+    cdef intp_t P = runner_up.n_present
+    cdef intp_t a = runner_up.tests[0].n_outcomes
     cdef intp_t n_cells = a
     cdef intp_t n_pairs = a
     cdef intp_t step = 1, i, b
     for i in range(first, first + n):
-        b = self.tests[i + 1].n_outcomes
+        b = runner_up.tests[i + 1].n_outcomes
         n_pairs = max(n_pairs, a * b)
         n_cells *= b
-    if n_cells * (self.splitter.node.n_classes + 1) > N_CELL_STARTS:
+    if n_cells * (runner_up.splitter.node.n_classes + 1) > N_CELL_STARTS:
         return 0
-    self._reserve(n_cells, n_pairs)
-    self._count_cells(record, first, n, n_cells)
+    runner_up._reserve(n_cells, n_pairs)
+    runner_up._count_cells(record, first, n, n_cells)
     for i in range(first + n - 1, first - 1, -1):
-        b = self.tests[i + 1].n_outcomes
-        _take_pairs(self, n_cells, step, b, self.rows.weight == NULL)
-        if isnan(self.competitors[i].gain):
-            _take_gain(self, &self.competitors[i], a)
+        b = runner_up.tests[i + 1].n_outcomes
+        _take_pairs(runner_up, n_cells, step, b, runner_up.rows.weight == NULL)
+        if isnan(runner_up.competitors[i].gain):
+            _take_gain(runner_up, &runner_up.competitors[i], a)
         if step == 1:
-            _take_parts(self, self.parts, a, b * P, b, P)
-        self.competitors[i].z = _z(self, a, b)
+            _take_parts(runner_up, runner_up.parts, a, b * P, b, P)
+        runner_up.competitors[i].z = _z(runner_up, a, b)
         step *= b
     return 0
 
 
 cdef void _add_sides(
-    RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
+    RunnerUp runner_up, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
 ) noexcept nogil:
     # Add the outcomes of n rows to their cells.
-    cdef int32_t* cells = self.cells
+    cdef int32_t* cells = runner_up.cells
     cdef int32_t b = <int32_t> sides.n_outcomes
     cdef const int16_t* ordinals = sides.ordinals
     cdef const uint8_t* codes
@@ -269,7 +269,7 @@ cdef void _add_sides(
     cdef bint right
     cdef intp_t i
     if sides.column == NULL:
-        _add_values(self, sides, record, begin, n)
+        _add_values(runner_up, sides, record, begin, n)
         return
     if sides.column.codes == NULL:
         wide = sides.column.wide + begin
@@ -295,27 +295,27 @@ cdef void _add_sides(
 
 
 cdef void _add_values(
-    RunnerUp self, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
+    RunnerUp runner_up, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
 ) noexcept nogil:
     # As _add_sides, for a feature without codes.
-    cdef const uint32_t* ids = self.rows.ids
-    cdef const uint32_t* order = self.order
+    cdef const uint32_t* ids = runner_up.rows.ids
+    cdef const uint32_t* order = runner_up.order
     cdef const float32_t* values
-    cdef int32_t* cells = self.cells
+    cdef int32_t* cells = runner_up.cells
     cdef bint right = not sides.missing_left
-    cdef intp_t stride = self.rows.stride
+    cdef intp_t stride = runner_up.rows.stride
     cdef float64_t value
     cdef intp_t i, row
-    if self.rows.sparse_columns == NULL and (
-        not self.rows.columns[sides.feature].has_missing
+    if runner_up.rows.sparse_columns == NULL and (
+        not runner_up.rows.columns[sides.feature].has_missing
     ):
-        values = self.rows.columns[sides.feature].values
+        values = runner_up.rows.columns[sides.feature].values
         if order == NULL:
             for i in range(begin, begin + n):
                 cells[i - begin] = 2 * cells[i - begin] + (
                     values[ids[i] * stride] > sides.threshold
                 )
-        elif sides.feature == self.tests[0].feature:    # whose order it is
+        elif sides.feature == runner_up.tests[0].feature:    # whose order it is
             for i in range(n):
                 cells[i] = begin + i >= record.start + sides.position
         else:
@@ -326,73 +326,73 @@ cdef void _add_values(
         return
     for i in range(n):
         row = ids[begin + i] if order == NULL else order[begin + i] >> 1
-        value = self.rows.value(row, sides.feature)
+        value = runner_up.rows.value(row, sides.feature)
         cells[i] = 2 * cells[i] + (
             right if isnan(value) else value > sides.threshold
         )
 
 
 cdef void _take_pairs(
-    RunnerUp self, intp_t n_cells, intp_t step, intp_t b, bint are_whole
+    RunnerUp runner_up, intp_t n_cells, intp_t step, intp_t b, bint are_whole
 ) noexcept nogil:
     # Weights of the classes present, by the outcomes of the split and of the competitor with
     # b outcomes; each of its outcomes has `step` adjacent cells.
-    cdef const int32_t* present = self.present
-    cdef intp_t P = self.n_present
-    cdef intp_t width = self.splitter.node.n_classes + 1
-    cdef intp_t a = self.tests[0].n_outcomes
+    cdef const int32_t* present = runner_up.present
+    cdef intp_t P = runner_up.n_present
+    cdef intp_t width = runner_up.splitter.node.n_classes + 1
+    cdef intp_t a = runner_up.tests[0].n_outcomes
     cdef intp_t cells_per_outcome = n_cells // a
     cdef float64_t* joint
     cdef intp_t cell, c
-    memset(self.joint, 0, a * b * P * sizeof(float64_t))
+    memset(runner_up.joint, 0, a * b * P * sizeof(float64_t))
     for cell in range(n_cells):
-        joint = self.joint + ((cell // cells_per_outcome) * b + (cell // step) % b) * P
+        joint = runner_up.joint + ((cell // cells_per_outcome) * b + (cell // step) % b) * P
         if are_whole:
             for c in range(P):
-                joint[c] += self.whole[cell * width + present[c]]
+                joint[c] += runner_up.whole[cell * width + present[c]]
         else:
             for c in range(P):
-                joint[c] += self.tally[cell * width + present[c]]
+                joint[c] += runner_up.tally[cell * width + present[c]]
 
 
-cdef float64_t _gain(RunnerUp self, const Children* children) noexcept nogil:
-    return self.splitter._improvement(children) * (
-        self.splitter.total_weight / self.splitter.node.seen.n
+cdef float64_t _gain(RunnerUp runner_up, const Children* children) noexcept nogil:
+    return runner_up.splitter._improvement(children) * (
+        runner_up.splitter.total_weight / runner_up.splitter.node.seen.n
     )
 
 
-cdef void _take_gain(RunnerUp self, Competitor* competitor, intp_t a) noexcept nogil:
+cdef void _take_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexcept nogil:
     # Set the gain of a competitor with two outcomes, whose children are in the pairs.
-    cdef intp_t K = self.splitter.node.n_classes
-    cdef intp_t P = self.n_present
+    cdef intp_t K = runner_up.splitter.node.n_classes
+    cdef intp_t P = runner_up.n_present
     cdef Children children
     cdef intp_t i, c, side
     children.n_outcomes = 2
-    children.counts = self.pair
-    children.scaled = self.pair + 2 * K
-    memset(self.pair, 0, 2 * K * sizeof(float64_t))
+    children.counts = runner_up.pair
+    children.scaled = runner_up.pair + 2 * K
+    memset(runner_up.pair, 0, 2 * K * sizeof(float64_t))
     for i in range(a):
         for side in range(2):
             for c in range(P):
-                self.pair[side * K + self.present[c]] += (
-                    self.joint[(2 * i + side) * P + c]
+                runner_up.pair[side * K + runner_up.present[c]] += (
+                    runner_up.joint[(2 * i + side) * P + c]
                 )
-    competitor.missing_left = sum_of(self.pair, K) > sum_of(self.pair + K, K)
-    competitor.gain = _gain(self, &children)
+    competitor.missing_left = sum_of(runner_up.pair, K) > sum_of(runner_up.pair + K, K)
+    competitor.gain = _gain(runner_up, &children)
 
 
-cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:
-    cdef intp_t P = self.n_present
-    cdef const float64_t* others = self.parts + a * P
+cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
+    cdef intp_t P = runner_up.n_present
+    cdef const float64_t* others = runner_up.parts + a * P
     cdef float64_t n = 0.0, total = 0.0, squares = 0.0, w, difference
     cdef intp_t i, j, c
-    _take_parts(self, self.parts + a * P, b, P, a, b * P)
+    _take_parts(runner_up, runner_up.parts + a * P, b, P, a, b * P)
     for i in range(a):
         for j in range(b):
             for c in range(P):
-                w = self.joint[(i * b + j) * P + c]
+                w = runner_up.joint[(i * b + j) * P + c]
                 if w > 0.0:
-                    difference = self.parts[i * P + c] - others[j * P + c]
+                    difference = runner_up.parts[i * P + c] - others[j * P + c]
                     n += w
                     total += w * difference
                     squares += w * difference * difference
@@ -403,10 +403,10 @@ cdef float64_t _z(RunnerUp self, intp_t a, intp_t b) noexcept nogil:
 
 
 cdef void _take_parts(
-    RunnerUp self, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
+    RunnerUp runner_up, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
     intp_t step_others,
 ) noexcept nogil:
-    cdef intp_t P = self.n_present
+    cdef intp_t P = runner_up.n_present
     cdef float64_t n, squares
     cdef float64_t* own
     cdef intp_t i, j, c
@@ -417,7 +417,7 @@ cdef void _take_parts(
         for c in range(P):
             own[c] = 0.0
             for j in range(n_others):
-                own[c] += self.joint[i * step + j * step_others + c]
+                own[c] += runner_up.joint[i * step + j * step_others + c]
             n += own[c]
         if n == 0.0:
             continue
@@ -425,7 +425,7 @@ cdef void _take_parts(
             own[c] /= n
             squares += own[c] * own[c]
         for c in range(P):
-            if self.by_logarithms:
+            if runner_up.by_logarithms:
                 own[c] = log(own[c]) if own[c] > 0.0 else 0.0
             else:
                 own[c] = 2.0 * own[c] - squares

@@ -313,12 +313,12 @@ cdef class NodeRows:
             )
 
 
-cdef intp_t _find_present(NodeRows self, bint* repeated) noexcept nogil:
+cdef intp_t _find_present(NodeRows node_rows, bint* repeated) noexcept nogil:
     # Set goes_left to 1 for rows that are present; `repeated`: some count more than once.
-    cdef const int32_t* count = self.count
-    cdef const float64_t* weight = self.weight
-    cdef uint8_t* present = self.goes_left
-    cdef intp_t n = self.table.n_rows
+    cdef const int32_t* count = node_rows.count
+    cdef const float64_t* weight = node_rows.weight
+    cdef uint8_t* present = node_rows.goes_left
+    cdef intp_t n = node_rows.table.n_rows
     cdef int32_t largest = 0
     cdef intp_t n_present = 0, i
     for i in range(n):
@@ -333,77 +333,77 @@ cdef intp_t _find_present(NodeRows self, bint* repeated) noexcept nogil:
     return n_present
 
 
-cdef int _copy(NodeRows self) except -1 nogil:
-    cdef Column* columns = self.table.columns
+cdef int _copy(NodeRows node_rows) except -1 nogil:
+    cdef Column* columns = node_rows.table.columns
     cdef Column* column
-    cdef intp_t n = self.n_rows
+    cdef intp_t n = node_rows.n_rows
     cdef intp_t f, i
     cdef uint32_t* positions = NULL
-    self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
-    memcpy(self.columns, columns, self.n_features * sizeof(Column))
-    for f in range(self.n_features):
-        column = &self.columns[f]
+    node_rows.columns = <Column*> node_rows.arena.take(node_rows.n_features, sizeof(Column))
+    memcpy(node_rows.columns, columns, node_rows.n_features * sizeof(Column))
+    for f in range(node_rows.n_features):
+        column = &node_rows.columns[f]
         if column.order != NULL:
-            _copy_order(self, f, &columns[f], &positions)
+            _copy_order(node_rows, f, &columns[f], &positions)
         elif column.codes != NULL:
-            self._copy_codes(column, &columns[f])
+            node_rows._copy_codes(column, &columns[f])
         elif column.wide != NULL:
-            column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
+            column.wide = <label_t*> node_rows.arena.take(n, sizeof(label_t))
             for i in range(n):
-                column.wide[i] = columns[f].wide[self.ids[i]]
-    if self.sparse is not None:
-        self.sparse.copy(
-            NULL if n == self.table.n_rows else self.goes_left, self.ids
+                column.wide[i] = columns[f].wide[node_rows.ids[i]]
+    if node_rows.sparse is not None:
+        node_rows.sparse.copy(
+            NULL if n == node_rows.table.n_rows else node_rows.goes_left, node_rows.ids
         )
-    self.arena.release(positions)
+    node_rows.arena.release(positions)
     return 0
 
 
 cdef int _copy_order(
-    NodeRows self, intp_t feature, const Column* original, uint32_t** positions
+    NodeRows node_rows, intp_t feature, const Column* original, uint32_t** positions
 ) except -1 nogil:
     # Few values become codes, as if the sample were the table.
-    cdef Column* column = &self.columns[feature]
-    cdef intp_t n = self.n_rows
+    cdef Column* column = &node_rows.columns[feature]
+    cdef intp_t n = node_rows.n_rows
     cdef intp_t n_levels = 1, i
-    column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
-    if n == self.table.n_rows:
+    column.order = <uint32_t*> node_rows.arena.take(n + 1, sizeof(uint32_t))
+    if n == node_rows.table.n_rows:
         memcpy(column.order, original.order, n * sizeof(uint32_t))
         return 0
-    copy_entries(original.order, self.table.n_rows, self.goes_left, column.order)
+    copy_entries(original.order, node_rows.table.n_rows, node_rows.goes_left, column.order)
     column.has_missing = original.has_missing and isnan(
-        original.values[<intp_t> (column.order[n - 1] >> 1) * self.stride]
+        original.values[<intp_t> (column.order[n - 1] >> 1) * node_rows.stride]
     )
     for i in range(1, n):
         n_levels += column.order[i] & 1
     if n_levels > MAX_LEVELS:
         return 0
     if positions[0] == NULL:
-        positions[0] = <uint32_t*> self.arena.take(self.table.n_rows, sizeof(uint32_t))
+        positions[0] = <uint32_t*> node_rows.arena.take(node_rows.table.n_rows, sizeof(uint32_t))
         for i in range(n):
-            positions[0][self.ids[i]] = <uint32_t> i
-    self._rank(column, n_levels, positions[0])
+            positions[0][node_rows.ids[i]] = <uint32_t> i
+    node_rows._rank(column, n_levels, positions[0])
     return 0
 
 
-cdef int _start_node_order(NodeRows self) except -1 nogil:
-    cdef intp_t n = self.n_rows
+cdef int _start_node_order(NodeRows node_rows) except -1 nogil:
+    cdef intp_t n = node_rows.n_rows
     cdef intp_t k = 0, i
-    self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
-    self.node_y = <label_t*> self.arena.take(n, sizeof(label_t))
-    for i in range(self.table.n_rows):
-        if self.goes_left[i]:
-            self.ids[k] = <uint32_t> i
-            self.node_y[k] = self.y[i]
+    node_rows.ids = <uint32_t*> node_rows.arena.take(n, sizeof(uint32_t))
+    node_rows.node_y = <label_t*> node_rows.arena.take(n, sizeof(label_t))
+    for i in range(node_rows.table.n_rows):
+        if node_rows.goes_left[i]:
+            node_rows.ids[k] = <uint32_t> i
+            node_rows.node_y[k] = node_rows.y[i]
             k += 1
-    if self.count != NULL:
-        self.node_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+    if node_rows.count != NULL:
+        node_rows.node_count = <int32_t*> node_rows.arena.take(n, sizeof(int32_t))
         for i in range(n):
-            self.node_count[i] = self.count[self.ids[i]]
-    if self.weight != NULL:
-        self.node_weight = <float64_t*> self.arena.take(n, sizeof(float64_t))
+            node_rows.node_count[i] = node_rows.count[node_rows.ids[i]]
+    if node_rows.weight != NULL:
+        node_rows.node_weight = <float64_t*> node_rows.arena.take(n, sizeof(float64_t))
         for i in range(n):
-            self.node_weight[i] = self.weight[self.ids[i]]
+            node_rows.node_weight[i] = node_rows.weight[node_rows.ids[i]]
     return 0
 
 
@@ -443,69 +443,69 @@ cdef class StoredOrder:
             self.rows.sparse.enter_segments(self.segments, self.n_segments)
 
 
-cdef void _list_features(StoredOrder self, const NodeRecord* record) noexcept nogil:
+cdef void _list_features(StoredOrder stored, const NodeRecord* record) noexcept nogil:
     cdef SparseColumn* column
     cdef intp_t j, f
-    self.n_features = 0
-    self.n_segments = 0
+    stored.n_features = 0
+    stored.n_segments = 0
     for j in range(record.n_features):
         f = record.features[j]
-        if not self.rows.is_sparse(f):
-            self.features[self.n_features] = <int32_t> f
-            self.n_features += 1
-        elif self.rows.sparse.n_stored(f) > 0:
-            column = &self.rows.sparse.columns[f]
-            self.segments[self.n_segments].feature = <int32_t> f
-            self.segments[self.n_segments].begin = column.begin
-            self.segments[self.n_segments].end = column.end
-            self.n_segments += 1
+        if not stored.rows.is_sparse(f):
+            stored.features[stored.n_features] = <int32_t> f
+            stored.n_features += 1
+        elif stored.rows.sparse.n_stored(f) > 0:
+            column = &stored.rows.sparse.columns[f]
+            stored.segments[stored.n_segments].feature = <int32_t> f
+            stored.segments[stored.n_segments].begin = column.begin
+            stored.segments[stored.n_segments].end = column.end
+            stored.n_segments += 1
 
 
-cdef intp_t _move(StoredOrder self, bint back, bint counts_only) noexcept nogil:
+cdef intp_t _move(StoredOrder stored, bint back, bint counts_only) noexcept nogil:
     # Copy the arrays of the node, or restore them from the copies, or only count the bytes.
-    cdef intp_t start = self.start
-    cdef intp_t end = self.end
+    cdef intp_t start = stored.start
+    cdef intp_t end = stored.end
     cdef Column* column
     cdef Segment* segment
     cdef intp_t at = 0, j
-    for j in range(self.n_features):
-        column = &self.rows.columns[self.features[j]]
+    for j in range(stored.n_features):
+        column = &stored.rows.columns[stored.features[j]]
         at = _move_array(
-            self, column.order, sizeof(uint32_t), start, end, at, back, counts_only
+            stored, column.order, sizeof(uint32_t), start, end, at, back, counts_only
         )
         at = _move_array(
-            self, column.codes, sizeof(uint8_t), start, end, at, back, counts_only
+            stored, column.codes, sizeof(uint8_t), start, end, at, back, counts_only
         )
         at = _move_array(
-            self, column.wide, sizeof(label_t), start, end, at, back, counts_only
+            stored, column.wide, sizeof(label_t), start, end, at, back, counts_only
         )
-    for j in range(self.n_segments):
-        segment = &self.segments[j]
+    for j in range(stored.n_segments):
+        segment = &stored.segments[j]
         at = _move_array(
-            self, self.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
+            stored, stored.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
             at, back, counts_only,
         )
-        if self.rows.sparse.columns[segment.feature].form == CODED:
+        if stored.rows.sparse.columns[segment.feature].form == CODED:
             at = _move_array(
-                self, self.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
+                stored, stored.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
                 at, back, counts_only,
             )
     at = _move_array(
-        self, self.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
+        stored, stored.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
     )
     at = _move_array(
-        self, self.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
+        stored, stored.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
     )
     at = _move_array(
-        self, self.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
+        stored, stored.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
     )
     return _move_array(
-        self, self.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
+        stored, stored.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
     )
 
 
 cdef intp_t _move_array(
-    StoredOrder self, void* array, size_t size, intp_t start, intp_t end, intp_t at,
+    StoredOrder stored, void* array, size_t size, intp_t start, intp_t end, intp_t at,
     bint back, bint counts_only,
 ) noexcept nogil:
     # Returns the offset after the copy. Offsets are not aligned: only bytes are copied.
@@ -516,7 +516,7 @@ cdef intp_t _move_array(
     if not counts_only:
         here = <uint8_t*> array + start * size
         if back:
-            memcpy(here, self.copies + at, n_bytes)
+            memcpy(here, stored.copies + at, n_bytes)
         else:
-            memcpy(self.copies + at, here, n_bytes)
+            memcpy(stored.copies + at, here, n_bytes)
     return at + <intp_t> n_bytes

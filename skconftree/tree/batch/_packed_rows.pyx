@@ -362,15 +362,15 @@ cdef class CodeTally:
 
 
 cdef intp_t _walk(
-    CodeTally self, intp_t position, Scan scan, intp_t n_levels, const float64_t* total
+    CodeTally code_tally, intp_t position, Scan scan, intp_t n_levels, const float64_t* total
 ) noexcept nogil:
-    cdef uint64_t* counts = self.counts + position * MAX_LEVELS
-    cdef uint64_t* present = self.present + position * PRESENT_UINT64
+    cdef uint64_t* counts = code_tally.counts + position * MAX_LEVELS
+    cdef uint64_t* present = code_tally.present + position * PRESENT_UINT64
     if scan.additive and not scan.squares:
-        return walk_phi_tally(scan, counts, present, n_levels, self.bits, total)
-    if self.n_classes == 2:
+        return walk_phi_tally(scan, counts, present, n_levels, code_tally.bits, total)
+    if code_tally.n_classes == 2:
         return walk_two_class_tally(scan, counts, present, n_levels)
-    return walk_packed_tally(scan, counts, present, n_levels, self.bits, total)
+    return walk_packed_tally(scan, counts, present, n_levels, code_tally.bits, total)
 
 
 # Walks over tallies of codes, whose integer counts are exact in any order. They emit the same

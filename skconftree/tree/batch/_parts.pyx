@@ -4,7 +4,7 @@ import numpy as np
 from libc.string cimport memset
 from typing import NamedTuple
 
-from skconftree.criteria._score cimport sum_of
+from skconftree.tree.split._scan cimport sum_of
 from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers

@@ -1,4 +1,4 @@
-"""The rows of a node of a table of which few features are examined."""
+"""Source for nodes that examine few sampled features, whose codes are looked up."""
 
 from libc.math cimport INFINITY, fmin, isnan
 from libc.string cimport memset
@@ -27,19 +27,17 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
-# What a table of the rows of a sample would say of its columns.
-
 cdef enum:
     NO_CODE = 0x7FFFFFFF
 
 cdef struct DrawnColumn:
-    bint coded              # few values; else codes are ranks among those of all rows
+    # A column of a table of the rows of the sample only.
+    bint coded              # few values; otherwise codes are ranks among all rows
     bint has_missing
-    intp_t n_levels         # values, if it is coded
-    int32_t missing         # the code of rows without a value; no code is so large if
-                            # there are none
+    intp_t n_levels         # number of values, if it is coded
+    int32_t missing         # the code of rows without a value; NO_CODE if there are none
 
-# The value of a row that has this code, and the smallest that such a code stands for.
+# The value of a row with this code, and the smallest value with this code.
 cdef inline float32_t value_of(
     EncodedTable table, intp_t feature, intp_t row, int32_t code
 ) noexcept nogil:
@@ -62,9 +60,9 @@ cdef bint describe_column(
     EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
     const int32_t* count, uint8_t* found, DrawnColumn* column,
 ) noexcept nogil:
-    # Set all of `column`. `rows` are those of the sample, tagged, and `count` is by row of the
-    # table; `n_codes` are those of the feature; found has room for MAX_LEVELS. False if the
-    # feature is sorted and the sample has so few of its values that it would be coded.
+    # Set all fields of `column`. `rows` are the tagged rows of the sample, `count` is by row of
+    # the table, `n_codes` is the number of codes of the feature and `found` is scratch of size
+    # MAX_LEVELS. False if the feature is sorted, but would be coded in the sample.
     cdef const Column* original = &table.columns[feature]
     column.coded = original.order == NULL
     column.n_levels = original.n_levels
@@ -100,7 +98,7 @@ cdef intp_t _count_levels(
 cdef bint _has_many_values(
     const Column* column, intp_t n_table, const int32_t* count
 ) noexcept nogil:
-    # More than MAX_LEVELS.
+    # Whether the sample has more than MAX_LEVELS values.
     cdef intp_t n_levels = 0
     cdef bint new = True
     cdef intp_t i
@@ -117,7 +115,7 @@ cdef bint _has_many_values(
 cdef bint _misses_some(
     EncodedTable table, const Column* column, const int32_t* count
 ) noexcept nogil:
-    # Whether a row of the sample has no value of a sorted feature: the last entries.
+    # Whether a row of the sample misses the value of a sorted feature: the last entries.
     cdef intp_t i = table.n_rows - 1
     cdef intp_t row
     while i >= 0:
@@ -131,18 +129,18 @@ cdef bint _misses_some(
 
 
 cdef enum:
-    SHORT = 40              # rows up to which each is compared with all others
-    EXTRA_BUCKET_BITS = 3          # buckets per row, of which rows share few
+    SHORT = 40              # up to this number of rows, each is compared with all others
+    EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share one
     DIGIT_BITS = 11
-    SHIFTS_A_ROW = 4        # of an insertion sort; more are not worth it
+    SHIFTS_A_ROW = 4        # limit of an insertion sort, per row
 
 
 # Rows of a node in the order of their ranks.
 #
-# A sorted key is (rank - least) << 32 | tag. A tag is the number of the row in the node,
-# or all that a walk asks of it (_packed_rows.pxd).
+# A sorted key is (rank - least) << 32 | tag. A tag is the index of the row in the node, or
+# its class and count (_packed_rows.pxd).
 cdef class RankSort:
-    """Sorts rows, `n_max` at the most, by their ranks."""
+    """Sorts at most `n_max` rows by their ranks."""
 
     cdef readonly intp_t n_max
     cdef Arena arena
@@ -161,7 +159,7 @@ cdef class RankSort:
         self.other = <uint64_t*> self.arena.take(n_max, sizeof(uint64_t))
 
     cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
-        # Rows 0, 1, ... of these ranks; equal ones stay in their order.
+        # Rows 0, 1, ... with these ranks; the sort is stable.
         cdef uint64_t before, rank
         cdef intp_t i
         self.sort_tagged(ranks, NULL, n)
@@ -177,10 +175,10 @@ cdef class RankSort:
     cdef void sort_tagged(
         self, const int32_t* ranks, const uint64_t* rows, intp_t n
     ) noexcept nogil:
-        # The same, for keys alone that have the tags of these rows; without rows, they
-        # are tagged with their numbers.
+        # The same, for keys only. They have the tags of these rows, or indices if there are
+        # no rows.
         cdef int32_t least = ranks[0]
-        cdef int32_t most = ranks[0]
+        cdef int32_t largest = ranks[0]
         cdef uint64_t* keys = self.keys
         cdef intp_t n_bits = 0, leading, i
         self.least = 0
@@ -189,14 +187,14 @@ cdef class RankSort:
             return
         for i in range(n):
             least = ranks[i] if ranks[i] < least else least
-            most = ranks[i] if ranks[i] > most else most
+            largest = ranks[i] if ranks[i] > largest else largest
         self.least = least
-        if most > least:
-            n_bits = highest_bit(most - least) + 1
+        if largest > least:
+            n_bits = highest_bit(largest - least) + 1
         for i in range(n):
             keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(rows, i)
-        # Ranks are spread evenly, unless features go together: their leading bits leave
-        # little to be done
+        # Ranks are spread evenly unless features are dependent: after sorting by the leading
+        # bits, little remains to be done
         leading = min(n_bits, highest_bit(n) + EXTRA_BUCKET_BITS)
         _sort_by_digits(self, n, 32 + n_bits - leading, leading)
         if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_A_ROW * n):
@@ -204,10 +202,10 @@ cdef class RankSort:
 
 
 cdef void _sort_by_comparing(
-    RankSort self, const int32_t* ranks, const uint64_t* rows, intp_t n
+    RankSort sorter, const int32_t* ranks, const uint64_t* rows, intp_t n
 ) noexcept nogil:
-    # Without branches: a row comes behind as many as have a smaller rank, or the
-    # same and are before it.
+    # Without branches: the position of a row is the number of rows with a smaller rank, or
+    # the same rank and a smaller index.
     cdef int32_t position, rank
     cdef intp_t i, j
     for i in range(n):
@@ -217,19 +215,19 @@ cdef void _sort_by_comparing(
             position += ranks[j] <= rank
         for j in range(i + 1, n):
             position += ranks[j] < rank
-        self.keys[position] = (<uint64_t> rank << 32) | _tag(rows, i)
+        sorter.keys[position] = (<uint64_t> rank << 32) | _tag(rows, i)
 
 
 cdef void _sort_by_digits(
-    RankSort self, intp_t n, intp_t shift, intp_t n_bits
+    RankSort sorter, intp_t n, intp_t shift, intp_t n_bits
 ) noexcept nogil:
-    # By the bits from `shift` on. No bit is the same as one that is never set.
+    # Radix sort by the bits from `shift` on. Zero bits are treated as one bit.
     cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
     cdef intp_t digit_bits, radix
     cdef uint64_t mask
     cdef uint32_t buckets[3 << DIGIT_BITS]
-    cdef uint64_t* keys = self.keys
-    cdef uint64_t* other = self.other
+    cdef uint64_t* keys = sorter.keys
+    cdef uint64_t* other = sorter.other
     cdef uint32_t* bucket
     cdef uint64_t key
     cdef intp_t i, k
@@ -260,8 +258,8 @@ cdef void _sort_by_digits(
             bucket[(key >> shift) & mask] += 1
         shift += digit_bits
         keys, other = other, keys
-    self.keys = keys
-    self.other = other
+    sorter.keys = keys
+    sorter.other = other
 
 
 cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
@@ -270,8 +268,8 @@ cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
 
 # Walks over sorted keys (RankSort) that are tagged with classes and counts.
 #
-# They emit what Scan.walk_sorted does, in the same blocks; the place of a test is the
-# rank of the last key that goes left.
+# They emit the same as Scan.walk_sorted, in the same blocks. The position of a candidate is
+# the rank of the last key that goes left.
 
 cdef inline int32_t _weight(uint64_t key) noexcept nogil:
     return <int32_t> ((key >> 16) & 0xFFFF)
@@ -280,7 +278,7 @@ cdef inline int32_t _weight(uint64_t key) noexcept nogil:
 cdef intp_t walk_two_class_keys(
     Scan scan, const uint64_t* keys, intp_t n, int32_t least
 ) noexcept nogil:
-    # Every step writes a test; it stays if the next key has another rank.
+    # Every step writes a candidate, which is retained if the next key has another rank.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
@@ -291,7 +289,7 @@ cdef intp_t walk_two_class_keys(
     cdef int32_t class_1 = weight * <int32_t> (key & 0xFFFF)
     cdef int32_t block_end, after, w
     while p < n:
-        # weights ascend by 1 at least: a block has no more than BLOCK tests
+        # weights ascend by at least 1: a block has at most BLOCK candidates
         block_end = (weight - 1) // BLOCK * BLOCK
         size = 0
         while p < n and weight - block_end <= BLOCK:
@@ -316,8 +314,8 @@ cdef intp_t walk_two_class_keys(
 cdef intp_t walk_square_keys(
     Scan scan, const uint64_t* keys, intp_t n, int32_t least, const float64_t* total
 ) noexcept nogil:
-    # With l and t a class's counts on the left and in all, (t - l)^2 = t^2 - 2 t l + l^2:
-    # a row changes one l.
+    # With the counts l of a class on the left and t in the node, (t - l)^2 = t^2 - 2 t l +
+    # l^2. A row changes one l.
     cdef intp_t K = scan.n_classes
     cdef int64_t* left = scan.counted
     cdef int64_t* whole = scan.counted + K
@@ -365,35 +363,35 @@ cdef intp_t walk_square_keys(
 cdef enum:
     LEAST_PRUNED = 256      # rows
     MAX_RUNS = 2048
-    RUN_BITS = 3            # 8 to 16 rows a run, if ranks are spread evenly
-    CORNERS = 3             # of a run, beside that of the run before
-    MARGIN = 64             # ties, far more than scores are wrong by
+    RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
+    CORNERS = 3             # of a run, in addition to that of the previous run
+    MARGIN = 64             # ties, much more than the errors of scores
     WINDOW = 4
 
 
-# PrunedWalk: a walk over many rows of a node of two classes that are not sorted, all of
-# whose tests are counted, but of which those alone are emitted that can be the best.
+# PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate
+# splits, but emits only those that can be the best one.
 #
-# The score of a criterion is a concave function of the class counts on the left. Between
-# two cuts these lie in a box, so that no test there is better than the best corner of
-# the box. Rows are counted by runs of ranks; those alone are sorted whose run has a
-# corner as good as the best cut between two runs.
+# The score of a criterion is a concave function of the class counts on the left. Between two
+# cuts the counts are in a box, so that no candidate there is better than the best corner of
+# the box. Rows are counted by runs of ranks. Only the rows of runs with a corner as good as
+# the best cut between two runs are sorted.
 #
-# What a Selection keeps is the same to the last bit: a test that is left out is worse
-# than the best one by more than comparing tests by a tie can tell. Where others are
-# within a few ties of it, so that this depends on their order, the walk gives up.
+# The result of a Selection is the same to the last bit: a candidate that is left out is worse
+# than the best one by more than several ties. If other candidates are within a few ties of the
+# best one, so that the result depends on their order, the walk gives up.
 cdef class PrunedWalk:
-    """The tests that can be the best, of at most so many rows and ranks."""
+    """The candidates that can be the best, for at most n_rows rows and n_codes ranks."""
 
     cdef Arena arena
-    cdef uint64_t* tally        # [MAX_RUNS] packed counts of the runs, zeros between walks
-    cdef uint64_t* before       # [MAX_RUNS] of all ranks below
-    cdef float64_t* lows        # [MAX_RUNS] no test of the run is better
-    cdef uint8_t* marked        # [MAX_RUNS] whether it may have the best test
-    cdef uint64_t* seen         # [n_codes] bits: ranks of the node, zeros between walks
-    cdef int32_t* codes         # [n_rows] of rows of runs that are marked
+    cdef uint64_t* tally        # [MAX_RUNS] packed counts of the runs; zero between walks
+    cdef uint64_t* before       # [MAX_RUNS] packed counts of all lower ranks
+    cdef float64_t* lows        # [MAX_RUNS] lower limit of the scores of the run
+    cdef uint8_t* marked        # [MAX_RUNS] whether it may have the best candidate
+    cdef uint64_t* seen         # [n_codes] bits: ranks of the node; zero between walks
+    cdef int32_t* codes         # [n_rows] of rows of marked runs
     cdef uint64_t* rows
-    cdef uint64_t* left         # [n_rows + 1] tests: packed counts on the left,
+    cdef uint64_t* left         # [n_rows + 1] candidates: packed counts on the left,
     cdef int32_t* positions     # [n_rows + 1]
     cdef float64_t* scores      # [n_rows + 1]
 
@@ -417,8 +415,8 @@ cdef class PrunedWalk:
         self, Scan scan, RankSort order, const int32_t* codes, const uint64_t* rows,
         intp_t n, intp_t n_codes, float64_t weight,
     ) noexcept nogil:
-        # The number of tests of rows of these ranks, whose weights add up to `weight`; -1
-        # if it gave up, having emitted nothing.
+        # Walk over rows with these codes and the total weight `weight`. Returns the number of
+        # candidates; -1 if it gave up without emitting anything.
         cdef float64_t tie = tie_of(weight)
         cdef intp_t shift = max(highest_bit(n_codes) - highest_bit(n) + RUN_BITS, 0)
         cdef intp_t n_marked = 0, n_tests, n_scored, n_runs, i
@@ -448,12 +446,12 @@ cdef class PrunedWalk:
 
 
 cdef intp_t _count_runs(
-    PrunedWalk self, const int32_t* codes, const uint64_t* rows, intp_t n,
+    PrunedWalk pruned, const int32_t* codes, const uint64_t* rows, intp_t n,
     intp_t n_codes, intp_t shift,
 ) noexcept nogil:
-    # The number of distinct ranks.
-    cdef uint64_t* tally = self.tally
-    cdef uint64_t* seen = self.seen
+    # Count rows by runs; return the number of distinct ranks.
+    cdef uint64_t* tally = pruned.tally
+    cdef uint64_t* seen = pruned.seen
     cdef intp_t n_distinct = 0
     cdef uint64_t bits
     cdef int32_t code
@@ -470,9 +468,9 @@ cdef intp_t _count_runs(
     return n_distinct
 
 
-cdef float64_t _bound_runs(PrunedWalk self, Scan scan, intp_t n_runs) noexcept nogil:
-    # The best score of a cut between two runs. An outcome without rows has no score,
-    # or that of no split, which is the worst.
+cdef float64_t _bound_runs(PrunedWalk pruned, Scan scan, intp_t n_runs) noexcept nogil:
+    # Set the lower limits of the runs; return the best score of a cut between two runs. An
+    # outcome without rows has no score, or that of no split, which is the worst.
     cdef float64_t scores[BLOCK]
     cdef intp_t runs[BLOCK]
     cdef uint64_t sums = 0, run
@@ -487,14 +485,14 @@ cdef float64_t _bound_runs(PrunedWalk self, Scan scan, intp_t n_runs) noexcept n
                 edge = scores[i]
                 best = _smaller(edge, best)
                 low = _smaller(scores[i + 1], low)
-                self.lows[runs[i]] = _smaller(scores[i + 2], low)
+                pruned.lows[runs[i]] = _smaller(scores[i + 2], low)
                 i += CORNERS
             size = 0
-        if r == n_runs or self.tally[r] == 0:
+        if r == n_runs or pruned.tally[r] == 0:
             continue
-        run = self.tally[r]
+        run = pruned.tally[r]
         runs[size] = r
-        self.before[r] = sums
+        pruned.before[r] = sums
         _write_left(scan, size, sums + run)
         _write_left(scan, size + 1, sums + <uint32_t> run)
         _write_left(scan, size + 2, sums + (run >> 32 << 32))
@@ -504,23 +502,23 @@ cdef float64_t _bound_runs(PrunedWalk self, Scan scan, intp_t n_runs) noexcept n
 
 
 cdef float64_t _mark_runs(
-    PrunedWalk self, intp_t n_runs, float64_t most
+    PrunedWalk pruned, intp_t n_runs, float64_t max_score
 ) noexcept nogil:
-    # The weight of those that may have a test of this score.
+    # Mark the runs that may have a candidate with this score; return their weight.
     cdef float64_t weight = 0.0
     cdef intp_t r
     for r in range(n_runs):
-        self.marked[r] = self.tally[r] != 0 and self.lows[r] <= most
-        if self.marked[r]:
-            weight += _left_weight(self.tally[r])
-        self.tally[r] = 0
+        pruned.marked[r] = pruned.tally[r] != 0 and pruned.lows[r] <= max_score
+        if pruned.marked[r]:
+            weight += _left_weight(pruned.tally[r])
+        pruned.tally[r] = 0
     return weight
 
 
 cdef intp_t _score_tests(
-    PrunedWalk self, Scan scan, RankSort order, intp_t n, intp_t shift
+    PrunedWalk pruned, Scan scan, RankSort order, intp_t n, intp_t shift
 ) noexcept nogil:
-    # Those behind each rank of the rows that are sorted; their number.
+    # Score the candidates after each rank of the sorted rows; return their number.
     cdef const uint64_t* keys = order.keys
     cdef uint64_t sums = 0, key
     cdef intp_t run = -1, done = 0, size = 0, p
@@ -530,24 +528,24 @@ cdef intp_t _score_tests(
         rank = <int32_t> (key >> 32) + order.least
         if rank >> shift != run:
             run = rank >> shift
-            sums = self.before[run]
+            sums = pruned.before[run]
         sums += ((key >> 16) & 0xFFFF) << ((key & 1) << 5)
         _write_left(scan, size, sums)
-        self.left[done + size] = sums
-        self.positions[done + size] = rank
+        pruned.left[done + size] = sums
+        pruned.positions[done + size] = rank
         size += p + 1 == n or keys[p + 1] >> 32 != key >> 32
         if size == BLOCK or p + 1 == n:
-            scan.measure(size, self.scores + done)
+            scan.measure(size, pruned.scores + done)
             done += size
             size = 0
     return done
 
 
 cdef intp_t _emit_best(
-    PrunedWalk self, Scan scan, intp_t n, float64_t tie
+    PrunedWalk pruned, Scan scan, intp_t n, float64_t tie
 ) noexcept nogil:
-    # The number of tests emitted.
-    cdef const float64_t* scores = self.scores
+    # Emit the best candidates; return their number, -1 to give up.
+    cdef const float64_t* scores = pruned.scores
     cdef float64_t least = INFINITY
     cdef intp_t n_emitted = 0, size = 0, i
     for i in range(n):
@@ -557,8 +555,8 @@ cdef intp_t _emit_best(
             return -1
     for i in range(n):
         if scores[i] <= least + 2.0 * tie:
-            _write_left(scan, size, self.left[i])
-            scan.position[size] = self.positions[i]
+            _write_left(scan, size, pruned.left[i])
+            scan.position[size] = pruned.positions[i]
             size += 1
             if size == BLOCK:
                 scan.take(size)
@@ -570,7 +568,7 @@ cdef intp_t _emit_best(
 
 
 cdef inline void _write_left(Scan scan, intp_t i, uint64_t left) noexcept nogil:
-    # The counts on the left of a test.
+    # Set the counts on the left of a candidate.
     scan.left[2 * i] = <int32_t> <uint32_t> left
     scan.left[2 * i + 1] = <int32_t> (left >> 32)
     scan.n_left[i] = _left_weight(left)
@@ -581,34 +579,33 @@ cdef inline float64_t _left_weight(uint64_t counts) noexcept nogil:
 
 
 cdef inline float64_t _smaller(float64_t a, float64_t b) noexcept nogil:
-    return a if a < b else b    # b where a is not a number
+    return a if a < b else b    # b if a is NaN
 
 
 cdef enum:
-    SMALL_N_ROWS = 40       # of many classes, which are sorted rather than counted
+    SMALL_N_ROWS = 40       # with many classes, up to this number of rows are sorted
 
 
-# DrawnSource: the rows of a node of a table of which few features are asked for.
+# DrawnSource: the rows of a node of a table whose nodes examine few sampled features.
 #
-# A TableSource divides every feature of a node among its children, so that each finds
-# its rows side by side. Where a node looks at a few drawn features, most of that is
-# never read. Here the rows alone are divided, each a word with its label and count, and
-# what is asked of a feature is looked up in RowCodes: counted, or sorted on the spot. The
-# tree is the same to the last bit.
+# A TableSource divides every column of a node between its children, so that their rows are
+# adjacent in memory. If a node examines few features, most of this work is wasted. This source
+# divides the tagged rows only. The codes of a feature are looked up in RowCodes, and counted
+# or sorted when the feature is examined. The tree is the same to the last bit.
 #
-# It knows dense tables, no rows without label, and weights that are whole counts. A
-# sample in which a row counts more often than a word has room for, or a sorted feature
-# has so few values that a table of that sample would have codes instead, is not for it.
+# It supports dense tables with labeled rows and integer counts. It does not support counts
+# that are too large for a tag, and samples in which a sorted feature has so few values that
+# it would be coded.
 #
-# Histograms of parents do not help those of children: a child would need the parent's of
-# the features that it draws, thus those of all features.
+# Histograms of parents cannot be reused for children: the parent would need those of all
+# features, because any of them may be sampled by a child.
 #
-# The place of a cut is the largest code that goes left.
+# The position of a cut is the largest code that goes left.
 cdef class DrawnSource(RowSource):
-    """The rows of a node of a table of which few features are asked for.
+    """The rows of a node of a table whose nodes examine few sampled features.
 
-    Weights `count`, whose sum is below 2^31, are whole; rows of weight 0 are absent.
-    `fits`: whether the sample is one for this source.
+    The weights `count` are integers, whose sum is below 2^31; rows of weight 0 are absent.
+    `fits`: the source supports this sample.
     """
 
     cdef EncodedTable table
@@ -625,30 +622,30 @@ cdef class DrawnSource(RowSource):
     cdef uint64_t* moved_rows       # [n_rows] rows on their way
 
     # The node, from its start.
-    cdef int32_t coming[MAX_COLUMNS]   # features that will be walked and may be counted
-    cdef intp_t n_coming                # at once
-    cdef intp_t looked_up           # the feature whose codes these are; -1 = none
+    cdef int32_t coming[MAX_COLUMNS]    # features that will be walked and may be counted
+    cdef intp_t n_coming                # together
+    cdef intp_t looked_up           # the feature of `codes`; -1 = none
     cdef int32_t* codes             # [n_rows]
-    cdef intp_t sided               # the feature whose cut the rows are parted by in
-    cdef intp_t sided_index         # `spare`, or, if some have no value, have sides;
-    cdef Parted parted              # -1 = none
+    cdef intp_t sided               # the feature and position of the cut by which rows are
+    cdef intp_t sided_index         # divided in `moved_rows`, or in `sides` if some have no
+    cdef Parted parted              # value; -1 = none
     cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
     cdef intp_t side_rows[3]
     cdef int32_t* side_counts       # [3, n_classes]
-    cdef label_t* branches          # [n_rows] the child, if there may be more
-    cdef intp_t* at                 # [branches of a multiway test] scratch
-    cdef float64_t n_walked         # as of TableSource
+    cdef label_t* branches          # [n_rows] the child, for more than two
+    cdef intp_t* at                 # [branches of a multiway split] scratch
+    cdef float64_t n_walked         # see TableSource
 
     # The rows of a walk: those that have a value.
     cdef intp_t n_seen
     cdef const uint64_t* walked_rows
     cdef int32_t* seen_codes        # [n_rows], and
-    cdef uint64_t* seen_rows        # [n_rows] if some have none
-    cdef label_t* plain_y           # [n_rows] of walks that take no tags
+    cdef uint64_t* seen_rows        # [n_rows] if some rows have no value
+    cdef label_t* plain_y           # [n_rows] of walks that do not use tags
     cdef int32_t* plain_count
     cdef CodeTally packed           # their counts, if these can be packed;
-    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] if not: zeros between walks
-    cdef uint64_t* present          # [MAX_LEVELS] bits: what is in the tally
+    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] if not; zero between walks
+    cdef uint64_t* present          # [MAX_LEVELS] bits: codes in the tally
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 
     def __init__(
@@ -678,7 +675,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t d = self.table.n_features
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = 2
-        cdef int32_t most = 1
+        cdef int32_t max_count = 1
         cdef intp_t n = 0, i, f
         cdef uint8_t* found
         if count == NULL:
@@ -686,10 +683,10 @@ cdef class DrawnSource(RowSource):
         else:
             for i in range(n_table):
                 n += count[i] > 0
-                most = max(most, count[i])
+                max_count = max(max_count, count[i])
         self.n_rows = n
-        self.repeated = most > 1
-        self.fits = most <= MAX_TAGGED
+        self.repeated = max_count > 1
+        self.fits = max_count <= MAX_TAGGED
         if not self.fits:
             return 0
         self.rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
@@ -746,7 +743,7 @@ cdef class DrawnSource(RowSource):
         )
 
     cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil:
-        # Those that are walked, and not over some of the rows.
+        # Coded columns that will be walked over all rows are counted together.
         cdef const DrawnColumn* column
         cdef intp_t i
         for i in range(n):
@@ -775,8 +772,8 @@ cdef class DrawnSource(RowSource):
         )
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
-        # Codes that are counted or sorted give the same tests. Where sums depend on
-        # the order of the rows, or on where a block ends, it is that of TableSource.
+        # Counting and sorting codes emit the same candidates. If sums depend on the order of
+        # the rows or the ends of blocks, the choice is that of TableSource.
         cdef const DrawnColumn* column = &self.columns[feature]
         cdef intp_t K = self.node.n_classes
         cdef bint counts, exact
@@ -815,7 +812,7 @@ cdef class DrawnSource(RowSource):
         if self.columns[feature].has_missing:
             codes = self.seen_codes
         else:
-            # if walk() counts, however many levels a column has
+            # if walk() counts for any number of levels
             if self.n_coming > 0 and (
                 counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
             ):
@@ -835,7 +832,7 @@ cdef class DrawnSource(RowSource):
         return self.packed.walk(scan, n_levels, self.node.counts)
 
     cdef void _tally_plain(self, intp_t feature) noexcept nogil:
-        # Counts of each class by itself: the tally is [MAX_LEVELS, n_classes].
+        # Counts that are not packed: the tally is [MAX_LEVELS, n_classes].
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef const uint8_t* codes = self.row_codes.bytes + column.offset
         cdef bint has_missing = self.columns[feature].has_missing
@@ -903,7 +900,7 @@ cdef class DrawnSource(RowSource):
         )
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
-        # Puts aside the rows that have a value, which are to be walked.
+        # Copies the rows that have a value, which will be walked.
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
@@ -982,7 +979,7 @@ cdef class DrawnSource(RowSource):
         )
 
     cdef void _set_sides(self, intp_t feature, intp_t position) noexcept nogil:
-        # Count the rows on either side of a cut, and the third ones that have no value.
+        # Count the rows on both sides of a cut, and those without a value.
         memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
         self.sided = feature
         self.sided_index = position
@@ -1066,7 +1063,7 @@ cdef class DrawnSource(RowSource):
             self._prefetch_value(feature, parted.above)
 
     cdef void _prefetch_value(self, intp_t feature, intp_t row) noexcept nogil:
-        # It will be asked for.
+        # The value will be used for the threshold.
         cdef const Column* column = &self.table.columns[feature]
         if column.levels == NULL:
             prefetch(column.values + row * self.table.stride)

@@ -269,33 +269,33 @@ cdef class SparseRows:
 
 
 cdef void _densify_codes(
-    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
+    SparseRows sparse_rows, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
 ) noexcept nogil:
     # The code of each of the node's rows.
-    cdef SparseColumn* column = &self.columns[feature]
-    cdef intp_t n_stored = self.n_stored(feature)
-    cdef const uint32_t* entries = self.segment(feature)
-    cdef const uint8_t* stored = self.codes + column.begin
+    cdef SparseColumn* column = &sparse_rows.columns[feature]
+    cdef intp_t n_stored = sparse_rows.n_stored(feature)
+    cdef const uint32_t* entries = sparse_rows.segment(feature)
+    cdef const uint8_t* stored = sparse_rows.codes + column.begin
     cdef uint8_t zero = column.zero
     cdef uint8_t other = 1
     cdef intp_t i
     for i in range(n_stored):
         if column.form == CODED:
             other = stored[i] ^ zero
-        self.by_row[entries[i] >> 1] = other
+        sparse_rows.by_row[entries[i] >> 1] = other
     for i in range(n):
-        codes[i] = self.by_row[rows[i]] ^ zero
+        codes[i] = sparse_rows.by_row[rows[i]] ^ zero
     for i in range(n_stored):
-        self.by_row[entries[i] >> 1] = 0
+        sparse_rows.by_row[entries[i] >> 1] = 0
 
 
 cdef void _densify_order(
-    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
+    SparseRows sparse_rows, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
 ) noexcept nogil:
     # Entries of all the node's rows in ascending order of the value.
-    cdef intp_t n_stored = self.n_stored(feature)
-    cdef const uint32_t* entries = self.segment(feature)
-    cdef intp_t n_below = self.n_below(feature)
+    cdef intp_t n_stored = sparse_rows.n_stored(feature)
+    cdef const uint32_t* entries = sparse_rows.segment(feature)
+    cdef intp_t n_below = sparse_rows.n_below(feature)
     cdef intp_t n_zero = n - n_stored
     cdef intp_t p = n_below
     cdef intp_t i
@@ -307,27 +307,27 @@ cdef void _densify_order(
     if n_zero == 0:
         return
     for i in range(n_stored):
-        self.by_row[entries[i] >> 1] = 1
+        sparse_rows.by_row[entries[i] >> 1] = 1
     for i in range(n):
-        if self.by_row[rows[i]] == 0:
+        if sparse_rows.by_row[rows[i]] == 0:
             order[p] = rows[i] << 1
             p += 1
     for i in range(n_stored):
-        self.by_row[entries[i] >> 1] = 0
+        sparse_rows.by_row[entries[i] >> 1] = 0
     order[n_below] |= 1
     if n_below < n_stored:
         order[p] |= 1
 
 
 cdef void _densify_values(
-    SparseRows self, intp_t feature, const uint32_t* rows, intp_t n
+    SparseRows sparse_rows, intp_t feature, const uint32_t* rows, intp_t n
 ) noexcept nogil:
     # The value of each of the node's rows, by row.
-    cdef const uint32_t* entries = self.segment(feature)
+    cdef const uint32_t* entries = sparse_rows.segment(feature)
     cdef intp_t i
     for i in range(n):
-        self.dense_values[rows[i]] = 0.0
-    for i in range(self.n_stored(feature)):
-        self.dense_values[entries[i] >> 1] = self.table.value(
+        sparse_rows.dense_values[rows[i]] = 0.0
+    for i in range(sparse_rows.n_stored(feature)):
+        sparse_rows.dense_values[entries[i] >> 1] = sparse_rows.table.value(
             entries[i] >> 1, feature
         )

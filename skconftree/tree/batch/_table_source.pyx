@@ -3,8 +3,8 @@
 from libc.math cimport fmin
 from libc.string cimport memset
 
-from skconftree.criteria._score cimport sum_of
-from skconftree.criteria._score import raise_undefined
+from skconftree.tree.split._scan cimport sum_of
+from skconftree.tree.split._scan import raise_undefined
 from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
@@ -406,84 +406,84 @@ cdef class TableSource(RowSource):
         return GONE
 
 
-cdef inline Column* _column(TableSource self, intp_t feature) noexcept nogil:
-    if self.rows.sparse_columns == NULL:
-        return &self.rows.columns[feature]
-    if self.rows.is_sparse(feature) and (self.rows.sparse.dense_feature != feature):
-        self.rows.sparse.densify(
-            feature, self.rows.ids, self.node.record.start, self.node.record.end,
-            self.node.has_pool,
+cdef inline Column* _column(TableSource source, intp_t feature) noexcept nogil:
+    if source.rows.sparse_columns == NULL:
+        return &source.rows.columns[feature]
+    if source.rows.is_sparse(feature) and (source.rows.sparse.dense_feature != feature):
+        source.rows.sparse.densify(
+            feature, source.rows.ids, source.node.record.start, source.node.record.end,
+            source.node.has_pool,
         )
-    return self.rows.column(feature)
+    return source.rows.column(feature)
 
 
 cdef inline bint _is_counted_sparse(
-    TableSource self, intp_t feature, bint additive
+    TableSource source, intp_t feature, bint additive
 ) noexcept nogil:
     # Whether a walk over the entries of a sparse column emits, to the last bit, the same as a
     # walk over all rows of the node. Sums of fractions depend on their order, and so do sums
     # of phi over sorted rows.
-    cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
-    if not self.node.integral:
+    cdef intp_t n_levels = source.rows.sparse_columns[feature].n_levels
+    if not source.node.integral:
         return False
     if n_levels == 0:
-        return not additive and not self.node.has_pool
-    return counts_codes(self.node, self.n_walked, n_levels)
+        return not additive and not source.node.has_pool
+    return counts_codes(source.node, source.n_walked, n_levels)
 
 
 cdef inline intp_t _walk_sparse(
-    TableSource self, intp_t feature, Scan scan
+    TableSource source, intp_t feature, Scan scan
 ) noexcept nogil:
-    cdef SparseColumn* column = &self.rows.sparse_columns[feature]
-    cdef const uint32_t* entries = self.rows.sparse.segment(feature)
-    cdef const float32_t* levels = self.rows.sparse.levels + column.levels
-    cdef intp_t n = self.rows.sparse.n_stored(feature)
+    cdef SparseColumn* column = &source.rows.sparse_columns[feature]
+    cdef const uint32_t* entries = source.rows.sparse.segment(feature)
+    cdef const float32_t* levels = source.rows.sparse.levels + column.levels
+    cdef intp_t n = source.rows.sparse.n_stored(feature)
     cdef intp_t i, c
-    cdef float64_t* zero = self.histogram
+    cdef float64_t* zero = source.histogram
     if column.n_levels > 0:
-        _fill_sparse_histogram(self, feature)
-        if self.node.has_pool:
+        _fill_sparse_histogram(source, feature)
+        if source.node.has_pool:
             return scan.walk_histogram_with_pool(
-                self.histogram, column.n_levels, levels
+                source.histogram, column.n_levels, levels
             )
         return scan.walk_histogram(
-            self.histogram, column.n_levels, self.node.counts
+            source.histogram, column.n_levels, source.node.counts
         )
-    for c in range(self.node.n_classes):
-        zero[c] = self.node.counts[c]
+    for c in range(source.node.n_classes):
+        zero[c] = source.node.counts[c]
     for i in range(n):
-        zero[self.rows.y[entries[i] >> 1]] -= weight_of(
-            self.rows.count, self.rows.weight, entries[i] >> 1
+        zero[source.rows.y[entries[i] >> 1]] -= weight_of(
+            source.rows.count, source.rows.weight, entries[i] >> 1
         )
     return scan.walk_sorted_with_gap(
-        entries, n, self.rows.sparse.n_below(feature),
-        self.node.record.end - self.node.record.start - n, zero, self.rows.y,
-        self.rows.count, self.rows.weight,
+        entries, n, source.rows.sparse.n_below(feature),
+        source.node.record.end - source.node.record.start - n, zero, source.rows.y,
+        source.rows.count, source.rows.weight,
     )
 
 
-cdef void _fill_sparse_histogram(TableSource self, intp_t feature) noexcept nogil:
+cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept nogil:
     # As _count_codes; rows without an entry are the rest of the node's counts.
-    cdef SparseColumn* column = &self.rows.sparse_columns[feature]
-    cdef const uint32_t* entries = self.rows.sparse.segment(feature)
-    cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
-    cdef intp_t n = self.rows.sparse.n_stored(feature)
-    cdef const label_t* y = self.rows.y
-    cdef const int32_t* count = self.rows.count
-    cdef const float64_t* weight = self.rows.weight
-    cdef intp_t width = self.node.n_classes + self.node.has_pool
+    cdef SparseColumn* column = &source.rows.sparse_columns[feature]
+    cdef const uint32_t* entries = source.rows.sparse.segment(feature)
+    cdef const uint8_t* codes = source.rows.sparse.codes + column.begin
+    cdef intp_t n = source.rows.sparse.n_stored(feature)
+    cdef const label_t* y = source.rows.y
+    cdef const int32_t* count = source.rows.count
+    cdef const float64_t* weight = source.rows.weight
+    cdef intp_t width = source.node.n_classes + source.node.has_pool
     cdef intp_t size = column.n_levels * width
-    cdef float64_t* zero = self.histogram + column.zero * width
-    cdef int32_t* tally = self.tally
+    cdef float64_t* zero = source.histogram + column.zero * width
+    cdef int32_t* tally = source.tally
     cdef intp_t i, c, row
     cdef intp_t code = 1 - column.zero
     cdef float64_t rest
     if weight != NULL:
-        memset(self.histogram, 0, size * sizeof(float64_t))
+        memset(source.histogram, 0, size * sizeof(float64_t))
         for i in range(n):
             if column.form == CODED:
                 code = codes[i]
-            self.histogram[code * width + y[entries[i] >> 1]] += (
+            source.histogram[code * width + y[entries[i] >> 1]] += (
                 weight[entries[i] >> 1]
             )
     else:
@@ -502,54 +502,54 @@ cdef void _fill_sparse_histogram(TableSource self, intp_t feature) noexcept nogi
             for i in range(n):
                 tally[y[entries[i] >> 1]] += 1
         for i in range(size):
-            self.histogram[i] = self.tally[i]
+            source.histogram[i] = source.tally[i]
     for c in range(width):
-        rest = self.node.counts[c] if c < self.node.n_classes else self.unlabelled
+        rest = source.node.counts[c] if c < source.node.n_classes else source.unlabelled
         for i in range(column.n_levels):
-            rest -= self.histogram[i * width + c]
+            rest -= source.histogram[i * width + c]
         zero[c] = rest
 
 
 cdef intp_t _walk_codes(
-    TableSource self, const Column* column, Scan scan
+    TableSource source, const Column* column, Scan scan
 ) noexcept nogil:
-    cdef intp_t start = self.node.record.start
-    cdef intp_t n = self.node.record.end - start
-    cdef const int32_t* count = self.rows.node_count
-    cdef const float64_t* weight = self.rows.node_weight
-    cdef bint counts = counts_codes(self.node, self.n_walked, column.n_levels)
-    if self.packed.bits > 0 and (counts or self.is_exact(scan)):
-        self.packed.add(
-            column.codes + start, self.rows.node_y + start,
+    cdef intp_t start = source.node.record.start
+    cdef intp_t n = source.node.record.end - start
+    cdef const int32_t* count = source.rows.node_count
+    cdef const float64_t* weight = source.rows.node_weight
+    cdef bint counts = counts_codes(source.node, source.n_walked, column.n_levels)
+    if source.packed.bits > 0 and (counts or source.is_exact(scan)):
+        source.packed.add(
+            column.codes + start, source.rows.node_y + start,
             count + start if count != NULL else NULL, n,
         )
-        return self.packed.walk(scan, column.n_levels, self.node.counts)
+        return source.packed.walk(scan, column.n_levels, source.node.counts)
     if counts:
         _count_codes(
-            self, column, self.node.n_classes + self.node.has_pool, self.histogram
+            source, column, source.node.n_classes + source.node.has_pool, source.histogram
         )
-        return self.walk_levels(column, self.histogram, scan)
+        return source.walk_levels(column, source.histogram, scan)
     sort_codes(
-        column.codes + start, n, column.n_levels, self.sorted_codes,
-        self.sorted_rows,
+        column.codes + start, n, column.n_levels, source.sorted_codes,
+        source.sorted_rows,
     )
-    scan.positions = self.sorted_codes
+    scan.positions = source.sorted_codes
     return scan.walk_sorted(
-        self.sorted_rows, n, self.rows.node_y + start,
+        source.sorted_rows, n, source.rows.node_y + start,
         count + start if count != NULL else NULL,
-        weight + start if weight != NULL else NULL, self.node.counts,
+        weight + start if weight != NULL else NULL, source.node.counts,
     )
 
 
 cdef void _count_codes(
-    TableSource self, const Column* column, intp_t width, float64_t* out
+    TableSource source, const Column* column, intp_t width, float64_t* out
 ) noexcept nogil:
     # Class weights of each code in the node.
-    cdef intp_t start = self.node.record.start
-    cdef intp_t n = self.node.record.end - start
-    cdef const label_t* y = self.rows.node_y + start
-    cdef const int32_t* count = self.rows.node_count
-    cdef const float64_t* weight = self.rows.node_weight
+    cdef intp_t start = source.node.record.start
+    cdef intp_t n = source.node.record.end - start
+    cdef const label_t* y = source.rows.node_y + start
+    cdef const int32_t* count = source.rows.node_count
+    cdef const float64_t* weight = source.rows.node_weight
     if count != NULL:
         count += start
     if weight != NULL:
@@ -557,26 +557,26 @@ cdef void _count_codes(
     if column.wide != NULL:
         count_codes(
             column.wide + start, n, y, count, weight, column.n_levels, width,
-            self.tally, out,
+            source.tally, out,
         )
     else:
         count_codes(
             column.codes + start, n, y, count, weight, column.n_levels, width,
-            self.tally, out,
+            source.tally, out,
         )
 
 
 cdef void _count_coded_sides(
-    TableSource self, const uint8_t* codes, intp_t position, Children* children
+    TableSource source, const uint8_t* codes, intp_t position, Children* children
 ) noexcept nogil:
     # As count_sides, for a feature without missing values and rows of weight 1.
-    cdef const label_t* y = self.rows.node_y
-    cdef intp_t K = self.node.n_classes
+    cdef const label_t* y = source.rows.node_y
+    cdef intp_t K = source.node.n_classes
     cdef intp_t width = K + 1
-    cdef int32_t* tally = self.tally
+    cdef int32_t* tally = source.tally
     cdef intp_t i, side, c
     memset(tally, 0, 2 * width * sizeof(int32_t))
-    for i in range(self.node.record.start, self.node.record.end):
+    for i in range(source.node.record.start, source.node.record.end):
         tally[(codes[i] > position) * width + y[i]] += 1
     for side in range(2):
         for c in range(K):
@@ -587,5 +587,5 @@ cdef void _count_coded_sides(
         tally += width
 
 
-cdef intp_t _missing_code(TableSource self, const Column* column) noexcept nogil:
+cdef intp_t _missing_code(TableSource source, const Column* column) noexcept nogil:
     return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS

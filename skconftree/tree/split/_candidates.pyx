@@ -146,125 +146,125 @@ cdef class CategorySets:
                 children.pool[z] += self.node.record.pool / m
 
 
-cdef Search _search(CategorySets self) noexcept nogil:
-    if self.random_cuts:
+cdef Search _search(CategorySets sets) noexcept nogil:
+    if sets.random_cuts:
         return DRAWN
-    if self.concave and self.node.n_classes == 2:
+    if sets.concave and sets.node.n_classes == 2:
         return PREFIXES
-    return SUBSETS if self.n_present <= ENUMERABLE else ORDERINGS
+    return SUBSETS if sets.n_present <= ENUMERABLE else ORDERINGS
 
 
-cdef intp_t _walk_subsets(CategorySets self, Scan scan) noexcept nogil:
-    cdef intp_t m = self.n_present
+cdef intp_t _walk_subsets(CategorySets sets, Scan scan) noexcept nogil:
+    cdef intp_t m = sets.n_present
     cdef intp_t last = (<intp_t> 1) << (m - 1)
     cdef intp_t bits, position, n_in_set
     for bits in range(1, last):
-        _clear_set(self, scan)
+        _clear_set(sets, scan)
         n_in_set = 0
         for position in range(m - 1):
             if (bits >> position) & 1:
-                _add_category(self, scan, position)
+                _add_category(sets, scan, position)
                 n_in_set += 1
-        _emit_set(self, scan, n_in_set, bits)
+        _emit_set(sets, scan, n_in_set, bits)
     return scan.finish()
 
 
-cdef intp_t _walk_orderings(CategorySets self, Scan scan) noexcept nogil:
-    cdef intp_t m = self.n_present
+cdef intp_t _walk_orderings(CategorySets sets, Scan scan) noexcept nogil:
+    cdef intp_t m = sets.n_present
     cdef intp_t ordering, length
-    for ordering in range(1 if self.node.n_classes == 2 else self.node.n_classes + 1):
-        if not self._rank(ordering):
+    for ordering in range(1 if sets.node.n_classes == 2 else sets.node.n_classes + 1):
+        if not sets._rank(ordering):
             continue
-        _clear_set(self, scan)
+        _clear_set(sets, scan)
         for length in range(1, m):
-            _add_category(self, scan, self.ranked[length - 1].position)
-            _emit_set(self, scan, length, ordering * m + length)
+            _add_category(sets, scan, sets.ranked[length - 1].position)
+            _emit_set(sets, scan, length, ordering * m + length)
     return scan.finish()
 
 
 cdef inline void _emit_set(
-    CategorySets self, Scan scan, intp_t n_in_set, intp_t position
+    CategorySets sets, Scan scan, intp_t n_in_set, intp_t position
 ) noexcept nogil:
     # Emit the candidate whose left outcome holds the categories added.
-    cdef intp_t K = self.node.n_classes
+    cdef intp_t K = sets.node.n_classes
     cdef float64_t* pool_left = scan.pool_left + scan.size
     memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
-    if self.node.by_volume:
-        pool_left[0] = self.node.record.pool * (
-            <float64_t> n_in_set / self.n_present
+    if sets.node.by_volume:
+        pool_left[0] = sets.node.record.pool * (
+            <float64_t> n_in_set / sets.n_present
         )
     else:
-        pool_left[0] = self.set_weight + self.set_pool
-        if self.set_weight > self.node.n - self.set_weight:
-            pool_left[0] += self.unknown
-    scan.emit(self.set_weight, position)
+        pool_left[0] = sets.set_weight + sets.set_pool
+        if sets.set_weight > sets.node.n - sets.set_weight:
+            pool_left[0] += sets.unknown
+    scan.emit(sets.set_weight, position)
 
 
-cdef inline void _add_category(CategorySets self, Scan scan, intp_t i) noexcept nogil:
-    cdef intp_t K = self.node.n_classes
-    cdef const float64_t* row = self.counts + self.present[i] * (K + 1)
+cdef inline void _add_category(CategorySets sets, Scan scan, intp_t i) noexcept nogil:
+    cdef intp_t K = sets.node.n_classes
+    cdef const float64_t* row = sets.counts + sets.present[i] * (K + 1)
     cdef intp_t c
     for c in range(K):
         scan.running[c] += row[c]
-        self.set_weight += row[c]
-    self.set_pool += row[K]
+        sets.set_weight += row[c]
+    sets.set_pool += row[K]
 
 
-cdef void _clear_set(CategorySets self, Scan scan) noexcept nogil:
-    memset(scan.running, 0, self.node.n_classes * sizeof(float64_t))
-    self.set_weight = 0.0
-    self.set_pool = 0.0
+cdef void _clear_set(CategorySets sets, Scan scan) noexcept nogil:
+    memset(scan.running, 0, sets.node.n_classes * sizeof(float64_t))
+    sets.set_weight = 0.0
+    sets.set_pool = 0.0
 
 
-cdef inline float64_t _weight(CategorySets self, const float64_t* row) noexcept nogil:
+cdef inline float64_t _weight(CategorySets sets, const float64_t* row) noexcept nogil:
     # Of a category, on the scale of the criterion.
-    cdef const float64_t* weight = self.node.class_weight
+    cdef const float64_t* weight = sets.node.class_weight
     cdef float64_t n = 0.0
     cdef intp_t c
-    for c in range(self.node.n_classes):
+    for c in range(sets.node.n_classes):
         n += row[c] if weight == NULL else row[c] * weight[c]
     return n
 
 
 cdef inline float64_t _share(
-    CategorySets self, const float64_t* row, intp_t c
+    CategorySets sets, const float64_t* row, intp_t c
 ) noexcept nogil:
     cdef float64_t count = row[c]
-    if self.node.class_weight != NULL:
-        count *= self.node.class_weight[c]
-    return count / _weight(self, row)
+    if sets.node.class_weight != NULL:
+        count *= sets.node.class_weight[c]
+    return count / _weight(sets, row)
 
 
-cdef void _principal_shares(CategorySets self) noexcept nogil:
+cdef void _principal_shares(CategorySets sets) noexcept nogil:
     # Projections of the class shares on their first principal component, by the power
     # method, starting with the deviation of largest weight.
-    cdef intp_t K = self.node.n_classes
-    cdef float64_t* axis = self.axis
-    cdef float64_t* moved = self.axis + K
-    cdef const NodeStats* seen = &self.node.seen
+    cdef intp_t K = sets.node.n_classes
+    cdef float64_t* axis = sets.axis
+    cdef float64_t* moved = sets.axis + K
+    cdef const NodeStats* seen = &sets.node.seen
     cdef const float64_t* row
     cdef float64_t n, square, length, deviation, most = -1.0
     cdef intp_t start = 0, position, c
-    for position in range(self.n_present):
-        row = self.counts + self.present[position] * (K + 1)
-        n = _weight(self, row)
+    for position in range(sets.n_present):
+        row = sets.counts + sets.present[position] * (K + 1)
+        n = _weight(sets, row)
         square = 0.0
         for c in range(K):
-            deviation = _share(self, row, c) - seen.counts[c] / seen.n
+            deviation = _share(sets, row, c) - seen.counts[c] / seen.n
             square += deviation * deviation
         if n * square > most:
             most = n * square
             start = position
-    row = self.counts + self.present[start] * (K + 1)
+    row = sets.counts + sets.present[start] * (K + 1)
     for c in range(K):
-        axis[c] = _share(self, row, c) - seen.counts[c] / seen.n
+        axis[c] = _share(sets, row, c) - seen.counts[c] / seen.n
     for _ in range(ITERATIONS):
         memset(moved, 0, K * sizeof(float64_t))
-        for position in range(self.n_present):
-            row = self.counts + self.present[position] * (K + 1)
-            n = _weight(self, row) * _projection(self, row)
+        for position in range(sets.n_present):
+            row = sets.counts + sets.present[position] * (K + 1)
+            n = _weight(sets, row) * _projection(sets, row)
             for c in range(K):
-                deviation = _share(self, row, c) - seen.counts[c] / seen.n
+                deviation = _share(sets, row, c) - seen.counts[c] / seen.n
                 moved[c] += n * deviation
         length = 0.0
         for c in range(K):
@@ -274,41 +274,41 @@ cdef void _principal_shares(CategorySets self) noexcept nogil:
             break
         for c in range(K):
             axis[c] = moved[c] / length
-    for position in range(self.n_present):
-        row = self.counts + self.present[position] * (K + 1)
-        self.ranked[position].share = _projection(self, row)
+    for position in range(sets.n_present):
+        row = sets.counts + sets.present[position] * (K + 1)
+        sets.ranked[position].share = _projection(sets, row)
 
 
-cdef float64_t _projection(CategorySets self, const float64_t* row) noexcept nogil:
-    cdef const NodeStats* seen = &self.node.seen
+cdef float64_t _projection(CategorySets sets, const float64_t* row) noexcept nogil:
+    cdef const NodeStats* seen = &sets.node.seen
     cdef float64_t sum_ = 0.0
     cdef intp_t c
-    for c in range(self.node.n_classes):
-        sum_ += self.axis[c] * (_share(self, row, c) - seen.counts[c] / seen.n)
+    for c in range(sets.node.n_classes):
+        sum_ += sets.axis[c] * (_share(sets, row, c) - seen.counts[c] / seen.n)
     return sum_
 
 
-cdef void _send_left(CategorySets self, intp_t feature, intp_t position) noexcept nogil:
-    cdef intp_t m = self.n_present
-    cdef Search search = _search(self)
+cdef void _send_left(CategorySets sets, intp_t feature, intp_t position) noexcept nogil:
+    cdef intp_t m = sets.n_present
+    cdef Search search = _search(sets)
     cdef uint64_t key
     cdef intp_t n_left = 0, i
     if search == SUBSETS:
         for i in range(m):
             if (position >> i) & 1:
-                self.ordinals[self.present[i]] = 0
+                sets.ordinals[sets.present[i]] = 0
     elif search == DRAWN:
-        key = mix(self.node.key ^ <uint64_t> feature)
+        key = mix(sets.node.key ^ <uint64_t> feature)
         for i in range(m):
-            if mix(key ^ <uint64_t> self.present[i]) & 1:
-                self.ordinals[self.present[i]] = 0
+            if mix(key ^ <uint64_t> sets.present[i]) & 1:
+                sets.ordinals[sets.present[i]] = 0
                 n_left += 1
         if n_left == 0 or n_left == m:
-            self.ordinals[self.present[0]] = 0 if n_left == 0 else 1
+            sets.ordinals[sets.present[0]] = 0 if n_left == 0 else 1
     else:
-        self._rank(position // m)
+        sets._rank(position // m)
         for i in range(position % m):
-            self.ordinals[self.present[self.ranked[i].position]] = 0
+            sets.ordinals[sets.present[sets.ranked[i].position]] = 0
 
 
 cdef class NodeTests(Scan):
@@ -419,179 +419,179 @@ cdef class NodeTests(Scan):
         return threshold
 
 
-cdef int _reserve_children(NodeTests self, intp_t capacity) except -1:
-    cdef Children* children = &self.children
-    cdef intp_t K = self.n_classes
-    if capacity <= self.child_capacity:
+cdef int _reserve_children(NodeTests node_tests, intp_t capacity) except -1:
+    cdef Children* children = &node_tests.children
+    cdef intp_t K = node_tests.n_classes
+    if capacity <= node_tests.child_capacity:
         return 0
-    children.counts = <float64_t*> self.arrays.resize(
+    children.counts = <float64_t*> node_tests.arrays.resize(
         children.counts, capacity * K, sizeof(float64_t)
     )
-    children.scaled = <float64_t*> self.arrays.resize(
+    children.scaled = <float64_t*> node_tests.arrays.resize(
         children.scaled, capacity * K, sizeof(float64_t)
     )
-    children.pool = <float64_t*> self.arrays.resize(
+    children.pool = <float64_t*> node_tests.arrays.resize(
         children.pool, capacity, sizeof(float64_t)
     )
-    children.rows = <intp_t*> self.arrays.resize(
+    children.rows = <intp_t*> node_tests.arrays.resize(
         children.rows, capacity, sizeof(intp_t)
     )
-    children.n_labelled = <intp_t*> self.arrays.resize(
+    children.n_labelled = <intp_t*> node_tests.arrays.resize(
         children.n_labelled, capacity, sizeof(intp_t)
     )
-    self.child_capacity = capacity
+    node_tests.child_capacity = capacity
     return 0
 
 
-cdef intp_t _walk_values(NodeTests self, intp_t feature) noexcept nogil:
+cdef intp_t _walk_values(NodeTests node_tests, intp_t feature) noexcept nogil:
     cdef intp_t n_tests
-    if not self.source.count_values(feature, &self.values):
-        return self.source.walk(feature, self)
-    if not self.values.n_missing > 0.0:
-        if self.values.missing[self.n_classes] > 0.0:
-            self.missing = UNLABELLED
-        return self.source.walk(feature, self)
-    if not self.values.n_seen > 0.0:
+    if not node_tests.source.count_values(feature, &node_tests.values):
+        return node_tests.source.walk(feature, node_tests)
+    if not node_tests.values.n_missing > 0.0:
+        if node_tests.values.missing[node_tests.n_classes] > 0.0:
+            node_tests.missing = UNLABELLED
+        return node_tests.source.walk(feature, node_tests)
+    if not node_tests.values.n_seen > 0.0:
         return 0
-    self.additive = False
-    n_tests = self.source.walk(feature, self)
-    _take_presence(self, feature)
-    self.missing = LEFT
-    self.missing_left = True
-    return n_tests + 1 + self.source.walk(feature, self)
+    node_tests.additive = False
+    n_tests = node_tests.source.walk(feature, node_tests)
+    _take_presence(node_tests, feature)
+    node_tests.missing = LEFT
+    node_tests.missing_left = True
+    return n_tests + 1 + node_tests.source.walk(feature, node_tests)
 
 
-cdef intp_t _walk_drawn(NodeTests self, intp_t feature) noexcept nogil:
-    cdef uint64_t key = _draw_key(self, feature)
+cdef intp_t _walk_drawn(NodeTests node_tests, intp_t feature) noexcept nogil:
+    cdef uint64_t key = _draw_key(node_tests, feature)
     cdef float64_t threshold
     cdef bint any_missing
     cdef Cut cut
     any_missing = (
-        self.source.count_values(feature, &self.values)
-        and self.values.n_missing > 0.0
+        node_tests.source.count_values(feature, &node_tests.values)
+        and node_tests.values.n_missing > 0.0
     )
-    if any_missing and not self.values.n_seen > 0.0:
+    if any_missing and not node_tests.values.n_seen > 0.0:
         return 0
-    cut.position = self.source.draw(feature, unit(key), &threshold)
+    cut.position = node_tests.source.draw(feature, unit(key), &threshold)
     cut.missing_left = any_missing and cut.position >= 0 and mix(key) & 1
     if cut.position < 0:
         # a constant: the only candidate is whether the value is missing
         if not any_missing:
             return 0
-        cut.position = self.source.end_position(feature)
-    _count_sides(self, feature, cut)
-    _take_children(self, cut)
+        cut.position = node_tests.source.end_position(feature)
+    _count_sides(node_tests, feature, cut)
+    _take_children(node_tests, cut)
     return 1
 
 
-cdef intp_t _walk_sets(NodeTests self, intp_t feature) noexcept nogil:
+cdef intp_t _walk_sets(NodeTests node_tests, intp_t feature) noexcept nogil:
     cdef Cut cut
-    self.additive = False
-    self.sets.begin(self.source.count_categories(feature, self.sets.counts))
-    if self.sets.n_present < 2:
+    node_tests.additive = False
+    node_tests.sets.begin(node_tests.source.count_categories(feature, node_tests.sets.counts))
+    if node_tests.sets.n_present < 2:
         return 0
-    if self.sets.skips_scattered and self.sets.is_scattered():
+    if node_tests.sets.skips_scattered and node_tests.sets.is_scattered():
         return 1
-    if not self.sets.has_single_test():
-        return self.sets.walk(self)
+    if not node_tests.sets.has_single_test():
+        return node_tests.sets.walk(node_tests)
     cut.position = 0
     cut.missing_left = False
-    self.sets.divide(feature, 0, &self.children)
-    if not self.sets.multiway:
-        _take_children(self, cut)
-    elif not _has_small_child(self):
-        self.reader.read_children(&self.children)
+    node_tests.sets.divide(feature, 0, &node_tests.children)
+    if not node_tests.sets.multiway:
+        _take_children(node_tests, cut)
+    elif not _has_small_child(node_tests):
+        node_tests.reader.read_children(&node_tests.children)
     return 1
 
 
-cdef void _take_presence(NodeTests self, intp_t feature) noexcept nogil:
+cdef void _take_presence(NodeTests node_tests, intp_t feature) noexcept nogil:
     # The candidate "is the value missing?": rows without a value go right.
     cdef intp_t c
-    for c in range(self.n_classes):
-        self.left[c] = self.values.seen[c]
-    self.n_left[0] = self.values.n_seen
-    self.pool_left[0] = self.values.pool_seen
-    self.position[0] = self.source.end_position(feature)
-    self.positions = NULL
-    self.take(1)
+    for c in range(node_tests.n_classes):
+        node_tests.left[c] = node_tests.values.seen[c]
+    node_tests.n_left[0] = node_tests.values.n_seen
+    node_tests.pool_left[0] = node_tests.values.pool_seen
+    node_tests.position[0] = node_tests.source.end_position(feature)
+    node_tests.positions = NULL
+    node_tests.take(1)
 
 
-cdef void _take_children(NodeTests self, Cut cut) noexcept nogil:
+cdef void _take_children(NodeTests node_tests, Cut cut) noexcept nogil:
     # The only candidate of a feature, if it separates any rows.
     cdef intp_t c
-    self.additive = False
-    self.n_left[0] = 0.0
-    for c in range(self.n_classes):
-        self.left[c] = self.children.counts[c]
-        self.n_left[0] += self.children.counts[c]
-    if self.n_left[0] == 0.0 or self.n_left[0] == self.node.n:
+    node_tests.additive = False
+    node_tests.n_left[0] = 0.0
+    for c in range(node_tests.n_classes):
+        node_tests.left[c] = node_tests.children.counts[c]
+        node_tests.n_left[0] += node_tests.children.counts[c]
+    if node_tests.n_left[0] == 0.0 or node_tests.n_left[0] == node_tests.node.n:
         return
-    self.pool_left[0] = self.children.pool[0]
-    self.position[0] = cut.position
-    self.missing_left = cut.missing_left
-    self.take(1)
+    node_tests.pool_left[0] = node_tests.children.pool[0]
+    node_tests.position[0] = cut.position
+    node_tests.missing_left = cut.missing_left
+    node_tests.take(1)
 
 
-cdef void _add_missing(NodeTests self, intp_t size) noexcept nogil:
+cdef void _add_missing(NodeTests node_tests, intp_t size) noexcept nogil:
     # Add the rows without a value to the left outcome of candidates counted without them.
-    cdef intp_t K = self.n_classes
-    cdef const float64_t* counts = self.values.missing
-    cdef float64_t n = self.values.n_missing
+    cdef intp_t K = node_tests.n_classes
+    cdef const float64_t* counts = node_tests.values.missing
+    cdef float64_t n = node_tests.values.n_missing
     cdef intp_t i, c
-    if self.missing == UNLABELLED:
+    if node_tests.missing == UNLABELLED:
         for i in range(size):
-            if self.n_left[i] > self.node.n - self.n_left[i]:
-                self.pool_left[i] += counts[K]
+            if node_tests.n_left[i] > node_tests.node.n - node_tests.n_left[i]:
+                node_tests.pool_left[i] += counts[K]
         return
     for i in range(size):
         for c in range(K):
-            self.left[i * K + c] += counts[c]
-        self.n_left[i] += n
-        self.pool_left[i] += n + counts[K]
+            node_tests.left[i * K + c] += counts[c]
+        node_tests.n_left[i] += n
+        node_tests.pool_left[i] += n + counts[K]
 
 
-cdef intp_t _drop_small_children(NodeTests self, intp_t size) noexcept nogil:
-    cdef float64_t least = self.node.min_weight
-    cdef float64_t least_seen = self.node.min_seen_weight
-    cdef float64_t n = self.node.n
-    cdef intp_t K = self.n_classes
+cdef intp_t _drop_small_children(NodeTests node_tests, intp_t size) noexcept nogil:
+    cdef float64_t least = node_tests.node.min_weight
+    cdef float64_t least_seen = node_tests.node.min_seen_weight
+    cdef float64_t n = node_tests.node.n
+    cdef intp_t K = node_tests.n_classes
     cdef intp_t n_retained = 0, i, c
     cdef float64_t seen
     for i in range(size):
-        if self.n_left[i] < least or n - self.n_left[i] < least:
+        if node_tests.n_left[i] < least or n - node_tests.n_left[i] < least:
             continue
         if least_seen > 0.0:
-            seen = self.node.seen_weight(self.left + i * K, self.n_left[i])
-            if seen < least_seen or self.node.seen.n - seen < least_seen:
+            seen = node_tests.node.seen_weight(node_tests.left + i * K, node_tests.n_left[i])
+            if seen < least_seen or node_tests.node.seen.n - seen < least_seen:
                 continue
         for c in range(K):
-            self.left[n_retained * K + c] = self.left[i * K + c]
-        self.n_left[n_retained] = self.n_left[i]
-        self.pool_left[n_retained] = self.pool_left[i]
-        self.phi_left[n_retained] = self.phi_left[i]
-        self.phi_right[n_retained] = self.phi_right[i]
-        self.position[n_retained] = self.position[i]
+            node_tests.left[n_retained * K + c] = node_tests.left[i * K + c]
+        node_tests.n_left[n_retained] = node_tests.n_left[i]
+        node_tests.pool_left[n_retained] = node_tests.pool_left[i]
+        node_tests.phi_left[n_retained] = node_tests.phi_left[i]
+        node_tests.phi_right[n_retained] = node_tests.phi_right[i]
+        node_tests.position[n_retained] = node_tests.position[i]
         n_retained += 1
     return n_retained
 
 
-cdef bint _has_small_child(NodeTests self) noexcept nogil:
+cdef bint _has_small_child(NodeTests node_tests) noexcept nogil:
     cdef intp_t z
-    if not self.node.filters:
+    if not node_tests.node.filters:
         return False
-    for z in range(self.children.n_outcomes):
-        if self.node.is_small(self.children.counts + z * self.n_classes):
+    for z in range(node_tests.children.n_outcomes):
+        if node_tests.node.is_small(node_tests.children.counts + z * node_tests.n_classes):
             return True
     return False
 
 
-cdef uint64_t _draw_key(NodeTests self, intp_t feature) noexcept nogil:
-    return mix(self.node.draw_key ^ <uint64_t> feature)
+cdef uint64_t _draw_key(NodeTests node_tests, intp_t feature) noexcept nogil:
+    return mix(node_tests.node.draw_key ^ <uint64_t> feature)
 
 
-cdef void _count_sides(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
-    cdef Children* children = &self.children
-    cdef intp_t K = self.n_classes
+cdef void _count_sides(NodeTests node_tests, intp_t feature, Cut cut) noexcept nogil:
+    cdef Children* children = &node_tests.children
+    cdef intp_t K = node_tests.n_classes
     cdef bint any_missing
     cdef intp_t side, c
     children.n_outcomes = 2
@@ -603,49 +603,49 @@ cdef void _count_sides(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
         children.pool[side] = 0.0
         children.rows[side] = 0
         children.n_labelled[side] = 0
-    any_missing = self.source.count_sides(
-        feature, cut.position, children, &self.values
+    any_missing = node_tests.source.count_sides(
+        feature, cut.position, children, &node_tests.values
     )
-    children.missing_seen = any_missing and self.values.n_missing > 0.0
-    _send_missing(self, any_missing, cut)
-    if self.source.right_is_rest:
+    children.missing_seen = any_missing and node_tests.values.n_missing > 0.0
+    _send_missing(node_tests, any_missing, cut)
+    if node_tests.source.right_is_rest:
         for c in range(K):
             children.counts[K + c] = max(
-                self.node.counts[c] - children.counts[c], 0.0
+                node_tests.node.counts[c] - children.counts[c], 0.0
             )
-    if self.node.by_volume:
-        children.pool[0] = _left_volume(self, feature, cut)
-    if self.node.by_volume or self.source.right_is_rest:
-        children.pool[1] = self.node.record.pool - children.pool[0]
+    if node_tests.node.by_volume:
+        children.pool[0] = _left_volume(node_tests, feature, cut)
+    if node_tests.node.by_volume or node_tests.source.right_is_rest:
+        children.pool[1] = node_tests.node.record.pool - children.pool[0]
 
 
-cdef void _send_missing(NodeTests self, bint any_missing, Cut cut) noexcept nogil:
+cdef void _send_missing(NodeTests node_tests, bint any_missing, Cut cut) noexcept nogil:
     # Rows without a value go to the side of the cut. If no labeled row of the node misses
     # the value, they go to the larger child.
-    cdef Children* children = &self.children
-    cdef intp_t K = self.n_classes
+    cdef Children* children = &node_tests.children
+    cdef intp_t K = node_tests.n_classes
     cdef float64_t n_left, n_right
     cdef intp_t side, c
     children.missing_left = cut.missing_left
     if not children.missing_seen:
         n_left = sum_of(children.counts, K)
         n_right = sum_of(children.counts + K, K)
-        if self.source.right_is_rest:
-            n_right = self.node.n - n_left
+        if node_tests.source.right_is_rest:
+            n_right = node_tests.node.n - n_left
         children.missing_left = n_left > n_right
     if not any_missing:
         return
     side = 0 if children.missing_left else 1
     for c in range(K):
-        children.counts[side * K + c] += self.values.missing[c]
+        children.counts[side * K + c] += node_tests.values.missing[c]
     for c in range(K + 1):
-        children.pool[side] += self.values.missing[c]
-    children.rows[side] += self.values.rows_missing
-    children.n_labelled[side] += self.values.labelled_missing
+        children.pool[side] += node_tests.values.missing[c]
+    children.rows[side] += node_tests.values.rows_missing
+    children.n_labelled[side] += node_tests.values.labelled_missing
 
 
-cdef float64_t _left_volume(NodeTests self, intp_t feature, Cut cut) noexcept nogil:
-    cdef NodeRecord* record = self.node.record
+cdef float64_t _left_volume(NodeTests node_tests, intp_t feature, Cut cut) noexcept nogil:
+    cdef NodeRecord* record = node_tests.node.record
     return record.pool * share_below(
-        record.box, feature, self.threshold(feature, cut)
+        record.box, feature, node_tests.threshold(feature, cut)
     )

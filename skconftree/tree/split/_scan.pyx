@@ -227,13 +227,13 @@ cdef class Scan:
 
 
 cdef intp_t _walk_two_classes(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y
+    Scan scan, const uint32_t* entries, intp_t n, const label_t* y
 ) noexcept nogil:
     # Invariant: `class_1` of the first p rows have class 1. Every step writes a candidate,
     # which is retained if the next row has a new value.
-    cdef float64_t* left = self.left
-    cdef float64_t* n_left = self.n_left
-    cdef intp_t* position = self.position
+    cdef float64_t* left = scan.left
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* position = scan.position
     cdef intp_t n_tests = 0, size, stop, p = 1
     cdef int32_t class_1 = y[entries[0] >> 1]
     cdef uint32_t entry
@@ -250,21 +250,21 @@ cdef intp_t _walk_two_classes(
             class_1 += y[entry >> 1]
             p += 1
         if size > 0:
-            self.take(size)
+            scan.take(size)
             n_tests += size
     return n_tests
 
 
 cdef intp_t _walk_additive(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    Scan scan, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* total,
 ) noexcept nogil:
     # Invariant: phi_left and phi_right are the sums of phi over the classes for the rows so
     # far and for the others. Each repeat of a row changes one term of both.
-    cdef intp_t K = self.n_classes
-    cdef const float64_t* phi = self.phi
-    cdef int64_t* left = self.counted
-    cdef int64_t* rest = self.counted + K
+    cdef intp_t K = scan.n_classes
+    cdef const float64_t* phi = scan.phi
+    cdef int64_t* left = scan.counted
+    cdef int64_t* rest = scan.counted + K
     cdef float64_t phi_left = 0.0, phi_right = 0.0, n_left = 0.0
     cdef intp_t p, c, row
     cdef int32_t w = 1
@@ -275,9 +275,9 @@ cdef intp_t _walk_additive(
         phi_right += phi[rest[c]]
     for p in range(n):
         if p > 0 and entries[p] & 1:
-            self.phi_left[self.size] = phi_left
-            self.phi_right[self.size] = phi_right
-            self.emit(n_left, p)
+            scan.phi_left[scan.size] = phi_left
+            scan.phi_right[scan.size] = phi_right
+            scan.emit(n_left, p)
         row = entries[p] >> 1
         c = y[row]
         if count != NULL:
@@ -288,18 +288,18 @@ cdef intp_t _walk_additive(
             left[c] += 1
             rest[c] -= 1
         n_left += w
-    return self.finish()
+    return scan.finish()
 
 
 cdef intp_t _walk_squares(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    Scan scan, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* total,
 ) noexcept nogil:
     # As _walk_additive, for squares. With the counts l of a class on the left and t in the
     # node, (t - l)^2 = t^2 - 2 t l + l^2. A row changes one l.
-    cdef intp_t K = self.n_classes
-    cdef int64_t* left = self.counted
-    cdef int64_t* whole = self.counted + K
+    cdef intp_t K = scan.n_classes
+    cdef int64_t* left = scan.counted
+    cdef int64_t* whole = scan.counted + K
     cdef int64_t squares = 0        # of l,
     cdef int64_t products = 0       # t l
     cdef int64_t constant = 0       # and t^2, summed over the classes
@@ -311,9 +311,9 @@ cdef intp_t _walk_squares(
         constant += whole[c] * whole[c]
     for p in range(n):
         if p > 0 and entries[p] & 1:
-            self.phi_left[self.size] = squares
-            self.phi_right[self.size] = constant - 2 * products + squares
-            self.emit(n_left, p)
+            scan.phi_left[scan.size] = squares
+            scan.phi_right[scan.size] = constant - 2 * products + squares
+            scan.emit(n_left, p)
         row = entries[p] >> 1
         c = y[row]
         if count != NULL:
@@ -322,16 +322,16 @@ cdef intp_t _walk_squares(
         products += w * whole[c]
         left[c] += w
         n_left += w
-    return self.finish()
+    return scan.finish()
 
 
 cdef intp_t _walk_two_classes_counted(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
+    Scan scan, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
 ) noexcept nogil:
     # As _walk_two_classes. A block ends where that of a walk over repeats would end.
-    cdef float64_t* left = self.left
-    cdef float64_t* n_left = self.n_left
-    cdef intp_t* position = self.position
+    cdef float64_t* left = scan.left
+    cdef float64_t* n_left = scan.n_left
+    cdef intp_t* position = scan.position
     cdef intp_t n_tests = 0, size, p = 1
     cdef intp_t row = entries[0] >> 1
     cdef int32_t weight = count[row]
@@ -354,48 +354,48 @@ cdef intp_t _walk_two_classes_counted(
             class_1 += count[row] * y[row]
             p += 1
         if size > 0:
-            self.take(size)
+            scan.take(size)
             n_tests += size
     return n_tests
 
 
 cdef intp_t _walk_weighted(
-    Scan self, const uint32_t* entries, intp_t n, const label_t* y,
+    Scan scan, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* weight,
 ) noexcept nogil:
-    cdef intp_t K = self.n_classes
-    cdef float64_t* running = self.running
+    cdef intp_t K = scan.n_classes
+    cdef float64_t* running = scan.running
     cdef float64_t n_left = 0.0, w
     cdef intp_t p, row
     memset(running, 0, K * sizeof(float64_t))
     for p in range(n):
         if p > 0 and entries[p] & 1:
-            memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-            self.emit(n_left, p)
+            memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
+            scan.emit(n_left, p)
         row = entries[p] >> 1
         w = weight_of(count, weight, row)
         running[y[row]] += w
         n_left += w
-    return self.finish()
+    return scan.finish()
 
 
 cdef inline void _emit_in_block(
-    Scan self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
+    Scan scan, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
 ) noexcept nogil:
     # Emit a candidate with the running counts, after ending a block before the row that
     # follows n_left others.
-    cdef intp_t size = self.size
+    cdef intp_t size = scan.size
     if by_rows and n_left > block_end[0]:
         block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
         if size > 0:
-            self.n_emitted += size
-            self.size = 0
-            self.take(size)
+            scan.n_emitted += size
+            scan.size = 0
+            scan.take(size)
     memcpy(
-        self.left + self.size * self.n_classes, self.running,
-        self.n_classes * sizeof(float64_t),
+        scan.left + scan.size * scan.n_classes, scan.running,
+        scan.n_classes * sizeof(float64_t),
     )
-    self.emit(n_left, p)
+    scan.emit(n_left, p)
 
 
 cdef class Source:

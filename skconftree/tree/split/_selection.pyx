@@ -135,46 +135,46 @@ cdef class Selection(TestReader):
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
 
 
-cdef const float64_t* _additive_phi(Selection self, Score score):
+cdef const float64_t* _additive_phi(Selection selection, Score score):
     cdef float64_t[::1] table
     cdef intp_t i
-    if score is None or not score.additive or self.node.n_classes == 2:
+    if score is None or not score.additive or selection.node.n_classes == 2:
         return NULL
-    table = np.empty(self.phi_size)
-    for i in range(self.phi_size):
+    table = np.empty(selection.phi_size)
+    for i in range(selection.phi_size):
         table[i] = score.phi(i)
-    self._tables.append(table)
+    selection._tables.append(table)
     return &table[0]
 
 
-cdef void _score_without_repeats(Selection self, const TestBlock* tests) noexcept nogil:
+cdef void _score_without_repeats(Selection selection, const TestBlock* tests) noexcept nogil:
     # All counts of the node have the same factor, so block formulas apply.
-    cdef intp_t K = self.node.n_classes
-    cdef float64_t share = self.node.share
-    cdef float64_t* n_left = self.shrunk + BLOCK * K
+    cdef intp_t K = selection.node.n_classes
+    cdef float64_t share = selection.node.share
+    cdef float64_t* n_left = selection.shrunk + BLOCK * K
     cdef float64_t* pool_left = n_left + BLOCK
     cdef TestBlock shrunk = tests[0]
     cdef intp_t i
     for i in range(tests.size * K):
-        self.shrunk[i] = tests.left[i] * share
+        selection.shrunk[i] = tests.left[i] * share
     for i in range(tests.size):
         n_left[i] = tests.n_left[i] * share
         pool_left[i] = tests.pool_left[i] * share
-    shrunk.left = self.shrunk
+    shrunk.left = selection.shrunk
     shrunk.n_left = n_left
     shrunk.pool_left = pool_left
-    self.bound_score.block(&shrunk, self.out)
+    selection.bound_score.block(&shrunk, selection.out)
 
 
-cdef void _keep_best(Selection self, Scan scan) noexcept nogil:
+cdef void _keep_best(Selection selection, Scan scan) noexcept nogil:
     # Most blocks have no better candidate. Four interleaved minima detect this without a
     # chain of dependent comparisons.
-    cdef const float64_t* out = self.out
+    cdef const float64_t* out = selection.out
     cdef intp_t size = scan.tests.size
-    cdef float64_t best = self.best.score
+    cdef float64_t best = selection.best.score
     cdef float64_t a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY, least
     cdef intp_t index = 0, i = 0
-    self.best.n_tests += size
+    selection.best.n_tests += size
     while i + 4 <= size:
         a = out[i] if out[i] < a else a
         b = out[i + 1] if out[i + 1] < b else b
@@ -185,23 +185,23 @@ cdef void _keep_best(Selection self, Scan scan) noexcept nogil:
         a = out[i] if out[i] < a else a
         i += 1
     least = min(a, b, c, d)
-    if not least < best - self.tie:
+    if not least < best - selection.tie:
         return
-    while not out[index] <= least + 2.0 * self.tie:     # NaN is not
+    while not out[index] <= least + 2.0 * selection.tie:     # NaN is not
         index += 1
     # No candidate before it is within a tie, and none after it is better by a tie. Comparing
     # one by one gives the same result, unless others are within half a tie.
-    if best > least + 2.0 * self.tie and out[index] <= least + 0.5 * self.tie:
+    if best > least + 2.0 * selection.tie and out[index] <= least + 0.5 * selection.tie:
         best = out[index]
     else:
         for i in range(size):
-            if out[i] < best - self.tie:
+            if out[i] < best - selection.tie:
                 best = out[i]
                 index = i
-    self.best.score = best
-    self.best.cut.position = scan.position[index]
-    self.best.cut.missing_left = scan.missing_left
-    self.best.n_left = scan.n_left[index]
+    selection.best.score = best
+    selection.best.cut.position = scan.position[index]
+    selection.best.cut.missing_left = scan.missing_left
+    selection.best.n_left = scan.n_left[index]
 
 
 cdef class BestTests(Selection):
@@ -315,49 +315,49 @@ cdef class BestTests(Selection):
         for i in range(MAX_STORED_COMPETITORS - 1, position, -1):
             self.competitors[i] = self.competitors[i - 1]
 
-cdef void _forget_choice(BestTests self) noexcept nogil:
+cdef void _forget_choice(BestTests selection) noexcept nogil:
     cdef intp_t i
-    self.first.feature = -1
-    self.first.score = INFINITY
+    selection.first.feature = -1
+    selection.first.score = INFINITY
     for i in range(MAX_STORED_COMPETITORS):
-        self.competitors[i].feature = -1
-        self.competitors[i].score = INFINITY
+        selection.competitors[i].feature = -1
+        selection.competitors[i].score = INFINITY
 
 
 cdef void _contest(
-    BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited,
+    BestTests selection, NodeTests tests, const int32_t* visited, intp_t n_visited,
     Split* split,
 ) noexcept nogil:
     # The best candidate of all features, and the best ones of other features.
     cdef intp_t j
-    if not self.at_once:
-        if self.criterion.by_ratio and not self.by_bound and not self.ranks:
-            _take_ratios(self, tests, visited, n_visited)
+    if not selection.at_once:
+        if selection.criterion.by_ratio and not selection.by_bound and not selection.ranks:
+            _take_ratios(selection, tests, visited, n_visited)
         for j in range(n_visited):
-            self._weigh(visited[j], tests)
-    split.feature = self.first.feature
-    split.cut = self.first.cut
-    split.evidence.score = self.first.score / self.node.seen.n
-    split.evidence.runner_up_score = self.competitors[0].score / self.node.seen.n
-    split.evidence.runner_up_feature = self.competitors[0].feature
+            selection._weigh(visited[j], tests)
+    split.feature = selection.first.feature
+    split.cut = selection.first.cut
+    split.evidence.score = selection.first.score / selection.node.seen.n
+    split.evidence.runner_up_score = selection.competitors[0].score / selection.node.seen.n
+    split.evidence.runner_up_feature = selection.competitors[0].feature
     for j in range(MAX_STORED_COMPETITORS):
-        split.competitors[j].feature = self.competitors[j].feature
-        split.competitors[j].cut = self.competitors[j].cut
+        split.competitors[j].feature = selection.competitors[j].feature
+        split.competitors[j].cut = selection.competitors[j].cut
 
 
 cdef bint _wins(
-    BestTests self, Contender* later, Contender* earlier, NodeTests tests
+    BestTests selection, Contender* later, Contender* earlier, NodeTests tests
 ) noexcept nogil:
     cdef float64_t max_rank = INFINITY
-    cdef Contender* last = &self.competitors[MAX_STORED_COMPETITORS - 1]
-    if not self.ranks:
-        return later.score < earlier.score - self.tie
+    cdef Contender* last = &selection.competitors[MAX_STORED_COMPETITORS - 1]
+    if not selection.ranks:
+        return later.score < earlier.score - selection.tie
     if earlier.feature < 0 or later.score == INFINITY:
         return later.score < INFINITY
-    if _knows_by_gain(self, later, tests) and _knows_by_gain(self, earlier, tests):
+    if _knows_by_gain(selection, later, tests) and _knows_by_gain(selection, earlier, tests):
         # no ranks needed if gain and number of candidates favor the same feature; numbers
         # too large for a float look equal
-        if later.score >= earlier.score - self.tie:
+        if later.score >= earlier.score - selection.tie:
             if later.n_tests > earlier.n_tests or (
                 later.n_tests == earlier.n_tests
                 and later.log_tests >= earlier.log_tests
@@ -371,60 +371,60 @@ cdef bint _wins(
     # a score that is better by `tie` changes a rank by at most twice that; ranks above that
     # of the last competitor need not be exact
     if last.feature >= 0:
-        _compute_rank(self, last, INFINITY, tests)
-        max_rank = last.rank + 2.0 * self.tie
-    _compute_rank(self, earlier, INFINITY, tests)
-    _compute_rank(self, later, max_rank, tests)
-    if later.rank < earlier.rank - 2.0 * self.tie:
+        _compute_rank(selection, last, INFINITY, tests)
+        max_rank = last.rank + 2.0 * selection.tie
+    _compute_rank(selection, earlier, INFINITY, tests)
+    _compute_rank(selection, later, max_rank, tests)
+    if later.rank < earlier.rank - 2.0 * selection.tie:
         return True
-    return later.rank <= earlier.rank + 2.0 * self.tie and (
-        later.score < earlier.score - self.tie
+    return later.rank <= earlier.rank + 2.0 * selection.tie and (
+        later.score < earlier.score - selection.tie
     )
 
 
 cdef bint _knows_by_gain(
-    BestTests self, const Contender* contender, NodeTests tests
+    BestTests selection, const Contender* contender, NodeTests tests
 ) noexcept nogil:
-    return self.ranks_by_gain and not (
+    return selection.ranks_by_gain and not (
         tests.sets.multiway and tests.is_nominal(contender.feature)
     )
 
 
 cdef void _set_n_tests(
-    Selection self, float64_t n_tests, float64_t log_tests
+    Selection selection, float64_t n_tests, float64_t log_tests
 ) noexcept nogil:
     # Set the number of candidates of a feature, for the bound and the evidence.
-    self.node.stats.n_attribute_tests = n_tests
-    self.node.stats.log_attribute_tests = (
+    selection.node.stats.n_attribute_tests = n_tests
+    selection.node.stats.log_attribute_tests = (
         log(n_tests) if log_tests < 0.0 else log_tests
     )
 
 
-cdef void _set_tests(BestTests self, Contender* contender) noexcept nogil:
-    _set_n_tests(self, contender.n_tests, contender.log_tests)
-    contender.log_tests = self.node.stats.log_attribute_tests
+cdef void _set_tests(BestTests selection, Contender* contender) noexcept nogil:
+    _set_n_tests(selection, contender.n_tests, contender.log_tests)
+    contender.log_tests = selection.node.stats.log_attribute_tests
 
 
 cdef void _compute_rank(
-    BestTests self, Contender* contender, float64_t max_rank, NodeTests tests
+    BestTests selection, Contender* contender, float64_t max_rank, NodeTests tests
 ) noexcept nogil:
     if contender.rank == contender.rank:
         return
-    _set_tests(self, contender)
-    if _knows_by_gain(self, contender, tests):
-        contender.rank = self.bound.rank_of_gain(
-            &self.node.stats, self.node.share * (self.whole - contender.score)
+    _set_tests(selection, contender)
+    if _knows_by_gain(selection, contender, tests):
+        contender.rank = selection.bound.rank_of_gain(
+            &selection.node.stats, selection.node.share * (selection.whole - contender.score)
         )
         return
     tests.count_children(contender.feature, contender.cut)
-    self.node.children_to_bound(&tests.children)
-    contender.rank = self.bound.rank(
-        &self.node.stats, tests.children.scaled, tests.children.n_outcomes, max_rank
+    selection.node.children_to_bound(&tests.children)
+    contender.rank = selection.bound.rank(
+        &selection.node.stats, tests.children.scaled, tests.children.n_outcomes, max_rank
     )
 
 
 cdef void _take_ratios(
-    BestTests self, NodeTests tests, const int32_t* visited, intp_t n_visited
+    BestTests selection, NodeTests tests, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
     # As in C4.5: among the features whose best gain is at least the average, the feature
     # with the largest ratio of gain to outcome entropy wins.
@@ -434,40 +434,40 @@ cdef void _take_ratios(
     cdef Best* best
     cdef intp_t j
     for j in range(n_visited):
-        best = self.best_of + visited[j]
+        best = selection.best_of + visited[j]
         if best.cut.position >= 0:
-            average += self.whole - best.score
+            average += selection.whole - best.score
             n_features += 1
     if n_features > 0:
         average /= n_features
     for j in range(n_visited):
-        best = self.best_of + visited[j]
+        best = selection.best_of + visited[j]
         if best.cut.position < 0:
             continue
-        gain = self.whole - best.score
+        gain = selection.whole - best.score
         best.score = INFINITY
-        if gain >= average - self.tie:
-            entropy = _outcome_entropy(self, visited[j], tests)
+        if gain >= average - selection.tie:
+            entropy = _outcome_entropy(selection, visited[j], tests)
             if entropy > 0.0:   # 0: one outcome has all the weight up to rounding
                 best.score = -gain / entropy
 
 
 cdef float64_t _outcome_entropy(
-    BestTests self, intp_t feature, NodeTests tests
+    BestTests selection, intp_t feature, NodeTests tests
 ) noexcept nogil:
     # Of the best candidate of a feature.
-    cdef const Best* best = self.best_of + feature
+    cdef const Best* best = selection.best_of + feature
     cdef const Children* children = &tests.children
     cdef float64_t sides[2]
-    cdef intp_t K = self.node.n_classes
+    cdef intp_t K = selection.node.n_classes
     cdef intp_t z
     if not (tests.sets.multiway and tests.is_nominal(feature)):
         sides[0] = best.n_left
-        sides[1] = self.node.seen.n - sides[0]
+        sides[1] = selection.node.seen.n - sides[0]
         return outcome_entropy(sides, 2)
     tests.count_children(feature, best.cut)
     for z in range(children.n_outcomes):
-        children.scaled[z] = self.node.to_seen(
+        children.scaled[z] = selection.node.to_seen(
             children.counts + z * K, children.counts + z * K
         )
     return outcome_entropy(children.scaled, children.n_outcomes)
@@ -576,88 +576,88 @@ cdef class Challengers(Selection):
 
 
 cdef void _note_floors(
-    Challengers self, const int32_t* visited, intp_t n_visited
+    Challengers selection, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
     # The features with the smallest floors, and the candidates that have them.
     cdef const Best* best
     cdef intp_t n = 0, i, j
     for j in range(n_visited):
-        best = self.best_of + visited[j]
+        best = selection.best_of + visited[j]
         if best.cut.position < 0:
             continue
         i = n
-        while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
+        while i > 0 and best.score < selection.best_of[selection.floors[i - 1].feature].score:
             i -= 1
         if i == MAX_STORED_COMPETITORS + 1:
             continue
         n = min(n + 1, <intp_t> MAX_STORED_COMPETITORS + 1)
         memmove(
-            self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(CompetitorTest)
+            selection.floors + i + 1, selection.floors + i, (n - 1 - i) * sizeof(CompetitorTest)
         )
-        self.floors[i].feature = visited[j]
-        self.floors[i].cut = best.cut
+        selection.floors[i].feature = visited[j]
+        selection.floors[i].cut = best.cut
     if n <= MAX_STORED_COMPETITORS:
-        self.floors[n].feature = -1
+        selection.floors[n].feature = -1
 
 
-cdef void _challenge_with(Challengers self, Scan scan) noexcept nogil:
+cdef void _challenge_with(Challengers selection, Scan scan) noexcept nogil:
     cdef float64_t pool_left
     cdef Cut cut
     cdef intp_t i
     cut.missing_left = scan.missing_left
     for i in range(scan.tests.size):
-        if self.out[i] <= self.incumbent + self.tie:
+        if selection.out[i] <= selection.incumbent + selection.tie:
             cut.position = scan.position[i]
-            pool_left = scan.tests.pool_left[i] * self.node.share
-            self.node.pair_to_bound(scan.left + i * self.node.n_classes, self.pair)
+            pool_left = scan.tests.pool_left[i] * selection.node.share
+            selection.node.pair_to_bound(scan.left + i * selection.node.n_classes, selection.pair)
             _offer(
-                self, self.feature, cut, self.pair, pool_left,
-                self.node.stats.pool - pool_left,
+                selection, selection.feature, cut, selection.pair, pool_left,
+                selection.node.stats.pool - pool_left,
             )
 
 
 cdef void _offer(
-    Challengers self, intp_t feature, Cut cut, const float64_t* pair,
+    Challengers selection, intp_t feature, Cut cut, const float64_t* pair,
     float64_t pool_left, float64_t pool_right,
 ) noexcept nogil:
     # Replace the incumbent if the candidate with this pair of children is better.
-    cdef intp_t K = self.node.n_classes
+    cdef intp_t K = selection.node.n_classes
     cdef const float64_t* right = pair + K
-    cdef float64_t ceiling = self.incumbent + self.tie
+    cdef float64_t ceiling = selection.incumbent + selection.tie
     cdef float64_t n_left = sum_of(pair, K), n_right = sum_of(right, K)
     cdef float64_t floor_left, floor_right, cost
-    floor_right = self.interval.sharp_floor(right, n_right, pool_right, 2)
-    floor_left = self.interval.sharp_floor(pair, n_left, pool_left, 2)
+    floor_right = selection.interval.sharp_floor(right, n_right, pool_right, 2)
+    floor_left = selection.interval.sharp_floor(pair, n_left, pool_left, 2)
     if floor_right + floor_left > ceiling:
         return
-    cost = self.interval.cost(pair, n_left, pool_left, 2)
+    cost = selection.interval.cost(pair, n_left, pool_left, 2)
     if cost + floor_right > ceiling:
         return
-    cost += self.interval.cost(right, n_right, pool_right, 2)
-    _install_if_better(self, feature, cut, cost)
+    cost += selection.interval.cost(right, n_right, pool_right, 2)
+    _install_if_better(selection, feature, cut, cost)
 
 
 cdef void _install_if_better(
-    Challengers self, intp_t feature, Cut cut, float64_t cost
+    Challengers selection, intp_t feature, Cut cut, float64_t cost
 ) noexcept nogil:
     cdef bint better
-    if self.incumbent_feature < 0:
-        better = cost < self.incumbent
+    if selection.incumbent_feature < 0:
+        better = cost < selection.incumbent
     else:
-        better = cost < self.incumbent - self.tie or (
-            cost <= self.incumbent + self.tie
+        better = cost < selection.incumbent - selection.tie or (
+            cost <= selection.incumbent + selection.tie
             and (
-                feature < self.incumbent_feature
+                feature < selection.incumbent_feature
                 or (
-                    feature == self.incumbent_feature
-                    and precedes(cut, self.incumbent_cut)
+                    feature == selection.incumbent_feature
+                    and precedes(cut, selection.incumbent_cut)
                 )
             )
         )
     if better:
-        self.incumbent = cost
-        self.incumbent_feature = feature
-        self.incumbent_cut = cut
+        selection.incumbent = cost
+        selection.incumbent_feature = feature
+        selection.incumbent_cut = cut
 
 
 cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
@@ -730,28 +730,28 @@ cdef class SummedEvidence(BestTests):
             _set_tests(self, &self.first)
 
 
-cdef void _add_block(SummedEvidence self, Scan scan) noexcept nogil:
+cdef void _add_block(SummedEvidence selection, Scan scan) noexcept nogil:
     # log-sum-exp of the block, then of the earlier blocks and this one. A candidate has at
     # most n times the weight of another, so that candidates this much worse than the best
     # one so far change the sum by less than its rounding.
     cdef float64_t peak, total = 0.0
     cdef intp_t i
-    self.peak = fmin(self.peak, self.best.score)
-    peak = self.peak
+    selection.peak = fmin(selection.peak, selection.best.score)
+    peak = selection.peak
     for i in range(scan.tests.size):
-        if self.out[i] - peak < self.reach:
-            total += exp(peak - self.out[i])
+        if selection.out[i] - peak < selection.reach:
+            total += exp(peak - selection.out[i])
     if total > 0.0:
-        self.best.log_evidence = _log_add(self.best.log_evidence, log(total) - peak)
+        selection.best.log_evidence = _log_add(selection.best.log_evidence, log(total) - peak)
 
 
-cdef void _add_feature(SummedEvidence self) noexcept nogil:
+cdef void _add_feature(SummedEvidence selection) noexcept nogil:
     # Average over the candidates of the feature examined last, if it has any.
-    if self.best.n_tests > 0.0:
-        self.total = _log_add(
-            self.total, self.best.log_evidence - (
-                log(self.best.n_tests) if self.best.log_tests < 0.0
-                else self.best.log_tests
+    if selection.best.n_tests > 0.0:
+        selection.total = _log_add(
+            selection.total, selection.best.log_evidence - (
+                log(selection.best.n_tests) if selection.best.log_tests < 0.0
+                else selection.best.log_tests
             )
         )
 

@@ -77,47 +77,47 @@ cdef class Precheck:
         return lead == lead and not self.bound.may_accept(&self.node.stats, gain, lead)
 
 
-cdef bint _limit_gains(Precheck self, float64_t impurity) noexcept nogil:
+cdef bint _limit_gains(Precheck precheck, float64_t impurity) noexcept nogil:
     # Limits of the gain of the best split of each feature.
     cdef float64_t needed = (
-        max(self.node.min_weight, self.node.min_seen_weight) / self.node.n
+        max(precheck.node.min_weight, precheck.node.min_seen_weight) / precheck.node.n
         + ROUGH_SHARE
     )
     cdef float32_t scores[LANES]
     cdef float32_t n_left[LANES]
     cdef float64_t lowest, lowest_large     # scores; of splits without a small child
     cdef intp_t j, b, n
-    for j in range(self.node.record.n_features):
-        n = self.source.sketch(self.node.record.features[j], self.left)
+    for j in range(precheck.node.record.n_features):
+        n = precheck.source.sketch(precheck.node.record.features[j], precheck.left)
         if n < 0:
             return False
-        self.criterion.rough_scores(self.left, n, scores, n_left)
+        precheck.criterion.rough_scores(precheck.left, n, scores, n_left)
         lowest = lowest_large = INFINITY
         for b in range(n):
             lowest = min(lowest, scores[b])
             if n_left[b] >= needed and 1.0 - n_left[b] >= needed:
                 lowest_large = min(lowest_large, scores[b])
-        self.max_gain[j] = impurity - lowest + GAIN_ERROR
-        self.min_gain[j] = impurity - lowest_large - GAIN_ERROR
+        precheck.max_gain[j] = impurity - lowest + GAIN_ERROR
+        precheck.min_gain[j] = impurity - lowest_large - GAIN_ERROR
     return True
 
 
-cdef float64_t _largest_lead(Precheck self) noexcept nogil:
+cdef float64_t _largest_lead(Precheck precheck) noexcept nogil:
     # Upper limit of the lead of any feature over all others, and over no split.
-    cdef intp_t n = self.node.record.n_features
+    cdef intp_t n = precheck.node.record.n_features
     cdef float64_t first = 0.0      # the two largest of `least`
     cdef float64_t second = 0.0
     cdef float64_t lead = -INFINITY
     cdef intp_t holder = -1, j
     for j in range(n):
-        if self.min_gain[j] > first:
+        if precheck.min_gain[j] > first:
             second = first
-            first = self.min_gain[j]
+            first = precheck.min_gain[j]
             holder = j
-        elif self.min_gain[j] > second:
-            second = self.min_gain[j]
+        elif precheck.min_gain[j] > second:
+            second = precheck.min_gain[j]
     for j in range(n):
-        lead = max(lead, self.max_gain[j] - (second if j == holder else first))
+        lead = max(lead, precheck.max_gain[j] - (second if j == holder else first))
     return lead
 
 
@@ -321,64 +321,66 @@ cdef class Splitter:
         return (above - below) / self.total_weight
 
 
-cdef int _reserve_outcomes(Splitter self) except -1:
-    self.contingency.reserve(self.tests.child_capacity, self.node.n_classes)
-    if self.bound is not None:
-        self.bound.reserve(self.node.n_classes, self.tests.child_capacity)
+cdef int _reserve_outcomes(Splitter splitter) except -1:
+    splitter.contingency.reserve(splitter.tests.child_capacity, splitter.node.n_classes)
+    if splitter.bound is not None:
+        splitter.bound.reserve(splitter.node.n_classes, splitter.tests.child_capacity)
     return 0
 
 
-cdef inline void _draw_feature(Splitter self, intp_t j) noexcept nogil:
+cdef inline void _draw_feature(Splitter splitter, intp_t j) noexcept nogil:
     # Draw the next of the remaining features.
-    cdef int32_t* features = self.node.record.features
-    cdef uint64_t left = <uint64_t> (self.node.record.n_features - j)
+    cdef int32_t* features = splitter.node.record.features
+    cdef uint64_t left = <uint64_t> (splitter.node.record.n_features - j)
     cdef intp_t k
-    self.draw_key = mix(self.draw_key)
-    k = j + <intp_t> (self.draw_key % left)
+    splitter.draw_key = mix(splitter.draw_key)
+    k = j + <intp_t> (splitter.draw_key % left)
     features[j], features[k] = features[k], features[j]
 
 
-cdef void _expect_by_chance(Splitter self, Split* split) noexcept nogil:
+cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
     cdef const Children* children = &split.children
     cdef const float64_t* table = children.scaled
     cdef ByChance* by_chance = &split.evidence.by_chance
     if by_chance.log10_expected == by_chance.log10_expected:    # the bound has decided by it
         return
-    if self.bound is None and self.node.rescales:
-        self.node.children_to_bound(children)
-    elif self.bound is None:    # nor are there weights of classes
+    if splitter.bound is None and splitter.node.rescales:
+        splitter.node.children_to_bound(children)
+    elif splitter.bound is None:    # nor are there weights of classes
         table = children.counts
     expect_by_chance(
-        self.contingency, &self.node.stats, table, children.n_outcomes, by_chance
+        splitter.contingency, &splitter.node.stats, table, children.n_outcomes, by_chance
     )
 
 
-cdef intp_t _why_no_candidate(Splitter self) noexcept nogil:
-    if self.n_visited > 0 and max(self.node.min_weight, self.node.min_seen_weight) > 1.0:
-        if self.node.min_weight >= self.node.min_seen_weight:
+cdef intp_t _why_no_candidate(Splitter splitter) noexcept nogil:
+    cdef float64_t min_weight = splitter.node.min_weight
+    cdef float64_t min_seen_weight = splitter.node.min_seen_weight
+    if splitter.n_visited > 0 and max(min_weight, min_seen_weight) > 1.0:
+        if min_weight >= min_seen_weight:
             return MIN_SAMPLES_LEAF
         return MIN_WEIGHT_FRACTION_LEAF
     return NO_CANDIDATE
 
 
-cdef inline void _set_threshold(Splitter self, Split* split) noexcept nogil:
+cdef inline void _set_threshold(Splitter splitter, Split* split) noexcept nogil:
     split.threshold = NAN
-    if not self.tests.is_nominal(split.feature):
-        split.threshold = self.tests.threshold(split.feature, split.cut)
+    if not splitter.tests.is_nominal(split.feature):
+        split.threshold = splitter.tests.threshold(split.feature, split.cut)
 
 
-cdef bint _accepts(Splitter self, Split* split) noexcept nogil:
+cdef bint _accepts(Splitter splitter, Split* split) noexcept nogil:
     # Whether a candidate may split the node. Sets all fields of the split except its
     # feature, cut and scores.
-    self.tests.count_children(split.feature, split.cut)
-    split.children = self.tests.children
+    splitter.tests.count_children(split.feature, split.cut)
+    split.children = splitter.tests.children
     split.reason = REJECTED
-    if not self._decide(split):
+    if not splitter._decide(split):
         return False
     split.reason = MIN_IMPURITY_DECREASE
-    _expect_by_chance(self, split)
-    split.improvement = self._improvement(&split.children)
-    if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
+    _expect_by_chance(splitter, split)
+    split.improvement = splitter._improvement(&split.children)
+    if split.improvement + DBL_EPSILON < splitter.node.settings.min_impurity_decrease:
         return False
-    _set_threshold(self, split)
+    _set_threshold(splitter, split)
     return True
