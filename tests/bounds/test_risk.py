@@ -165,7 +165,7 @@ def test_arguments_are_broadcast_and_checked(limit):
         limit([3, 4], 0.0)
     with pytest.raises(ValueError, match="weight must be in"):
         limit([3, 4], weight=-1.0)
-    with pytest.raises(ValueError, match="predicted must hold classes"):
+    with pytest.raises(ValueError, match="predicted must hold class indices"):
         limit([3, 4], predicted=2)
     with pytest.raises(ValueError, match="prior must be one of"):
         limit([3, 4], prior="jeffreys")
