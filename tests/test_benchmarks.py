@@ -142,7 +142,7 @@ def test_figures_say_whether_threads_shared_a_lock(lock, monkeypatch):
     assert environment()["python"].endswith("t") is not lock
 
 
-def test_a_folder_of_tables_that_is_none_is_told(monkeypatch, tmp_path):
+def test_a_missing_folder_of_tables_is_an_error(monkeypatch, tmp_path):
     with benchmarks_on_path(monkeypatch):
         from common.data import data_folder, manifest
     monkeypatch.delenv("SKCONFTREE_DATA", raising=False)
@@ -154,7 +154,7 @@ def test_a_folder_of_tables_that_is_none_is_told(monkeypatch, tmp_path):
     assert list(manifest(data_folder(tmp_path))) == ["iris"]
 
 
-def test_an_unknown_benchmark_is_told():
+def test_an_unknown_benchmark_is_an_error():
     command = [sys.executable, "-P", str(BENCHMARKS), "no_such"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 1
@@ -192,7 +192,7 @@ def test_what_changes_a_figure_makes_a_commit_uncommitted(monkeypatch, tmp_path)
 
 
 @pytest.mark.slow
-def test_a_quick_run_writes_where_it_is_told(tmp_path):
+def test_a_quick_run_writes_to_the_given_folder(tmp_path):
     command = [sys.executable, "-P", str(BENCHMARKS), "nominal_sets", "--tables", "1"]
     subprocess.run([*command, "--results", str(tmp_path)], check=True)
     assert (tmp_path / "categories-sets.csv").exists()
@@ -228,7 +228,7 @@ def runs_of(monkeypatch, tmp_path):
     return make
 
 
-def test_runs_that_are_kept_are_not_made_again(runs_of):
+def test_stored_runs_are_not_repeated(runs_of):
     made = []
 
     def one(seed):
@@ -244,7 +244,7 @@ def test_runs_that_are_kept_are_not_made_again(runs_of):
     assert made == [0, 1, 2, 3, 0, 0]
 
 
-def test_runs_before_a_failure_are_kept(runs_of):
+def test_runs_before_a_failure_are_stored(runs_of):
     def fails_at(bad, seed):
         if seed == bad:
             raise RuntimeError("stopped")
@@ -371,9 +371,7 @@ def test_errors_on_the_way_are_those_after_so_many_labels(monkeypatch):
 @pytest.mark.parametrize(
     ("score", "threshold"), [("oasis", 0.99), ("gbs", 0.01), ("uc", 0.29)]
 )
-def test_the_particles_of_a_stream_are_asked_as_the_estimator_is(
-    score, threshold, monkeypatch
-):
+def test_the_particles_of_a_stream_equal_the_estimator(score, threshold, monkeypatch):
     """Figures made without the estimator's validation are the estimator's figures."""
     with benchmarks_on_path(monkeypatch):
         from papers.paper_d_oasis import online, standard

@@ -11,7 +11,7 @@ def test_some_cases_agree(capsys):
     assert split > 15
 
 
-def test_a_wrong_tree_is_found(monkeypatch, capsys):
+def test_a_wrong_tree_is_detected(monkeypatch, capsys):
     right = differential.grow_both
 
     def wrong(problem, *arguments, **parameters):

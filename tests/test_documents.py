@@ -209,7 +209,7 @@ def test_a_person_who_answers(tmp_path, monkeypatch):
     assert names["learner"].predict(pool).shape == (150,)
 
 
-def test_a_model_that_needs_nothing_of_this_package(tmp_path, monkeypatch):
+def test_a_model_without_this_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True)
     names = {"tree": ConfidenceTreeClassifier().fit(X, y), "X": X}

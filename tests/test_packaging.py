@@ -82,7 +82,7 @@ def test_the_oldest_versions_are_those_that_are_tested():
     assert pinned["scipy"] == built_with["scipy"]
 
 
-def test_the_recipe_asks_for_what_the_package_asks_for():
+def test_the_recipe_requires_what_the_package_requires():
     recipe = read_yaml(ROOT / "conda/recipe.yaml")
     wanted = recipe["requirements"]
     run = {tuple(one.split(" ")) for one in wanted["run"]}

@@ -65,7 +65,7 @@ def test_the_last_run_of_none(ratchet, tmp_path, capsys):
     assert "ratchet tables --keep" in told
 
 
-def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
+def test_a_slow_run_is_not_stored(ratchet, tmp_path, monkeypatch):
     command, module = ratchet
     keep(module, tmp_path, [("grow", 4.0, "larger")], "1")
     speed = [3.0]
@@ -84,7 +84,7 @@ def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
     assert len(module.runs(tmp_path / "fit.csv")) == 2
 
 
-def test_kept_results_are_sound(ratchet):
+def test_stored_results_are_valid(ratchet):
     _, module = ratchet
     for path in (BENCHMARKS / "results" / "ratios").glob("*.csv"):
         for run in module.runs(path):

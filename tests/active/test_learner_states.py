@@ -59,7 +59,7 @@ def test_budgets_that_cannot_be(arguments):
 @pytest.mark.parametrize("window", ["exact", "windowed"])
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("share", [0.01, 0.3, 1.0])
-def test_sound_budgets_are_believed(share, strict, window):
+def test_valid_budgets_are_accepted(share, strict, window):
     budget = Account(share, strict, 100 if window == "windowed" else 0)
     for _ in range(2000):
         budget.end(budget.begin())

@@ -61,7 +61,7 @@ def nodes(draw, outcomes):
     }
 
 
-def ask_reference(bound, node, criterion):
+def decide_by_reference(bound, node, criterion):
     children = node["children"]
     parent = [sum(column) for column in zip(*children, strict=True)]
     facts = {
@@ -139,7 +139,7 @@ def test_same_answer_about_many_outcomes(case, criterion, node):
 
 def compare_answers(case, criterion, node):
     bound, reference = settings_of(case, criterion, len(node["children"][0]))
-    split, expected, margin = ask_reference(reference, node, criterion)
+    split, expected, margin = decide_by_reference(reference, node, criterion)
     answer = bound.evaluate(
         node["children"],
         criterion=criterion,

@@ -22,7 +22,7 @@ def test_every_bound_is_public_and_registered():
 
 
 @pytest.mark.slow
-def test_a_bound_answers_where_nothing_else_was_imported():
+def test_a_bound_works_without_other_imports():
     """As the first lines of a program; a bound knows no tree, and loads none."""
     program = """
 import sys

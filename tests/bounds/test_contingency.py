@@ -257,7 +257,7 @@ def test_gtest_bound_counts_false_cuts():
 @pytest.mark.parametrize(
     ("correction", "factor"), [(None, 1), ("attributes", 7), ("tests", 40)]
 )
-def test_chi2_bound_corrects_as_asked(correction, factor):
+def test_chi2_bound_applies_its_correction(correction, factor):
     table = [[18, 4], [6, 16]]
     p = chi2_pvalue(table)
     facts = {"attributes": 7, "n_tests": 40}

@@ -504,7 +504,7 @@ def test_pool_weights_count_and_labels_do_not():
     assert one_sided.child_limit == pytest.approx((high[0] + 999 * high[1]) / 1000)
 
 
-def test_perks_prior_lets_a_small_pure_child_look_pure():
+def test_perks_prior_accepts_a_small_pure_child():
     # G4: ten rows of one class among 26.
     counts = np.eye(26)[0] * 10
     _, uniform = credible_interval(counts)

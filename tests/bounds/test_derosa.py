@@ -255,7 +255,7 @@ def competitor_at(table, criterion, gap):
     return conditional(table, criterion) + gap
 
 
-def leaf_facts(k):
+def leaf_stats(k):
     return {
         "n_tests": 60,
         "time": 50_000,
@@ -272,7 +272,7 @@ def leaf_facts(k):
 def test_splits_iff_the_gap_exceeds_the_radii(criterion, form, k):
     table = np.full((2, k), 40.0)
     table[0, 0] = table[1, 1] = 40_000.0
-    facts = leaf_facts(k)
+    facts = leaf_stats(k)
     if form == "practical":
         radius = derosa_practical_radius(
             20_000, time=50_000, n_attributes=6, depth=1, criterion=criterion

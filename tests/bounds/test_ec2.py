@@ -276,7 +276,7 @@ def test_against_chance_is_a_test_of_independence_where_all_is_even():
         np.testing.assert_allclose(found, near, atol=8 / n)
 
 
-def test_nothing_is_sure_of_less_than_two_rows():
+def test_fewer_than_two_rows_are_never_certain():
     assert ec2_confidence([[0.4, 0.0], [0.0, 0.4]], 0, 0.1, against="chance") == 0.0
     assert ec2_confidence(np.zeros((2, 2)), 0, 0.1, against="chance") == 0.0
 

@@ -484,7 +484,7 @@ def test_rows_that_evidence_needs(share, expected):
     assert first == pytest.approx(expected, rel=0.2)
 
 
-def test_evalue_rarely_splits_noise_whenever_it_looks():
+def test_evalue_rarely_splits_noise_at_any_attempt():
     rng = np.random.default_rng(3)
     bound = bounds.EValue("gini", 2, 0.25, per_path=False)
     false = 0

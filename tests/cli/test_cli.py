@@ -81,7 +81,7 @@ def test_baselines_are_left_out_on_request(table, capsys):
     assert "pruned" not in beside
 
 
-def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
+def test_large_tables_start_without_delay(tmp_path, capsys, monkeypatch):
     # the limits made small, so that this table is a large one
     monkeypatch.setattr(_fit, "BASELINES", {"all": 100, "cart": 1000, "none": np.inf})
     monkeypatch.setattr(_common, "MAX_LEAVES", 2)
@@ -149,7 +149,7 @@ def test_reads_compressed_tables_and_other_delimiters(table, tmp_path, capsys):
     assert "200 rows, 2 columns, 2 classes" in capsys.readouterr().out
 
 
-def test_texts_and_holes(table, tmp_path, capsys):
+def test_texts_and_missing_values(table, tmp_path, capsys):
     """The kind of fur and a mark that may be missing decide the class."""
     rng = np.random.default_rng(0)
     fur = rng.choice(["smooth", "rough", "none", "?"], 300)
@@ -238,7 +238,7 @@ def test_parquet_gives_the_same_tree(table, tmp_path, monkeypatch, capsys):
         (0, "weight,class,height", "no column 'kind'"),
     ],
 )
-def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
+def test_an_error_in_the_table_is_one_line(table, capsys, line, text, words):
     edited(table, line, text)
     assert main(["fit", str(table), "--target", "kind"]) == 1
     out, err = capsys.readouterr()
@@ -265,7 +265,7 @@ def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
         (["fit", "{table}", "--target", "kind", *TOO_LARGE], "delta"),
     ],
 )
-def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
+def test_an_error_in_the_command_is_one_line(table, capsys, argv, words):
     assert main([part.format(table=table) for part in argv]) == 1
     err = capsys.readouterr().err
     (line,) = [one for one in err.splitlines() if not one.startswith("growing ")]

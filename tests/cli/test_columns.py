@@ -81,7 +81,7 @@ def test_a_thousand_or_a_bit_more_than_one():
     assert infer_column(["1,234", "2,5", "7"], False).reading is COMMA
 
 
-def test_strays_are_missing():
+def test_unparseable_values_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
     assert infer_column(texts) == ColumnType(POINT, [], numbers=POINT)
     values, strays = read_numbers(texts, POINT)
@@ -212,7 +212,7 @@ def test_the_numbers_reach_the_tree(tmp_path, rows):
     assert any(abs(day - 19875) < 5)  # the first of June, 2024
 
 
-def test_strays_survive_a_stop(tmp_path, rows):
+def test_counts_of_unparseable_values_survive_a_stop(tmp_path, rows):
     once, twice = tmp_path / "once", tmp_path / "twice"
     table = tmp_path / "table.csv"
     for n_rows, models in [(251, [twice]), (N_ROWS, [once, twice])]:
@@ -229,7 +229,7 @@ def test_strays_survive_a_stop(tmp_path, rows):
 
 
 @pytest.mark.parametrize("size", ["1", "30", "1000"])
-def test_a_column_that_turns_into_words_ends_the_run(tmp_path, rows, capsys, size):
+def test_a_column_that_becomes_text_ends_the_run(tmp_path, rows, capsys, size):
     """After a hundred, or a tenth of all rows; the size of pieces plays no part."""
     table, model = tmp_path / "table.csv", tmp_path / "model"
     words = [[*row[:2], "soon", "many", row[4]] for row in rows]
@@ -243,7 +243,7 @@ def test_a_column_that_turns_into_words_ends_the_run(tmp_path, rows, capsys, siz
     assert [n for _, n, _ in progress["strays"]] == [133, 133]
 
 
-def test_strays_of_a_row_that_is_not_learnt_are_not_counted():
+def test_unparseable_values_of_unused_rows_are_not_counted():
     class Stream:
         path, features, readings = "table.csv", ["a", "b"], [POINT, POINT]
 
@@ -311,7 +311,7 @@ def test_columns_are_not_searched_for_each_column():
         check_header("table.csv", [*names, "kind", "a7", "a9"], "kind")
 
 
-def test_thousands_of_columns_are_learnt(tmp_path, capsys):
+def test_thousands_of_columns_are_learned(tmp_path, capsys):
     n = 3000
     table = tmp_path / "table.csv"
     names = ",".join(f"a{i}" for i in range(n))

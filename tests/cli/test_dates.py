@@ -64,7 +64,7 @@ def test_every_view_writes_dates(tree):
     assert "<= 19739.5" in export_rules(tree).replace("19739.500", "19739.5")
 
 
-def test_days_are_told_apart_as_the_tree_does(tree):
+def test_days_are_distinguished_as_in_the_tree(tree):
     """What is written of a day holds of the rows that go that way."""
     tree, X = tree
     first = datetime(1970, 1, 1)

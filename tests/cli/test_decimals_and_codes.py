@@ -174,7 +174,7 @@ def test_not_every_parenthesis_is_a_number(text):
         POINT.parse(text)
 
 
-def test_whole_columns_are_read_as_single_values_are():
+def test_columns_are_read_like_single_values():
     texts = ["1_000,5", "inf", "1,5", "-2", "", "5,", "1e3", "x"]
     fast = [read_numbers([one], COMMA)[0][0] for one in texts]
     slow, strays = read_numbers([*texts, "1.000"], COMMA)
@@ -213,7 +213,7 @@ def test_a_pool_is_read_as_other_tables_are(run, german):
     )
 
 
-def test_a_dot_behind_the_first_rows_is_noted(run, write):
+def test_a_dot_after_the_first_rows_is_noted(run, write):
     n = 1200  # more than the rows that settle what columns are
     path = write(
         {
@@ -412,7 +412,7 @@ def fit_revenue(run, path, **kwargs):
 
 
 @pytest.mark.parametrize("word", ["k.A.", "#N/A", "n.a.", "NULL", " "])
-def test_words_for_missing_values_are_no_labels(run, write, tmp_path, word):
+def test_texts_for_missing_values_are_not_labels(run, write, tmp_path, word):
     answer = [word if n == 3 else one for n, one in enumerate(ANSWERS)]
     path = write({"amount": AMOUNTS, "answer": answer})
     pq.write_table(
@@ -436,7 +436,7 @@ def test_words_for_missing_values_are_no_labels(run, write, tmp_path, word):
     assert expected in fit(run, sound, "--test", path, code=1).err
 
 
-def test_columns_have_the_same_words(run, write):
+def test_columns_have_the_same_texts(run, write):
     columns = {
         "n": ["k.A." if n % 3 == 0 else str(n % 7) for n in range(len(ANSWERS))],
         "fur": ["n.a." if n % 3 == 0 else "long" for n in range(len(ANSWERS))],
@@ -461,7 +461,7 @@ def test_columns_have_the_same_words(run, write):
         ("utf-32", codecs.BOM_UTF32, False),
     ],
 )
-def test_a_byte_order_mark_tells_the_encoding(
+def test_a_byte_order_mark_determines_the_encoding(
     run, write, tmp_path, encoding, mark, packed
 ):
     columns = {"größe": map(str, AMOUNTS), "answer": ANSWERS}
@@ -584,7 +584,7 @@ def test_numbers_with_another_sign_than_the_model_knows_are_noted(
     assert "t.csv: column 'amount': '1.000' is read as 1, as in the" in result.err
 
 
-def test_a_sign_that_was_asked_for_is_kept_in_the_model(run, write, german, tmp_path):
+def test_a_requested_sign_is_stored_in_the_model(run, write, german, tmp_path):
     model = tmp_path / "m"
     fit(run, german, "--decimal", ".", "--output", model)
     assert _model_file.load(model)[1]["--decimal"] == "."

@@ -42,7 +42,7 @@ def test_a_target_without_labels(tmp_path, capsys):
     assert "target column 'y' has no value in any row" in told
 
 
-def test_texts_without_words_cannot_be_learnt_from(tmp_path, capsys):
+def test_texts_without_words_are_an_error(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n!,u\n?,v\n!,\n")
     told = refused(capsys, "label", path, "--target", "y", "--text", "a")

@@ -173,7 +173,7 @@ def test_baselines_have_a_budget(table, capsys, monkeypatch):
     assert "\nCART  " not in out
 
 
-def test_notes_tell_of_columns_by_name(table, capsys):
+def test_notes_name_columns(table, capsys):
     err = told(capsys, "fit", table, "--target", "kind", *FAST).err
     assert "column 'number': it looks like row numbers" in err
     assert "column 'planet' has only one value" in err
@@ -323,7 +323,7 @@ def test_a_model_of_fit_is_not_gone_on_with_as_a_stream(table, tmp_path, capsys)
     assert "was saved by `skconftree fit`" in error(capsys, *argv)
 
 
-def test_mistakes_with_models_are_one_line(table, tmp_path, rows, capsys):
+def test_errors_with_models_are_one_line(table, tmp_path, rows, capsys):
     model = tmp_path / "m.skc"
     told(capsys, "fit", table, "--target", "kind", *FAST, "--output", model)
     other = tmp_path / "other.csv"
@@ -458,7 +458,7 @@ def test_what_cannot_be_read_says_what_to_do(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("option", ["--nominal", "--drop"])
-def test_unknown_columns_are_told_with_what_was_meant(table, option, capsys):
+def test_unknown_columns_get_a_suggestion(table, option, capsys):
     argv = ["fit", table, "--target", "kind", option, "furr"]
     err = error(capsys, *argv)
     assert f"{option} 'furr' is not one of the columns" in err
@@ -505,7 +505,7 @@ def test_help_lists_the_names_of_bounds_and_criteria(capsys):
             assert name in out
 
 
-def test_help_loads_nothing_that_takes_time():
+def test_help_has_no_slow_imports():
     program = (
         "import sys\n"
         "from skconftree._cli import main\n"
@@ -580,7 +580,7 @@ def test_the_parser_names_every_option_in_its_help():
     assert "skconftree DATA.csv" in " ".join(parser.format_help().split())
 
 
-def test_stray_words_in_a_table_to_predict_cannot_be_made_categories(
+def test_unparseable_values_in_a_table_to_predict_are_not_categories(
     table, tmp_path, rows, capsys
 ):
     model, other = tmp_path / "m.pkl", tmp_path / "other.csv"

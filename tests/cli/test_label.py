@@ -216,7 +216,7 @@ def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
     assert told.endswith("or another file. --answers names another file.\n")
 
 
-def test_a_file_that_is_no_journal_is_told_with_the_way_out(
+def test_a_file_that_is_not_a_journal_is_an_error_with_a_remedy(
     numbers, monkeypatch, capsys
 ):
     other = numbers.with_name("other.csv")
@@ -248,7 +248,7 @@ def page_state(url):
 
 
 @pytest.mark.slow
-def test_a_page_asks_what_a_terminal_would(pool, terminal):
+def test_a_page_makes_the_queries_of_a_terminal(pool, terminal):
     path, labels = pool
     (path.parent / "pictures").mkdir()
     argv = ["label", path, "--labels", "ham,spam", "--text", "message", "--web"]
@@ -296,7 +296,7 @@ def numbers(tmp_path):
     return path
 
 
-def test_labels_that_are_there_are_learnt(numbers, monkeypatch, capsys):
+def test_existing_labels_are_used(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--budget", "3", "--ignore", "kind"]
     assert label(monkeypatch, "1221", *argv) == 0
     told = capsys.readouterr()
@@ -354,7 +354,7 @@ def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
         ),
     ],
 )
-def test_mistakes_are_told_in_a_line(numbers, monkeypatch, capsys, argv, message):
+def test_errors_are_one_line(numbers, monkeypatch, capsys, argv, message):
     assert label(monkeypatch, "q", numbers, *argv) == 1
     told = capsys.readouterr().err.splitlines()
     assert message in told[-1]

@@ -82,14 +82,14 @@ def test_a_column_that_is_the_target_is_noted(write, run, columns):
     assert "gives it away" not in fitted(run, write(columns)).err
 
 
-def test_missing_values_are_one_value_in_the_target_in_other_words():
+def test_all_forms_of_missing_values_in_the_target_are_one():
     nan = float("nan")
     assert determines_class([nan, 1.0, float("nan")], ["a", "b", "a"], 2)
     assert not determines_class([nan, 1.0, nan], ["a", "b", "b"], 2)
     assert not determines_class([1, 2, 3], ["a", "b", "b"], 2)
 
 
-def test_a_header_twice_is_told_with_both_places(tmp_path, run):
+def test_a_duplicate_header_is_reported_with_both_positions(tmp_path, run):
     path = tmp_path / "t.csv"
     path.write_text("size,answer,size\n1,no,2\n")
     err = run("fit", path, "--target", "answer", code=1).err
@@ -123,7 +123,7 @@ def test_what_is_missing_from_a_new_table_is_listed(write, run, columns, tmp_pat
     assert "Did you mean" not in err
 
 
-def test_columns_are_kept_beside_the_predictions(write, run, columns, tmp_path):
+def test_columns_are_written_next_to_the_predictions(write, run, columns, tmp_path):
     model = tmp_path / "m.skc"
     columns = {"who": [f"n. {n}" for n in range(N_ROWS)], **columns}
     columns["who"][3] = ""
@@ -152,7 +152,7 @@ def days(order, n=N_ROWS):
 
 
 @pytest.mark.parametrize("order", ["dmy", "mdy"])
-def test_dates_of_which_one_order_fits_are_read_with_a_note(write, run, order):
+def test_dates_with_one_possible_order_are_read_with_a_note(write, run, order):
     answer = ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2)
     path = write({"when": days(order), "x": [0, 1] * (N_ROWS // 2), "answer": answer})
     first = {"dmy": "'13.01.2024'", "mdy": "'01/13/2024'"}[order]
@@ -183,7 +183,7 @@ def test_dates_of_which_both_orders_fit_wait_for_an_answer(write, run):
     assert "nominal" not in result.out
 
 
-def test_a_wrong_order_of_dates_is_told(write, run, columns):
+def test_a_wrong_order_of_dates_is_reported(write, run, columns):
     columns["when"] = days("dmy")
     err = fitted(run, write(columns), "--dates", "mdy").err
     assert "--dates dmy reads them as numbers" in err
@@ -277,7 +277,7 @@ def test_errors_below_a_remark_name_the_line(tmp_path, run):
     assert "line 4: 1 field where the header has 2" in err
 
 
-def test_a_file_without_header_is_told_of(tmp_path, run, write, columns):
+def test_a_file_without_header_is_reported(tmp_path, run, write, columns):
     path = tmp_path / "t.csv"
     path.write_text("5.1,3.5,1.4,yes\n4.9,3.0,1.4,no\n")
     assert "may have no header" in run("fit", path, code=1).err
@@ -338,7 +338,7 @@ def test_a_table_without_a_header_is_doubted(write, run, columns, tmp_path):
     assert "may have no header" not in fitted(run, write(columns)).err
 
 
-def test_a_stream_tells_of_labels_that_differ_by_case(write, run, columns):
+def test_a_stream_reports_labels_that_differ_by_case(write, run, columns):
     columns["answer"][:40] = [one.upper() for one in columns["answer"][:40]]
     err = run("stream", write(columns), "--target", "answer").err
     assert "labels 'YES', 'yes' of the target 'answer' differ only by case" in err

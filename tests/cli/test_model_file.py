@@ -55,7 +55,7 @@ def names(folder):
     return sorted(os.listdir(folder))
 
 
-def test_files_beside_the_model_are_left_alone(table, folder, tmp_path):
+def test_other_files_in_the_folder_are_unchanged(table, folder, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("keep me")
     (folder / "model.tmp").symlink_to(precious)
@@ -65,7 +65,7 @@ def test_files_beside_the_model_are_left_alone(table, folder, tmp_path):
     assert not (folder / "model").is_symlink()
 
 
-def test_a_model_behind_a_link_is_replaced_where_it_is(table, folder, tmp_path):
+def test_the_target_of_a_link_is_replaced(table, folder, tmp_path):
     real, link = folder / "real", tmp_path / "link"
     link.symlink_to(real)
     table.write_text("a,b,kind\n" + ROWS[: len(ROWS) // 2])
@@ -120,7 +120,7 @@ def holder(model):
         run.stdout.close()
 
 
-def test_a_second_run_is_told_who_has_the_model(table, folder, tmp_path, capsys):
+def test_a_second_run_reports_the_owner_of_the_model(table, folder, tmp_path, capsys):
     model, link = folder / "model", tmp_path / "link"
     link.symlink_to(model)
     with holder(model) as run:
@@ -261,7 +261,7 @@ def test_a_program_in_the_place_of_a_model_does_not_run(table, folder, capsys):
         "os.mkdir",
     ],
 )
-def test_a_model_makes_nothing_but_parameters(table, folder, path, capsys):
+def test_a_model_file_creates_only_parameters(table, folder, path, capsys):
     model = folder / "model"
     assert stream(table, model, "--bound", "credible") == 0
 
@@ -275,7 +275,7 @@ def test_a_model_makes_nothing_but_parameters(table, folder, path, capsys):
     assert "cannot be read" in capsys.readouterr().err
 
 
-def test_a_tree_that_has_learnt_nothing_is_refused(table, folder, capsys):
+def test_an_untrained_tree_is_rejected(table, folder, capsys):
     model = folder / "model"
     assert stream(table, model) == 0
 
@@ -346,7 +346,7 @@ PARTS = 2  # that may run side by side
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_damaged_file_is_refused_or_sound(table, folder, capsys, part):
+def test_a_corrupt_file_is_rejected_or_valid(table, folder, capsys, part):
     """By chance, or by somebody who knows the format and mends the checksum."""
     model, original = folder / "model", folder / "original"
     settings = ["--bound", "credible", "--set", "drift=ddm", "--nominal", "b"]

@@ -32,9 +32,7 @@ def run(*argv):
     return main(["fit", *map(str, argv), "--in-parts"])
 
 
-def test_the_tree_is_that_of_the_whole_table_and_predicts(
-    path, table, tmp_path, capsys
-):
+def test_the_tree_equals_that_of_the_full_table(path, table, tmp_path, capsys):
     model = tmp_path / "model"
     shown = ["--target", "kind", "--drop", "id", "--output", model, "--verbose"]
     assert run(path, *shown, "--plot", tmp_path / "tree.svg") == 0

@@ -80,7 +80,7 @@ def test_a_terminal_shows_each_step_and_is_left_empty(commands, name, lines):
 
 
 @pytest.mark.parametrize("name", ["fit", "predict", "stream"])
-def test_pipes_are_told_nothing_unless_asked(commands, name, capsys):
+def test_pipes_get_no_progress_unless_requested(commands, name, capsys):
     capsys.readouterr()
     assert main(commands[name]) == 0
     assert capsys.readouterr().err == ""

@@ -67,7 +67,7 @@ def made(tmp_path_factory):
     return page.read_text("utf-8")
 
 
-def test_the_page_is_whole_and_needs_nothing_else(made):
+def test_the_page_is_complete_and_self_contained(made):
     page = Checked(made)
     assert not page.scripts
     assert not page.links
@@ -188,7 +188,7 @@ def test_sentences_are_those_of_the_figures(capsys, tmp_path):
     assert found == pytest.approx(recall, abs=0.51)
 
 
-def test_the_parameters_are_printed_if_asked_for(capsys, tmp_path):
+def test_the_parameters_are_printed_on_request(capsys, tmp_path):
     data = write_people(tmp_path / "people.csv")
     command = [
         "fit",

@@ -201,7 +201,7 @@ def test_printed_it_is_light_and_open(chromium, page):
     keep(chromium, "report-print")
 
 
-def test_a_box_that_is_asked_answers(chromium, page):
+def test_a_box_shows_its_path(chromium, page):
     show(chromium, page, 800)
     node = chromium.find_elements(By.CSS_SELECTOR, ".sct .node")[-1]
     said = node.find_element(By.CSS_SELECTOR, ".said")

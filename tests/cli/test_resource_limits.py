@@ -73,7 +73,7 @@ def test_no_more_of_a_row_is_read_than_may_be(
     assert most < 6_000_000  # some is for what is imported now
 
 
-def test_many_long_rows_are_not_in_hand_at_once(table, monkeypatch):
+def test_many_long_rows_are_not_in_memory_at_once(table, monkeypatch):
     def read():
         with _readers.CsvStream(table, "kind") as stream:
             guesses = stream.lookahead()
@@ -232,9 +232,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(
 
 @needs_full
 @pytest.mark.parametrize("name", ["fit", "stream"])
-def test_work_goes_on_when_nobody_can_be_told_of_it(
-    commands, name, monkeypatch, capsys
-):
+def test_work_continues_without_an_output(commands, name, monkeypatch, capsys):
     capsys.readouterr()
     with open(FULL, "w") as file, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", file)
@@ -259,7 +257,7 @@ def test_closed_standard_streams_are_named(table, monkeypatch, capsys):
 
 @pytest.mark.slow
 @needs_full
-def test_nothing_is_said_after_the_error(table):
+def test_nothing_is_printed_after_the_error(table):
     """At its end the interpreter would write what is left, and complain."""
     with open(FULL, "w") as file:
         run = subprocess.run(

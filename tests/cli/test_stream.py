@@ -119,7 +119,7 @@ def test_chunks_and_checkpoints_leave_no_trace(table, tmp_path, left_alone, size
     assert model.read_bytes() == left_alone
 
 
-def test_classes_may_be_given(table, tmp_path, left_alone):
+def test_classes_can_be_passed(table, tmp_path, left_alone):
     model = tmp_path / "model"
     assert main(command(table, model, "--classes", "light, heavy")) == 0
     assert model.read_bytes() == left_alone
@@ -328,7 +328,7 @@ def test_columns_that_were_left_out_are_named(table, tmp_path, capsys):
     assert "is read with 'height' besides" in capsys.readouterr().err
 
 
-def test_a_run_with_nothing_to_learn_tells_no_speed(table, tmp_path, capsys):
+def test_a_run_without_rows_prints_no_speed(table, tmp_path, capsys):
     model = tmp_path / "model"
     assert main(command(table, model)) == 0
     told = capsys.readouterr()
@@ -397,7 +397,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
         ),
     ],
 )
-def test_a_mistake_in_the_command_is_one_line(table, tmp_path, capsys, argv, words):
+def test_an_error_in_the_command_is_one_line(table, tmp_path, capsys, argv, words):
     argv = [part.format(table=table, folder=tmp_path) for part in argv]
     before = sorted(os.listdir(tmp_path))
     assert main(["stream", *argv]) == 1
@@ -482,7 +482,7 @@ def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
         model.unlink()
 
 
-def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
+def test_an_error_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     y = rows[1]
     when = np.zeros(len(y), dtype="timedelta64[ms]")
     table = parquet(tmp_path / "table.parquet", rows, when=when)

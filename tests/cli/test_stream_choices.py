@@ -134,7 +134,7 @@ def test_a_page_has_all_of_it(tmp_path, capsys):
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_leaves_that_are_switched_off_are_told(tmp_path, capsys):
+def test_deactivated_leaves_are_reported(tmp_path, capsys):
     rng = np.random.default_rng(0)
     rows = rng.uniform(size=(6000, 4)).round(4)
     y = (rows[:, :2] > 0.5).sum(axis=1) ^ (rng.random(6000) < 0.3)
@@ -150,7 +150,7 @@ def test_leaves_that_are_switched_off_are_told(tmp_path, capsys):
     assert "switched off" not in capsys.readouterr().out
 
 
-def test_where_all_labels_come_too_late_nothing_is_saved(tmp_path, capsys):
+def test_nothing_is_saved_if_all_labels_come_too_late(tmp_path, capsys):
     """The file has the tree before the last labels: there is none."""
     table, model = write(tmp_path / "table.csv"), tmp_path / "model"
     more = ["--output", model, "--delay"]

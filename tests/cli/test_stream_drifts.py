@@ -29,7 +29,7 @@ def stream(path, *more, drift="ddm"):
 
 
 @pytest.mark.parametrize("drift", ["ddm", "local"])
-def test_drifts_are_told_drawn_and_the_same_in_pieces(tmp_path, capsys, drift):
+def test_drifts_are_reported_and_do_not_depend_on_chunks(tmp_path, capsys, drift):
     table, model = tmp_path / "t.csv", tmp_path / "model"
     X, y = write(table, N_ROWS)
     tree = ConfidenceTreeClassifier(drift=drift)

@@ -48,7 +48,7 @@ def made(tmp_path_factory):
     return page.read_text("utf-8")
 
 
-def test_the_page_is_whole_and_in_order(made):
+def test_the_page_is_complete_and_in_order(made):
     page = Checked(made)
     assert not page.scripts
     assert not page.links

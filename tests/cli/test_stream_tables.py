@@ -202,7 +202,7 @@ def test_parquet_gives_the_same_tree(
     assert same_model(model, left_alone)
 
 
-def test_parquet_checks_the_texts_that_were_learnt(tmp_path, rows, capsys):
+def test_parquet_checks_the_texts_that_were_used(tmp_path, rows, capsys):
     table, model = tmp_path / "table.parquet", tmp_path / "model"
     assert main(command(parquet(table, rows[:700]), model)) == 0
     fur, *rest = rows[3]

@@ -201,7 +201,7 @@ def test_fit_keeps_the_last_model(name):
     assert count_arrays() == n_arrays
 
 
-def check_question(model, method, *args):
+def check_query(model, method, *args):
     """A question that finds no memory is a MemoryError, and can be asked again."""
     ask = getattr(model, method)
     expected = ask(*args)
@@ -229,7 +229,7 @@ def check_question(model, method, *args):
 def test_predict(name, method):
     rows = make_rows(name)
     (state,) = states_at(name, rows, FIRST)
-    n_allocations = check_question(pickle.loads(state), method, rows[0])
+    n_allocations = check_query(pickle.loads(state), method, rows[0])
     assert n_allocations > 0 or method == "apply" or name == "rows"
 
 
@@ -238,14 +238,14 @@ def test_predict_sparse_rows(method):
     X, y, _ = make_rows("rows")
     X = csr_array(np.where(X > 0, X, 0))
     model = ConfidenceTreeClassifier(None, max_depth=3).fit(X, y)
-    assert check_question(model, method, X) > 0
+    assert check_query(model, method, X) > 0
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_predict_of_a_forest(bootstrap):
     X, y, _ = make_rows("rows")
     forest = ConfidenceForestClassifier(3, bootstrap=bootstrap, random_state=0)
-    assert check_question(forest.fit(X, y), "predict_proba", X) >= 2
+    assert check_query(forest.fit(X, y), "predict_proba", X) >= 2
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -48,7 +48,7 @@ class Watch:
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_what_is_fitted_is_the_same_when_somebody_watches(estimator):
+def test_callbacks_do_not_change_the_model(estimator):
     watch = Watch()
     watched = clone(estimator).set_callbacks(watch).fit(X, y)
     alone = clone(estimator).fit(X, y)
@@ -60,7 +60,7 @@ def test_what_is_fitted_is_the_same_when_somebody_watches(estimator):
     assert watch.log[2:-2] == told
 
 
-def test_a_callback_is_given_the_trees_so_far_and_may_have_enough():
+def test_a_callback_receives_the_trees_and_can_stop():
     sizes = []
 
     def enough(forest, fitted):
@@ -115,7 +115,7 @@ def test_an_error_of_a_callback_leaves_the_estimator_as_it_was(estimator, error)
     assert estimator.n_features_in_ == X.shape[1]
 
 
-def test_bad_input_is_refused_before_a_callback_is_told():
+def test_invalid_input_is_rejected_before_callbacks():
     watch = Watch()
     with pytest.raises(ValueError, match="NaN"):
         ConfidenceTreeClassifier().set_callbacks(watch).fit(X, np.full(len(y), np.nan))
@@ -146,7 +146,7 @@ LOOKS = ConfidenceTreeClassifier(lookahead=5)
 LEVEL, PART = "level of look-ahead", "part of a level"
 
 
-def test_long_fits_tell_of_each_level_of_look_ahead(long_fits):
+def test_long_fits_report_each_level_of_look_ahead(long_fits):
     watch = Watch()
     watched = clone(LOOKS).set_callbacks(watch).fit(X_LONG, Y_LONG)
     assert pickle.dumps(watched.tree_) == pickle.dumps(
@@ -168,7 +168,7 @@ def test_long_fits_tell_of_each_level_of_look_ahead(long_fits):
     assert ("end", PART, 5) in halfway
 
 
-def test_a_fit_that_takes_no_time_does_not_tell_of_levels():
+def test_short_fits_do_not_report_levels():
     watch = Watch()
     clone(LOOKS).set_callbacks(watch).fit(X_LONG, Y_LONG)
     assert watch.log[1:-1] == [("begin", "fit", 0), ("end", "fit", 0)]

@@ -46,14 +46,14 @@ PARAMETERS = {
 }
 
 
-def made_anew(value):
+def refitted(value):
     """Equal to the value, with no text in common."""
     if isinstance(value, str):
         return "".join(list(value))
     if isinstance(value, list):
-        return list(map(made_anew, value))
+        return list(map(refitted, value))
     if isinstance(value, dict):
-        return {made_anew(key): made_anew(value[key]) for key in reversed(value)}
+        return {refitted(key): refitted(value[key]) for key in reversed(value)}
     return value
 
 
@@ -105,7 +105,7 @@ def in_one_call(parameters):
 )
 def test_a_stream_leaves_no_trace_of_its_way(parameters, in_one_call, cuts, way, anew):
     if anew:
-        parameters = made_anew(parameters)
+        parameters = refitted(parameters)
     model = ConfidenceTreeClassifier(**parameters)
     for first, last in itertools.pairwise([0, *cuts, N_ROWS]):
         model.partial_fit(X[first:last], Y[first:last], CLASSES)
@@ -120,7 +120,7 @@ def test_a_stream_leaves_no_trace_of_its_way(parameters, in_one_call, cuts, way,
 def test_a_fit_leaves_no_trace_of_what_was_before(parameters, way):
     want = pickle.dumps(ConfidenceTreeClassifier(**parameters).fit(X, Y))
     before = [
-        ConfidenceTreeClassifier(**made_anew(parameters)),
+        ConfidenceTreeClassifier(**refitted(parameters)),
         ConfidenceTreeClassifier(**parameters).partial_fit(X[:90], Y[:90], CLASSES),
         ConfidenceTreeClassifier(**parameters).fit(X[:90, :2], Y[:90] == "yes")
         if parameters.get("class_weight") is None
@@ -139,12 +139,12 @@ def test_names_leave_no_trace_of_where_they_came_from(way, kind):
     """Such as are those of attributes, of parameters, or made at run time."""
     names = ["delta", "gini", "classes_"]
     bytes_ = set()
-    for one in (names, made_anew(names)):
+    for one in (names, refitted(names)):
         frame = pd.DataFrame(X)
         frame.columns = pd.Index(one, dtype=kind)
         for parameters in (
             {"criterion": "gini", "categorical_features": names[1:2]},
-            made_anew({"criterion": "gini", "categorical_features": names[1:2]}),
+            refitted({"criterion": "gini", "categorical_features": names[1:2]}),
         ):
             model = ConfidenceTreeClassifier(**parameters)
             model = WAYS[way](model.partial_fit(frame[:200], Y[:200], CLASSES))

@@ -91,7 +91,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_eight_threads_read_one_model_and_learn_ten(name):
+def test_eight_threads_read_one_model_and_train_ten(name):
     """What each of them sees and makes is what one thread alone does."""
 
     def learn(seed):
@@ -122,7 +122,7 @@ def test_eight_threads_read_one_model_and_learn_ten(name):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_first_looks_at_one_tree_come_at_once(criterion):
+def test_concurrent_first_reads_of_a_tree(criterion):
     """What a look has to build is kept for the next one, by whoever was last.
 
     And nothing that threads share is written to: ThreadSanitizer sees that.

@@ -160,7 +160,7 @@ def test_weight_zero_is_absence(problem):
 
 @some
 @given(problem=problems(min_rows=5))
-def test_weight_one_is_none(problem):
+def test_weight_one_equals_no_weight(problem):
     model, stream = problem
     stream.weight = None
     expected = state_of(grown(model, stream))
@@ -242,7 +242,7 @@ def pickled_tree(model):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("prediction", ["auto", "majority"])
-def test_fit_keeps_rows_only_if_asked(memory, prediction):
+def test_fit_stores_rows_only_on_request(memory, prediction):
     stream = make_stream(1, 3000, kinds=["continuous"] * 4)
     model = ConfidenceTreeClassifier(
         bound="gtest", leaf_memory=memory, leaf_prediction=prediction

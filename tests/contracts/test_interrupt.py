@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fuzz.handler_exceptions import Interrupter, count_places
+from fuzz.handler_exceptions import Interrupter, count_lines
 from reference.effort import crossed
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of
@@ -127,7 +127,7 @@ def test_what_fails_at_every_attempt_does_not_hang(monkeypatch, drift):
     model.partial_fit(*stream.part(1024, 3000))
 
 
-def test_a_sparse_table_is_learnt_without_a_line_of_python(monkeypatch):
+def test_a_sparse_table_is_learned_without_python_code(monkeypatch):
     """What could fail or be interrupted between two rows that are no boundary."""
     rng = np.random.default_rng(0)
     X = random_array((3000, 40_000), density=1e-4, rng=rng, format="csr")
@@ -180,7 +180,7 @@ def test_a_signal_from_outside():
 
 @pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_tree_that_was_interrupted_at_a_late_place_is_whole(fitted):
+def test_a_tree_is_complete_after_a_late_interrupt(fitted):
     """Between the checks of a call that begins to grow, and its first row."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)).astype(np.float32)
@@ -194,7 +194,7 @@ def test_a_tree_that_was_interrupted_at_a_late_place_is_whole(fitted):
 
     before, plain = 30 if fitted else 0, copy.deepcopy(start)
     teach(copy.deepcopy(start))  # what is looked up once has been
-    _, n_places = count_places(lambda: teach(plain))
+    _, n_places = count_lines(lambda: teach(plain))
     for place in range(n_places - 60, n_places + 1):
         model = copy.deepcopy(start)
         call = partial(teach, model)

@@ -132,7 +132,7 @@ def test_a_sampler_does_not_change_while_it_predicts(sampler):
     assert set(sampler.predict(X)) == {"no", "yes"}
 
 
-def test_parameters_set_while_a_sampler_buys_labels_are_kept(sampler):
+def test_parameters_set_during_queries_are_retained(sampler):
     def ask(rows, places):
         sampler.set_params(alpha=3.0)
         return Y[places]

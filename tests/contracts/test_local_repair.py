@@ -89,7 +89,7 @@ def test_chunks_and_copies(options, missing):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_kept_rows_are_shared_anew_after_a_repair(monkeypatch, seed):
+def test_stored_rows_are_shared_again_after_a_repair(monkeypatch, seed):
     """What a leaf may keep follows from the leaves there are, as after a pickle."""
     monkeypatch.setattr(_parameters, "AUTO_STORED_VALUES", 4 * 2000)
     rng = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ def test_weights_and_sparse_rows():
     assert pickle.dumps(parts) == pickle.dumps(whole)
 
 
-def test_predictions_are_made_before_rows_are_learnt():
+def test_predictions_are_made_before_training():
     X, y = turned(3)
     model, other = make({}), make({})
     guess = model.partial_fit_predict(X, y, CLASSES)
@@ -243,7 +243,7 @@ def test_forests():
 
 
 @pytest.mark.parametrize("drift", ["ddm", "local"])
-def test_drifts_are_told(drift):
+def test_drifts_are_reported(drift):
     X, y = turned(1)
     model = make({"drift": drift})
     assert not hasattr(model, "drifts_")
@@ -284,7 +284,7 @@ def test_rows_without_label_are_refused():
     assert not hasattr(model, "tree_")
 
 
-def state_of_one_beside():
+def state_of_one_challenger():
     """A grower, as it is written, beside a part of which another tree grows."""
     X, y = turned(12)
     model = make({})
@@ -298,7 +298,7 @@ def state_of_one_beside():
 
 
 def test_damaged_states():
-    make_grower, tree, recipe, state = state_of_one_beside()
+    make_grower, tree, recipe, state = state_of_one_challenger()
     make_grower(copy.deepcopy(tree), recipe, state)
     watches, beside = state[-6], state[-5]
     first = beside[0]

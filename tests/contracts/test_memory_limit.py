@@ -36,7 +36,7 @@ def largest_at_boundaries(model, stream):
 @pytest.mark.parametrize(
     ("grace_period", "memory", "bound"), crossed([1, 40], MEMORIES, BOUNDS)
 )
-def test_limit_is_kept(bound, memory, grace_period):
+def test_limit_holds(bound, memory, grace_period):
     stream = make_stream(
         1, 6 * 1024, n_classes=6, kinds=["continuous"] * 6 + ["ties"], signal=0.5
     )
@@ -56,7 +56,7 @@ def test_limit_is_kept(bound, memory, grace_period):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-def test_limit_is_kept_with_a_branch_for_each_category(memory):
+def test_limit_holds_with_a_branch_for_each_category(memory):
     """A test with hundreds of outcomes may not fit where one of two does."""
     X = np.random.default_rng(0).integers(0, 2000, (4 * 1024, 1))
     stream = Stream(X, X[:, 0] % 2, 2)
@@ -75,7 +75,7 @@ def test_limit_is_kept_with_a_branch_for_each_category(memory):
 
 
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
-def test_limit_is_kept_when_categories_come_late(nominal_splits):
+def test_limit_holds_when_categories_come_late(nominal_splits):
     """Tests that are there learn no more categories than there is room for."""
     rng = np.random.default_rng(0)
     n = 6 * 1024
@@ -97,7 +97,7 @@ def test_limit_is_kept_when_categories_come_late(nominal_splits):
 
 
 @pytest.mark.parametrize("drift", [None, "ddm", "local"])
-def test_limit_is_kept_with_drift(drift):
+def test_limit_holds_with_drift(drift):
     stream = make_stream(2, 8 * 1024, kinds=["continuous"] * 6, signal=2.0)
     stream.y[3000:] = 1 - stream.y[3000:]
     model = ConfidenceTreeClassifier(
@@ -154,7 +154,7 @@ def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
         assert vars(model) == before
 
 
-def test_leaves_that_are_switched_off_are_counted_and_told():
+def test_deactivated_leaves_are_counted_and_reported():
     stream = make_stream(1, 8 * 1024, n_classes=6, kinds=["continuous"] * 7, signal=0.5)
     model = ConfidenceTreeClassifier(
         bound=None, leaf_memory="rows", grace_period=20, max_bytes=LIMIT

@@ -204,7 +204,7 @@ FITTED = [
 
 
 @pytest.mark.parametrize("name", FITTED)
-def test_what_has_been_learnt_is_read_only(name):
+def test_fitted_attributes_are_read_only(name):
     model, _ = with_categories()
     before = pickle.dumps(model)
     for one in (model, ConfidenceTreeClassifier()):

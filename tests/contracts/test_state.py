@@ -220,7 +220,7 @@ def nudged(data, place):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_sound_leaves_are_believed(name):
+def test_valid_leaves_are_accepted(name):
     """A loader that refused everything would pass the tests of damages."""
     model = half_grown(name)
     make, (tree, recipe, state) = model._model.grower.__reduce__()
@@ -245,7 +245,7 @@ def test_sound_leaves_are_believed(name):
 @pytest.mark.parametrize(
     ("which", "least"), [("counts", 1.0), ("impurity", 1.0), ("evidence", 0.8)]
 )
-def test_a_sound_tree_is_believed(name, which, least):
+def test_a_valid_tree_is_accepted(name, which, least):
     model = half_grown(name)
     make, (tree, recipe, leaves) = model._model.grower.__reduce__()
     kind, arguments, state = tree.__reduce__()

@@ -222,7 +222,7 @@ def test_bad_rows_are_not_predicted(rows, message, method):
         getattr(model, method)(rows)
 
 
-def test_rows_without_names_are_told_of():
+def test_rows_without_names_are_reported():
     """Rows of a model with names do not take the short way."""
     X, y = make_rows(names=["a", "b"])
     model = make_model().partial_fit(X, y, LABELS)

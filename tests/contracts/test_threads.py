@@ -88,7 +88,7 @@ def test_readers_do_not_wait_for_each_other():
     assert not slow.is_alive()
 
 
-def test_looking_changes_nothing():
+def test_reading_changes_nothing():
     """Not even what learns on: inner nodes, tables of the criterion, empty leaves."""
     plain, seen = grown(leaf_prediction="nba"), grown(leaf_prediction="nba")
     for end in range(1500, 6000, 500):
@@ -290,7 +290,7 @@ def test_every_function_waits_for_a_thread_that_learns():
     assert set(errors) == {"audit.marks", "audit.update"}
 
 
-def test_nobody_is_kept_out():
+def test_no_reader_is_locked_out():
     """Neither by many readers nor by a learner, however short their breaks."""
     model = grown()
     row = STREAM.part(1000, 1001)

@@ -106,7 +106,7 @@ def test_the_corpus_is_run_first():
     assert [item.path.name for item in items] == ["b.py", "a.py"]
 
 
-def test_cases_are_json_for_people():
+def test_cases_are_readable_json():
     for path in CASES:
         json.loads(path.read_text("utf-8"))
         assert path.read_text("utf-8").endswith("}\n")

@@ -236,7 +236,7 @@ def test_rows_wait_in_any_container(container):
     assert prequential_score(tree(), given, Y, delay=delay, chunk_size=20) == want
 
 
-def test_a_run_that_waits_is_kept_whole():
+def test_a_waiting_run_is_pickled_completely():
     whole, _ = in_pieces(tree(), [40], delay=15)
     again, _ = in_pieces(tree(), [40], delay=15, repickled=True)
     whole.cpu_seconds_ = again.cpu_seconds_ = 0.0

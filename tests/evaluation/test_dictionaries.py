@@ -34,7 +34,7 @@ def alone(rows, y, *more):
 
 
 @pytest.mark.parametrize(("chunk_size", "delay"), crossed([1, 7, 1000], [0, 3]))
-def test_dictionaries_give_what_a_frame_gives(chunk_size, delay):
+def test_dictionaries_equal_a_frame(chunk_size, delay):
     rows, y = frame()
     settings = {"classes": ["no", "yes"], "report_every": 250, "delay": delay}
     models = ConfidenceTreeClassifier(), ConfidenceTreeClassifier()
@@ -51,7 +51,7 @@ def test_dictionaries_give_what_a_frame_gives(chunk_size, delay):
     assert (models[0].predict_proba(rows) == models[1].predict_proba(rows)).all()
 
 
-def test_a_record_looks_at_no_row_ahead():
+def test_a_record_uses_no_later_row():
     rows, y = frame(100)
     given = []
 
@@ -115,7 +115,7 @@ def test_tables_and_dictionaries_may_take_turns():
     assert found == prequential_score(ConfidenceTreeClassifier(), rows, y)
 
 
-def test_rows_before_an_error_of_the_source_are_learnt():
+def test_rows_before_an_error_of_the_source_are_learned():
     rows, y = frame(50)
 
     def stream():

@@ -173,7 +173,7 @@ class Half:
         (320, WEIGHT, 400),
     ],
 )
-def test_rows_count_as_far_as_they_are_learnt(n, weight, n_rows):
+def test_rows_count_once_they_are_learned(n, weight, n_rows):
     run = PrequentialEvaluator(Half(n))
     with pytest.raises(KeyboardInterrupt):
         run.update(X, Y, weight)
@@ -247,7 +247,7 @@ def test_a_callback_gets_an_error_at_once():
 
 
 @pytest.mark.parametrize("weight", [None, np.ones(40)])
-def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
+def test_a_run_stored_without_its_estimator_does_not_learn(weight):
     run = run_of("tree")
     estimator, run.estimator = run.estimator, None
     run = pickle.loads(pickle.dumps(run))
@@ -260,7 +260,7 @@ def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])
-def test_runs_of_any_weights_are_believed(scale):
+def test_runs_with_any_weights_are_accepted(scale):
     run = PrequentialEvaluator(ESTIMATORS["oasis"](), classes=["high", "low", "none"])
     for begin in range(0, 400, 40):
         part = slice(begin, begin + 40)

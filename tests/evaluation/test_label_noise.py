@@ -48,7 +48,7 @@ def test_parts_of_rows_sum_to_no_more_than_all():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("noise", [0.0, 0.15, 0.3])
-def test_planted_noise_is_found(n_classes, noise):
+def test_planted_noise_is_detected(n_classes, noise):
     rng = np.random.default_rng(n_classes)
     X, y = make_blobs(3000, centers=n_classes, cluster_std=1.2, random_state=3)
     wrong = rng.random(len(y)) < noise
@@ -68,7 +68,7 @@ def test_classes_that_overlap_look_like_noise():
     assert error > 0.15 > 0.1 > half > quarter
 
 
-def test_frames_and_folds_of_ones_own():
+def test_frames_and_custom_folds():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=400)})
     y = pd.Series(np.where(X["a"] > 0, "up", "down"))

@@ -99,7 +99,7 @@ def test_models_of_numbers_are_those_of_an_array(make):
 
 
 @given(data=st.data())
-def test_neither_order_nor_absence_of_keys_changes_what_is_learnt(data):
+def test_order_and_absence_of_keys_do_not_change_the_model(data):
     rows, y = PEOPLE
     lost = data.draw(st.lists(st.sets(st.sampled_from(COLUMNS), max_size=3)))
     order = data.draw(st.permutations(COLUMNS))
@@ -155,7 +155,7 @@ def test_no_more_than_a_hundred_rows_wait():
     assert one.model.n_rows_seen_ == 100
 
 
-def test_declared_columns_wait_for_nothing():
+def test_declared_columns_start_at_once():
     columns = {"zip": "category", "age": "number"}
     one = OneByOne(tree(), classes=[0, 1], columns=columns)
     one.learn_one({"age": 3}, 0)
@@ -265,7 +265,7 @@ def begun():
         ({"a": 10**400, "b": "x"}, 0, "Column 'a' holds a number that is too large"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_and_not_learnt(x, y, message):
+def test_an_invalid_row_is_rejected(x, y, message):
     one = begun()
     before = pickle.dumps(one)
     with pytest.raises(ValueError, match=message):
@@ -345,7 +345,7 @@ def test_a_model_of_others_learns_numbers():
     assert one.predict_one({"b": -8.0, "a": 9.0}) == 1
 
 
-def test_a_value_that_is_no_number_is_told_in_the_words_of_dictionaries():
+def test_an_invalid_value_is_reported_with_its_key():
     one = taught(tree(), *people(30)[1:])
     for call in (one.predict_one, one.predict_proba_one, lambda x: one.learn_one(x, 0)):
         with pytest.raises(ValueError, match="'salary' holds numbers. Got 'high'"):
@@ -482,7 +482,7 @@ def test_a_text_that_reads_as_a_number_is_a_category():
     assert one.model.categories_[0] == ["2", "3", "two"]
 
 
-def test_a_stray_word_among_numerals_gets_a_warning_unless_it_is_declared():
+def test_an_unparseable_value_warns_unless_declared():
     y = [0, 1] * 25 + [0]
     words = r"Column 'day' .* only 1 of its 51 .*float\(x\['day'\]\).*`columns` of One"
     with pytest.warns(UserWarning, match=words):

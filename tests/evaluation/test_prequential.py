@@ -250,7 +250,7 @@ def test_a_fitted_classifier_is_tested_from_the_first_row():
     assert record.accuracy == pytest.approx(right.mean())
 
 
-def test_the_model_has_learnt_what_the_record_says():
+def test_the_model_has_learned_the_rows_of_the_record():
     X, y = stream()
     model = Counter()
     for record in iter_prequential(model, X, y, chunk_size=1000, report_every=33):
@@ -318,7 +318,7 @@ def test_a_bad_row_stops_the_run_before_its_chunk():
     assert model.n_rows_seen_ == 120
 
 
-def test_an_unknown_label_is_named_and_not_learnt():
+def test_an_unknown_label_is_named_and_not_learned():
     X, y = stream()
     y[137] = 7
     model = Counter()

@@ -90,7 +90,7 @@ def test_several_classes_are_averaged():
     assert only == pytest.approx(roc_auc_score(Y3 == 2, told[:, 2]))
 
 
-def test_scorers_of_scikit_learn_and_of_ones_own():
+def test_scikit_learn_and_custom_scorers():
     predicted = tree().partial_fit_predict(X, Y3, classes=[0, 1, 2])
     scorer = make_scorer(fbeta_score, beta=2, average="macro")
 
@@ -172,7 +172,7 @@ def test_what_is_not_defined_is_nan():
     assert math.isnan(next(records).window_scores["log_loss"])
 
 
-def test_what_cannot_be_had():
+def test_invalid_requests():
     with pytest.raises(TypeError, match="scoring needs predict_proba, which SGDCl"):
         iter_prequential(SGDClassifier(), X, Y, scoring="roc_auc")
     with pytest.raises(ValueError, match="Got 'roc_auc_ovr_w' instead"):

@@ -12,7 +12,7 @@ from skconftree.tree import export_rules, export_text, node_table
 from . import invariants
 from .corruption import damaged_pickle, mixed_pickle
 from .failures import require
-from .leaves import sound_leaves
+from .leaves import valid_leaves
 from .parameters import FIT_ALONE, OTHERS, make_model
 from .tables import Rows
 
@@ -123,7 +123,7 @@ def after_learning(sequence):
     invariants.size(model, sequence.parameters)
     invariants.memory(model, sequence.parameters)
     if sequence.draw.chance(0.1):
-        sound_leaves(model)
+        valid_leaves(model)
     last = sequence.parts[-1]
     learnt = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
     if len(learnt) and sequence.parameters.get("max_bytes") is None:

@@ -228,7 +228,7 @@ def learn_apart(sequence):
     require(len(states) == 1, "threads with models of their own disturb each other")
 
 
-def look_from_a_signal(sequence):
+def read_from_a_signal(sequence):
     """A handler that runs in the midst of learning looks, and changes nothing."""
     if not sequence.parts or not sequence.comparable:
         return

@@ -45,12 +45,12 @@ def timer(handle, seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def count_places(function, within=""):
+def count_lines(function, within=""):
     """What a function gives, and at how many places a handler might have run."""
     return _count(function, lambda n: None, within)
 
 
-def act_at_place(place, act, function, within=""):
+def act_at_line(place, act, function, within=""):
     """What a function gives, while which a handler acts at a place."""
     answer, _ = _count(function, lambda n: act() if n == place else None, within)
     return answer
@@ -150,17 +150,17 @@ class Interrupter:
             if self.n == place:
                 if self.again:
                     self.n = 0
-                    sys.settrace(look_again)
+                    sys.settrace(read_again)
                 raise self.error
 
-        def look_again(frame, event, argument):
+        def read_again(frame, event, argument):
             # lines as well, of what is called to put things right
             if frame.f_code.co_filename in UNSAFE:
                 return None
             self.n += event in ("call", "line")
             if self.active and self.n == self.again:
                 raise KeyboardInterrupt
-            return look_again
+            return read_again
 
         with _places(visit, self.within):
             return self._call(function)

@@ -11,7 +11,7 @@ from skconftree import ConfidenceForestClassifier
 
 from .concurrency import busy_rows, run_at_once, switching_often
 from .failures import require
-from .handler_exceptions import ERRORS, PACKAGE, Interrupter, act_at_place, count_places
+from .handler_exceptions import ERRORS, PACKAGE, Interrupter, act_at_line, count_lines
 
 SIZES = (3, 60, 1000, 30_000)  # the last one so that other threads have their turn
 QUICK = ("array", "sparse")  # to read
@@ -55,7 +55,7 @@ class _Index:
         require(np.array_equal(self.apply(), expected), "an old index is not apply")
         self.check_more(fresh, expected)
 
-    def check_told(self):
+    def check_reported(self):
         """What has changed was told, whoever has asked."""
         self.update()
         missed = np.setdiff1d(self.changes(self.apply()), np.concatenate(self.told))
@@ -230,7 +230,7 @@ def share_index(sequence):
         sequence.call(f"threads: indexes, {what}", run_at_once, [learn, *works])
     for one in indexes:
         one.check()
-        one.check_told()
+        one.check_reported()
 
 
 def _fit(model, X, y):
@@ -260,14 +260,14 @@ def interrupt_index(sequence):
             model.partial_fit(X, y, None, rows.weight)
             work, twin = one.calls[what], other.calls[what]
         within = draw.one(["", PACKAGE])
-        _, n_places = count_places(twin, within)
+        _, n_places = count_lines(twin, within)
         place = draw.whole(1, max(n_places, 1))
         if draw.chance(0.3):
             name = draw.one(sorted(one.calls))
             handle = partial(_may_be_refused, one.calls[name])
             sequence.call(
                 f"index: {what}, {name} by a handler",
-                *(act_at_place, place, handle, work, within),
+                *(act_at_line, place, handle, work, within),
             )
         else:
             interrupter = Interrupter(draw.one(ERRORS), None, within)

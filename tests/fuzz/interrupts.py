@@ -12,7 +12,7 @@ from skconftree.tree.batch import _grow
 
 from . import invariants
 from .failures import Finding, require
-from .handler_exceptions import ERRORS, Interrupter, count_places
+from .handler_exceptions import ERRORS, Interrupter, count_lines
 from .learner_subjects import PoolSubject, StreamSubject
 from .parameters import make_model
 from .subjects import (
@@ -59,7 +59,7 @@ def _interrupt(sequence, subject, one, call):
     before, plain = copied(one), copied(one)
     values = subject.values(one)
     begin = perf_counter()
-    expected, n_places = count_places(lambda: call.act(plain))
+    expected, n_places = count_lines(lambda: call.act(plain))
     seconds = perf_counter() - begin
     again = draw.one([None, draw.whole(1, 8), 20])
     at_place = draw.chance(0.7)
@@ -121,7 +121,7 @@ def interrupt_teams(sequence):
 
     with _worth_a_team():
         begin = perf_counter()
-        _, n_places = sequence.call("fit in a team", count_places, fit)
+        _, n_places = sequence.call("fit in a team", count_lines, fit)
         seconds = perf_counter() - begin
         before = invariants.growth_of(model)
         require(before == expected, "a team grows another tree")

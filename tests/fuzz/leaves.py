@@ -11,7 +11,7 @@ CODES = 1 + GrowerState._fields.index("n_codes")  # behind the version
 ROUNDING = 1e-6  # of sums
 
 
-def sound_leaves(model):
+def valid_leaves(model):
     """Rows, bins and counts of each leaf of a model that grows fit each other."""
     if model._model.grower.recipe.in_forest:
         return  # which the reader does not know, and no tree but that of a forest does

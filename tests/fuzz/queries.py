@@ -1,4 +1,4 @@
-"""Labels bought from a pool and from a stream, each in a few calls of its own."""
+"""Labels queried from a pool and from a stream, each in a few calls of its own."""
 
 import pickle
 import re
@@ -55,7 +55,7 @@ def _tree(sequence):
     return ConfidenceTreeClassifier(**parameters)
 
 
-def ask_of_a_pool(sequence):
+def query_a_pool(sequence):
     """What is asked, taught, taken back and taught again."""
     draw, table = sequence.draw, sequence.table
     rows = table.rows(draw, draw.one([6, 30, 70]), weights=False)
@@ -149,7 +149,7 @@ def _same_answers(learner, other, X):
     )
 
 
-def ask_of_a_stream(sequence):
+def query_a_stream(sequence):
     """Rows decided on in any chunks, within a budget."""
     draw, table = sequence.draw, sequence.table
     if table.n_classes < 2:

@@ -1,4 +1,4 @@
-"""Learning to sample: labels are bought, and no others looked at."""
+"""Learning to sample: labels are queried, and no others used."""
 
 import copy
 import pickle
@@ -77,7 +77,7 @@ def learn_to_sample(sequence):
     require(
         np.array_equal(same.queried_, model.queried_)
         and np.array_equal(same.decision_function(X), model.decision_function(X)),
-        "lts: labels that were not bought make another model",
+        "lts: labels that were not queried make another model",
     )
     _ask(sequence, model, X, rng.normal(size=(5, d)) * draw.one(SCALES))
     _failing(sequence, model, X, answers)
@@ -88,12 +88,12 @@ def learn_to_sample(sequence):
 
 def _parameters(draw, n, X):
     budget = draw.one([1, min(n, 12), min(n, 25), 0.2, 1.0, None])
-    bought = {None: min(n, 100)}.get(budget, budget)
-    if isinstance(bought, float):
-        bought = max(1, round(bought * n))
+    n_queried = {None: min(n, 100)}.get(budget, budget)
+    if isinstance(n_queried, float):
+        n_queried = max(1, round(n_queried * n))
     found = {"budget": budget, "random_state": draw.whole(0, 2**31)}
     others = {
-        "n_rounds": [1, min(2, bought), min(5, bought)],
+        "n_rounds": [1, min(2, n_queried), min(5, n_queried)],
         "alpha": [0, 0.3, 1e300, np.inf],
         "groups": [
             np.arange(n) % 3,
@@ -123,7 +123,7 @@ def _bought(model, asked, y, answers):
         np.array_equal(model.queried_, asked[known])
         and np.array_equal(model.skipped_, asked[~known])
         and np.array_equal(model.labels_, y[model.queried_]),
-        "lts: what was bought",
+        "lts: what was queried",
     )
     require(model.n_labeled_ == known.sum(), "lts: number of labels")
     require(np.array_equal(model.classes_, np.unique(model.labels_)), "lts: classes")
@@ -179,11 +179,13 @@ def _failing(sequence, model, X, answers):
     try:
         sequence.call("lts: an oracle that fails", other.fit, X, ask)
     except _OracleError:
-        bought = sum(answers[place] is not None for part in calls for place in part)
-        require(hasattr(other, "classes_") == (bought > 0), "lts: kept after an error")
-        if bought:
+        n_queried = sum(answers[place] is not None for part in calls for place in part)
+        require(
+            hasattr(other, "classes_") == (n_queried > 0), "lts: kept after an error"
+        )
+        if n_queried:
             require(
-                other.n_rounds_ == after and other.n_labeled_ == bought,
+                other.n_rounds_ == after and other.n_labeled_ == n_queried,
                 "lts: rounds before an error",
             )
             other.predict_proba(X)

@@ -50,7 +50,7 @@ def test_sequences(n, themes):
 
 
 @pytest.mark.slow
-def test_a_crash_is_found():
+def test_a_crash_is_detected():
     """The end of a child process is a finding, and the others go on."""
     done = fuzz(3, "--crash", 1)
     assert done.returncode == 1, done.stdout

@@ -30,7 +30,7 @@ GROWTH = {
 MAX_COLUMN_CATEGORIES = 4096  # of which a column can be told apart
 
 
-def grow_beside_slow_tree(sequence):
+def compare_with_slow_tree(sequence):
     """Row by row, the compiled tree grows the nodes of the slow one."""
     draw = sequence.draw
     case, criterion = draw.one(PAIRS)

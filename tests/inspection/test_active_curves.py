@@ -44,7 +44,7 @@ def test_means_and_errors():
     assert len(set(colors)) == 3
 
 
-def test_some_strategies_on_given_axes():
+def test_some_strategies_on_passed_axes():
     _, ax = plt.subplots()
     display = ActiveCurveDisplay.from_simulation(
         result(), strategies=["auto", "random"], ax=ax

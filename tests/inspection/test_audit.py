@@ -346,7 +346,7 @@ def test_pickles(halves):
         assert copy.splits_ == audit.splits_
 
 
-def test_nothing_is_written_into_the_tree(halves):
+def test_the_tree_is_not_changed(halves):
     X, X_new, y, y_new = halves
     tree = ConfidenceTreeClassifier(random_state=0).fit(X, y)
     before = pickle.dumps(tree)
@@ -470,7 +470,7 @@ def test_an_audit_of_another_tree_marks_nothing(audited, halves):
 # -- bad input ----------------------------------------------------------------------
 
 
-def test_training_rows_are_told_apart(halves):
+def test_training_rows_are_recognized(halves):
     X, X_new, y, y_new = halves
     for tree in (ConfidenceTreeClassifier(), DecisionTreeClassifier(random_state=0)):
         tree.fit(X, y)
@@ -525,7 +525,7 @@ def test_other_estimators(make, error, message):
         audit_splits(model, [[0.0], [1.0]], [0, 0])
 
 
-def test_unfitted_several_outputs_and_no_rows_kept():
+def test_unfitted_several_outputs_and_no_stored_rows():
     with pytest.raises(NotFittedError):
         audit_splits(DecisionTreeClassifier(), [[0.0]], [0])
     with pytest.raises(TypeError, match="tree classifier"):

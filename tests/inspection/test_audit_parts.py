@@ -87,7 +87,7 @@ def test_exact_tests_and_their_smallest_values(table):
     assert _max_evidence(np.array(table, float)) >= most - 1e-9
 
 
-def test_exact_test_of_many_tables_and_bad_ones():
+def test_exact_test_of_many_and_of_invalid_tables():
     p = fisher_pvalue([[[9, 2], [3, 8]], [[4, 0], [5, 0]]])
     assert p[0] == pytest.approx(stats.fisher_exact([[9, 2], [3, 8]]).pvalue)
     assert p[1] == 1.0
@@ -177,7 +177,7 @@ def test_levels_from_the_root_down():
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 9))
-def test_levels_in_use_never_exceed_the_whole(seed, n):
+def test_levels_in_use_never_exceed_the_total(seed, n):
     rng = np.random.default_rng(seed)
     parent = np.array([-1, *(rng.integers(0, one) for one in range(1, n))])
     p = rng.random(n) ** 4

@@ -58,7 +58,7 @@ def test_curves_are_those_of_the_records():
     ],
     ids=["tree", "forest"],
 )
-def test_drifts_stand_where_they_were_found(model):
+def test_drifts_are_drawn_at_their_rows(model):
     display = PrequentialDisplay.from_estimator(
         model, X, Y, window=100, name="mine", changes=[1500]
     )
@@ -83,7 +83,7 @@ class Exact(GaussianNB):
         return [Place(1234)]
 
 
-def test_a_model_that_knows_where_is_believed():
+def test_the_position_of_a_model_is_used():
     display = PrequentialDisplay.from_estimator(Exact(), X, Y)
     assert display.drift_lines_[0].get_xdata().tolist() == [1234]
     assert legend(display)[1][1] == "Exact (1 drift)"
@@ -113,7 +113,7 @@ def test_other_figures(metric):
     assert display.ax_.get_ylabel() == metric.replace("_", " ")
 
 
-def test_records_and_axes_that_are_given():
+def test_records_and_axes_can_be_passed():
     records = {
         "long": list(iter_prequential(GaussianNB(), X, Y, report_every=500)),
         "short": list(iter_prequential(GaussianNB(), X[:900], Y[:900])),

@@ -77,7 +77,7 @@ def test_shares_are_those_of_the_counts():
     assert any(text.endswith("split further") for text in texts(display))
 
 
-def test_draws_on_given_axes_and_never_shows(monkeypatch):
+def test_draws_on_passed_axes_and_never_shows(monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("a display must not show"))
     X, y = load_iris(return_X_y=True)
     tree = ConfidenceTreeClassifier(random_state=0).fit(X, y)
@@ -129,7 +129,7 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
 @pytest.mark.parametrize(
     "title", [(), ("a long note on the audit of this tree, " * 20,)]
 )
-def test_a_figure_has_room_for_its_legend(large, title):
+def test_a_figure_has_space_for_its_legend(large, title):
     """Of a tree of few levels and many classes, the layout collapsed with a warning."""
     nodes = node_table(large)
     display = ConfidenceTreeDisplay(nodes, class_names=["x" * 30] * 100, notes=title)
@@ -151,7 +151,7 @@ def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
     assert not any(text.endswith("split further") for text in texts(whole))
 
 
-def test_a_compact_picture_has_all_nodes_and_few_words(large):
+def test_a_compact_picture_has_all_nodes_and_little_text(large):
     display = ConfidenceTreeDisplay.from_estimator(large, compact=True, fold_weak=False)
     boxes = [
         patch
@@ -255,7 +255,7 @@ def test_names_of_several_lines_are_written_in_one():
     plt.close(display.figure_)
 
 
-def asked_at(display, x, y, kind="motion_notify_event"):
+def hover_at(display, x, y, kind="motion_notify_event"):
     """Point at a place of the picture, in data; give what is shown then."""
     canvas = display.figure_.canvas
     place = display.ax_.transData.transform((x, y))
@@ -268,7 +268,7 @@ def asked_at(display, x, y, kind="motion_notify_event"):
     ("compact", "kind"),
     crossed([False, True], ["motion_notify_event", "button_press_event"]),
 )
-def test_a_box_that_is_asked_answers(compact, kind):
+def test_a_box_shows_its_path(compact, kind):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X.iloc[:, 20:26]
     tree = ConfidenceTreeClassifier(max_depth=2).fit(X, y)
@@ -280,7 +280,7 @@ def test_a_box_that_is_asked_answers(compact, kind):
     checked = 0
     for node, (x, level) in arrange(nodes).items():
         row = nodes[node]
-        told = asked_at(display, x, level + 0.02, kind)
+        told = hover_at(display, x, level + 0.02, kind)
         assert row.rows in told
         if row.branches:
             assert f"split by {row.test}" in told
@@ -291,7 +291,7 @@ def test_a_box_that_is_asked_answers(compact, kind):
             assert sum(one in told for one in words) == 1
         checked += 1
     assert checked == tree.tree_.node_count
-    assert asked_at(display, -0.49, 0.4, kind) == ""
+    assert hover_at(display, -0.49, 0.4, kind) == ""
 
 
 @pytest.mark.slow
@@ -300,11 +300,11 @@ def test_an_answer_lies_in_the_picture_and_goes_again(large):
     display.figure_.canvas.draw()
     places = arrange(node_table(large))
     x, level = max(places.values(), key=lambda one: -one[1])  # the deepest leaf
-    assert asked_at(display, x, level)
+    assert hover_at(display, x, level)
     (text,) = display.figure_.texts
     extent, whole = text.get_window_extent(), display.figure_.bbox
     assert extent.x0 >= 0
     assert extent.x1 <= whole.x1
     assert extent.y1 <= whole.y1
-    assert not asked_at(display, x, 0.9)  # above the tree
+    assert not hover_at(display, x, 0.9)  # above the tree
     assert not text.get_visible()

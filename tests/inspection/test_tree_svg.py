@@ -153,7 +153,7 @@ def test_texts_lie_in_their_boxes_and_are_cut_at_words():
     assert '<b> & "c"' in texts or "<x> & y" in texts
 
 
-def test_words_are_kept_whole():
+def test_words_are_not_divided():
     assert wrapped("one two three", 10, 1000, 1) == ["one two three"]
     assert wrapped("one two three", 10, width_in("one two", 10), 2) == [
         "one two",
@@ -177,7 +177,7 @@ def test_a_tree_of_one_leaf_and_one_that_is_a_chain():
     assert min(x for x, _ in places.values()) == 0.0
 
 
-def test_places_are_tight_and_parents_centred(large):
+def test_positions_are_tight_and_parents_centered(large):
     nodes = node_table(large)
     places = arrange(nodes)
     for row in nodes:

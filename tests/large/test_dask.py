@@ -49,7 +49,7 @@ def make_frame(n=900):
     return frame.sort_values("y", ignore_index=True)  # no part has all classes
 
 
-def whole_fit(model, frame):
+def full_fit(model, frame):
     # the strings that Dask makes of ours
     frame = dd.from_pandas(frame, npartitions=1).compute()
     return clone(model).fit(frame.drop(columns="y"), frame["y"])
@@ -61,7 +61,7 @@ def test_any_number_of_partitions_gives_the_same_bytes(model, n_parts):
     with dask.config.set(scheduler="synchronous"):
         parts = dd.from_pandas(frame, npartitions=n_parts)
         found = large.fit(clone(model), parts, target="y")
-        assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+        assert pickle.dumps(found) == pickle.dumps(full_fit(model, frame))
 
 
 def test_an_empty_partition_and_rows_that_are_left_out():
@@ -71,7 +71,7 @@ def test_an_empty_partition_and_rows_that_are_left_out():
         parts = parts[parts["y"] != "a"]  # which empties one or two
         found = large.fit(clone(MODELS[0]), parts, target="y")
         kept = frame[frame["y"] != "a"]
-        assert pickle.dumps(found) == pickle.dumps(whole_fit(MODELS[0], kept))
+        assert pickle.dumps(found) == pickle.dumps(full_fit(MODELS[0], kept))
 
 
 def test_a_task_makes_its_part_unless_others_need_it_too():
@@ -126,14 +126,14 @@ def test_partitions_that_are_of_other_sizes_when_they_are_made_again():
             large.fit(clone(MODELS[0]), parts, target="y")
 
 
-def told_of_codes(lookahead):
+def warnings_about_codes(lookahead):
     # 40,000 rows of 4 columns
     if not lookahead:
         return nullcontext()
     return pytest.warns(UserWarning, match="some 1 megabytes. Set lookahead=0")
 
 
-def test_look_ahead_for_whose_codes_there_is_no_memory(monkeypatch):
+def test_look_ahead_without_memory_for_codes(monkeypatch):
     frame = make_frame()
     model = clone(MODELS[0]).fit(frame[["one"]], frame["y"])
     model.set_params(lookahead=1)
@@ -167,10 +167,10 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
     monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(_engine, "_side_by_side", told)
     model = ConfidenceTreeClassifier(max_bins=255, lookahead=lookahead)
-    expected = pickle.dumps(whole_fit(model, frame).tree_)
+    expected = pickle.dumps(full_fit(model, frame).tree_)
     for n_jobs in (None, 3):
         model.set_params(n_jobs=n_jobs)
-        with dask.config.set(scheduler="synchronous"), told_of_codes(lookahead):
+        with dask.config.set(scheduler="synchronous"), warnings_about_codes(lookahead):
             parts = dd.from_pandas(frame, npartitions=7)
             model = large.fit(model, parts, target="y")
         assert pickle.dumps(model.tree_) == expected
@@ -200,7 +200,7 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
         ]
         found = [large.fit(clone(model), parts, target="y") for model in models]
     for model, fitted in zip(models, found, strict=True):
-        assert pickle.dumps(fitted) == pickle.dumps(whole_fit(model, frame)), model
+        assert pickle.dumps(fitted) == pickle.dumps(full_fit(model, frame)), model
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
     parts = dd.from_pandas(frame, npartitions=5).persist()
     for model in MODELS:
         found = large.fit(clone(model), parts, target="y")
-        assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+        assert pickle.dumps(found) == pickle.dumps(full_fit(model, frame))
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
 )
 def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
     frame = make_frame(40_000)
-    expected = whole_fit(model, frame)
+    expected = full_fit(model, frame)
 
     def refuse(*given):
         raise AssertionError("a tree is grown here")
@@ -325,7 +325,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
     parts = dd.from_pandas(frame, npartitions=4).persist()
     found = large.fit(clone(MODELS[0]), parts, target="y")
     assert killed
-    assert pickle.dumps(found) == pickle.dumps(whole_fit(MODELS[0], frame))
+    assert pickle.dumps(found) == pickle.dumps(full_fit(MODELS[0], frame))
 
 
 @pytest.mark.slow

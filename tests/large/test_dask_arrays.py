@@ -62,7 +62,7 @@ def test_nodes_that_are_counted_where_they_lie(model, monkeypatch):
     assert pickle.dumps(found) == pickle.dumps(clone(model).fit(X, y))
 
 
-def test_labels_of_any_type_and_categories_that_are_words():
+def test_labels_of_any_type_and_categories_of_text():
     numbers, y = make_arrays()
     X = numbers.astype(object)
     X[:, 3] = np.array(["a", "b", "c", "d", "e"])[numbers[:, 3].astype(int)]
@@ -98,7 +98,7 @@ def test_blocks_are_predicted_where_they_lie():
     assert (proba.compute() == model.predict_proba(X)).all()
 
 
-def test_arrays_that_cannot_be_learnt():
+def test_invalid_arrays():
     X, y = make_arrays()
     model = clone(MODELS[0]).fit(X, y)
     before = pickle.dumps(model)

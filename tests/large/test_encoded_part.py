@@ -49,7 +49,7 @@ def test_a_node_is_counted_and_divided(n, share):
             )
 
 
-def test_rows_of_several_parts_are_found_in_the_table():
+def test_rows_of_several_parts_are_located_in_the_table():
     places = [slice(4, 7), np.array([9, 2], np.int32), slice(0, 0), np.array([3])]
     assert_array_equal(in_table(places, np.arange(6)), [4, 5, 6, 9, 2, 3])
     assert_array_equal(in_table(places, np.array([1, 4, 5])), [5, 2, 3])

@@ -187,7 +187,7 @@ def test_a_column_that_identifies_rows_is_left_out_with_a_warning(tmp_path):
     assert set(tree.tree_.feature) <= {0, -2}
 
 
-def test_a_column_of_numbers_with_a_stray_word_is_warned_of(tmp_path):
+def test_a_numeric_column_with_an_unparseable_value_warns(tmp_path):
     path = tmp_path / "rows.parquet"
     words = [str(i % 50) for i in range(2000)]
     words[7] = "unknown"
@@ -238,7 +238,7 @@ def test_a_column_whose_kinds_differ_between_files(tmp_path):
     refuses(fitted(), tmp_path, "Column 'two'|type of", (TypeError, ValueError))
 
 
-def test_a_file_without_rows_beside_others(path):
+def test_a_file_without_rows_among_others(path):
     pq.write_table(table().slice(0, 0), path.with_name("empty.parquet"))
     model = ConfidenceTreeClassifier(max_bins=255)
     found = large.fit(model, path.parent, target="y")

@@ -264,7 +264,7 @@ def test_partial_fit_scales_by_the_first_hundred_rows():
     assert oasis.n_rows_seen_ == 250
 
 
-def test_constant_features_say_nothing():
+def test_constant_features_are_ignored():
     X, y = make_rows(0, 150, 3, labelled=1.0)
     y = y.astype(int)
     wide = np.column_stack([X, np.full(150, 0.1)])
@@ -300,7 +300,7 @@ def test_unequal_classes_that_overlap():
     assert np.mean(right["auto"]) > 0.7
 
 
-def test_classes_are_told_from_the_rest():
+def test_classes_are_separated_from_the_rest():
     """Each class has particles, which are those of its own problem."""
     X, y = make_rows(0, 200, 3, n_classes=3, labelled=1.0)
     names = np.array(["ash", "elm", "fir"])[y.astype(int)]
@@ -339,7 +339,7 @@ def test_weight_is_a_power_of_the_likelihood():
     assert once.n_rows_seen_ == (weight > 0).sum()
 
 
-def test_weights_that_leave_nothing_start_afresh():
+def test_vanishing_weights_reset_the_particles():
     """Log weights of minus infinity: the prior again, and it is counted."""
     oasis = model(standardize=False, likelihood=(0.1, 0.9))
     oasis.partial_fit([[0.0, 0.0]], [1], classes=[0, 1], sample_weight=[1.7e308])
@@ -390,7 +390,7 @@ def test_copies_are_counted_once():
     assert moved.n_distinct_.dtype == np.intp
 
 
-def test_few_planes_left_are_warned_of():
+def test_few_distinct_particles_warn():
     """One coordinate, a row that weighs as a thousand: nearly all are copies."""
     oasis = model(n_particles=200, standardize=False)
     with pytest.warns(UserWarning, match=r"n_particles.*another scale"):

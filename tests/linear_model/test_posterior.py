@@ -32,7 +32,7 @@ def test_against_long_chains(d, n_sweeps):
     assert abs(right[0] - right[1]) <= 0.03
 
 
-def test_sixty_features_are_learnt():
+def test_sixty_features_are_learned():
     """Steps of one size for all were refused: right on hardly more than half."""
     right = []
     for seed in range(2):
@@ -47,7 +47,7 @@ def test_sixty_features_are_learnt():
 
 @pytest.mark.parametrize("prior", ["cauchy", "normal"])
 @pytest.mark.parametrize("scale", [0.5, 3.0])
-def test_rows_that_tell_nothing_leave_the_prior(prior, scale):
+def test_uninformative_rows_leave_the_prior(prior, scale):
     """Far rows on two axes keep a quarter of the planes, and tell nothing of sizes."""
     model = OASISClassifier(
         standardize=False,

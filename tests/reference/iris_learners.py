@@ -22,7 +22,7 @@ def learner(estimator=None, **parameters):
     return ActiveLearner(estimator, **{"random_state": 0, **parameters})
 
 
-def bought(one, n, y=Y):
+def add_labels(one, n, y=Y):
     """The learner when that many of its questions have been answered."""
     for _ in range(n):
         rows = one.query()

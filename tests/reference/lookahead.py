@@ -73,7 +73,7 @@ class LookaheadGrower(Grower):
             own = [test for test in tests if test.feature == feature]
             scores = [total(self.criterion, test.counts) for test in own]
             best = first_lowest(scores, TIE * n)
-            facts = self.facts_of(node, n_tests=float(sum(compared.values())))
+            facts = self.stats_of(node, n_tests=float(sum(compared.values())))
             facts["n_varying"] = len(compared)
             facts["attribute_tests"] = compared[feature]
             evidence = {

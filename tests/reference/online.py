@@ -262,8 +262,8 @@ class OnlineTree(Grower):
 
     # -- what the batch reference asks ---------------------------------------------
 
-    def facts_of(self, node, n_tests):
-        facts = super().facts_of(node, n_tests)
+    def stats_of(self, node, n_tests):
+        facts = super().stats_of(node, n_tests)
         facts["n_fresh"] = self.weight_at(self.fresh(self.leaf))
         # rows that the parent has looked at are looked at again
         facts["attempt"] = self.leaf.attempt + self.counts_every_row
@@ -287,8 +287,8 @@ class OnlineTree(Grower):
             compared |= nominal  # sets of categories are not fixed
         return result, compared
 
-    def _ask_race(self, node, tests, facts, compared):
-        chosen, accepted, evidence = super()._ask_race(node, tests, facts, compared)
+    def _decide_race(self, node, tests, facts, compared):
+        chosen, accepted, evidence = super()._decide_race(node, tests, facts, compared)
         radius = evidence.get("radius", math.inf)
         if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
             no_split = phi(self.criterion, facts["counts"])

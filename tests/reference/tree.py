@@ -101,7 +101,7 @@ class Grower:
         """Return the share of its weight that is evidence."""
         return self.distinct[node.rows].sum() / node.weight
 
-    def facts_of(self, node, n_tests):
+    def stats_of(self, node, n_tests):
         share = self.share_of(node)
         return {
             "n_classes": self.K,
@@ -275,12 +275,12 @@ class Grower:
         tests, compared = self.candidates(node)
         if not tests:
             return None
-        facts = self.facts_of(node, n_tests=float(sum(compared.values())))
+        facts = self.stats_of(node, n_tests=float(sum(compared.values())))
         facts["n_varying"] = len(compared)
         ask = {
-            "race": self._ask_race,
-            "interval": self._ask_interval,
-            "evidence": self._ask_evidence,
+            "race": self._decide_race,
+            "interval": self._decide_interval,
+            "evidence": self._decide_evidence,
         }[self.bound.kind]
         chosen, accepted, evidence = ask(node, tests, facts, compared)
         if not accepted:
@@ -294,9 +294,9 @@ class Grower:
         evidence |= by_chance(facts, chosen.bound_counts, chosen.feature, compared)
         return Split(chosen, evidence, improvement)
 
-    def _ask_race(self, node, tests, facts, compared):
+    def _decide_race(self, node, tests, facts, compared):
         if getattr(self.bound, "ranks_attributes", False):
-            return self._ask_ranking(node, tests, facts, compared)
+            return self._decide_ranking(node, tests, facts, compared)
         n = float(node.counts.sum())
         best, competitor, scores = best_by_criterion(
             self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
@@ -315,7 +315,7 @@ class Grower:
         )
         return tests[best], accepted, evidence
 
-    def _ask_ranking(self, node, tests, facts, compared):
+    def _decide_ranking(self, node, tests, facts, compared):
         """Attributes compete by what the bound says of their best tests."""
         n = float(node.counts.sum())
         contenders = []
@@ -346,7 +346,7 @@ class Grower:
         accepted, evidence = self.bound.decide(facts, chosen.bound_counts, evidence)
         return chosen, accepted, evidence
 
-    def _ask_interval(self, node, tests, facts, compared):
+    def _decide_interval(self, node, tests, facts, compared):
         limit = self.bound.limit(facts)
         share = self.share_of(node)
         costs = [
@@ -368,7 +368,7 @@ class Grower:
         self.ambiguous |= abs(costs[best] - limit) < ROUNDING * facts["pool"]
         return tests[best], costs[best] < limit, evidence
 
-    def _ask_evidence(self, node, tests, facts, compared):
+    def _decide_evidence(self, node, tests, facts, compared):
         logs = [self.bound.log_evidence(facts, t.bound_counts) for t in tests]
         own = [t.feature for t in tests]
         log_weights = [-math.log(len(compared)) - math.log(compared[f]) for f in own]

@@ -118,7 +118,7 @@ def test_most_frequent_categories():
     ]
 
 
-def test_names_tell_close_thresholds_apart():
+def test_names_distinguish_close_thresholds():
     X = np.array([1.0, 1.0001, 1.0002, 1.0003])[:, np.newaxis]
     names = BinaryTests().fit(X).get_feature_names_out().tolist()
     assert names == ["[x0 > 1.0001]", "[x0 > 1.0002]", "[x0 > 1.0003]"]

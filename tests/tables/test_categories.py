@@ -57,7 +57,7 @@ def learnt(X, y, by_fit):
 
 @pytest.mark.parametrize("by_fit", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_learnt_can_be_saved(kind, by_fit):
+def test_fitted_categories_can_be_saved(kind, by_fit):
     X, y = column(KINDS[kind])
     model = learnt(X, y, by_fit)
     assert model.get_n_leaves() == 2

@@ -196,7 +196,7 @@ def test_threads_share_a_table(kind, dtype):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "words"])
-def test_whole_weights_are_repeated_rows(kind, n_classes):
+def test_integer_weights_are_repeated_rows(kind, n_classes):
     table = Table(kind, n_classes)
     weight = np.minimum(draw(N_ROWS, 5), 2)
     counts = np.minimum(draw(N_ROWS, 6), 2)
@@ -250,7 +250,7 @@ def test_weights_that_are_no_counts():
     assert_array_equal(tree.threshold, other.threshold)
 
 
-def test_estimator_takes_whole_weights_as_repeats():
+def test_estimator_treats_integer_weights_as_repeats():
     table = Table("numbers", 3)
     weight = draw(N_ROWS, 8)
     tree = ConfidenceTreeClassifier().fit(table.X, table.y, weight.astype(float))

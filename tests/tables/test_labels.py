@@ -90,7 +90,7 @@ def test_another_type_of_integers_is_compared_exactly(model):
         np.full(80, 2**64 - 1, dtype=np.uint64),  # -1 as a signed one
     ],
 )
-def test_what_may_be_another_label_is_not_learnt(model, y):
+def test_ambiguous_labels_are_rejected(model, y):
     before = model.tree_.counts.copy()
     with pytest.raises(ValueError, match="y contains labels that were not among"):
         model.partial_fit(X, y)
@@ -107,7 +107,7 @@ def test_labels_that_are_not_known_are_those_of_y(model, missing, name):
     assert model.n_rows_seen_ == 80
 
 
-def test_small_whole_numbers_may_be_floats(model):
+def test_small_integers_can_be_floats(model):
     assert model.partial_fit(X, np.full(80, -1.0)).n_rows_seen_ == 160
 
 
@@ -144,7 +144,7 @@ def test_floats_that_may_be_several_labels_are_warned_of():
 
 
 @pytest.mark.parametrize("n", [1, 500])
-def test_labels_that_are_objects_are_found_by_what_they_are(n):
+def test_object_labels_are_compared_by_type(n):
     classes = np.array(["no", "yes"])
     y = np.array(["yes", "no"], dtype=object).repeat(n)
     np.testing.assert_array_equal(class_indices(classes, y), (y == "yes").astype(int))

@@ -161,7 +161,7 @@ def test_sums_of_values_may_be_too_large():
     assert np.isfinite(stream.predict_proba(sp.csr_array(large))).all()
 
 
-def test_pool_may_be_sparse_where_rows_have_holes():
+def test_a_pool_can_be_sparse_and_rows_incomplete():
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     bound = CredibleBound(delta=0.1)
     dense = ConfidenceTreeClassifier(bound).fit(holes, Y, X_pool=POOL)
@@ -297,7 +297,7 @@ def test_mistakes(name):
     assert pickle.dumps(tree) == before
 
 
-def test_places_stored_twice_behind_scipys_back():
+def test_duplicate_entries_unknown_to_scipy():
     """Scipy remembers that there were none."""
     given = sp.csc_array(np.ones((3, 2), dtype=np.float32))
     assert given.has_canonical_format

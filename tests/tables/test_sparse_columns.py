@@ -158,7 +158,7 @@ def test_trees_that_split(bound, n_classes):
 
 @pytest.mark.parametrize("n_empty", [1, 4])
 @pytest.mark.parametrize("max_leaf_nodes", [None, 60])
-def test_unused_words_and_drawn_features(n_empty, max_leaf_nodes):
+def test_unused_columns_and_drawn_features(n_empty, max_leaf_nodes):
     """A column without an entry is passed on, undrawn, to the children of the root."""
     rng = np.random.default_rng(n_empty)
     kinds = ("word", "count", "balance", "number", "debt")

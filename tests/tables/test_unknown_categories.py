@@ -30,7 +30,7 @@ def said_of(model, X, method="predict"):
     return caught
 
 
-def test_a_column_in_other_words_is_warned_of_once(model):
+def test_a_column_with_new_categories_warns_once(model):
     (one,) = said_of(model, frame(NEW))
     assert "Column 'colour' has nothing but categories that were not" in str(
         one.message
@@ -41,20 +41,20 @@ def test_a_column_in_other_words_is_warned_of_once(model):
     assert not said_of(model, frame(NEW), "predict_proba")
 
 
-def test_new_ones_among_others_are_the_way_of_the_world(model):
+def test_a_few_new_categories_do_not_warn(model):
     assert not said_of(model, frame([*NEW[:79], "red"]))
     assert said_of(model, frame([*NEW[:79], None]))
 
 
-def test_a_few_rows_tell_nothing(model):
+def test_a_few_rows_do_not_warn(model):
     assert not said_of(model, frame(NEW[:9]))
 
 
-def test_a_column_that_is_missing_is_no_other_word(model):
+def test_a_missing_column_is_not_a_new_category(model):
     assert not said_of(model, frame([None] * 80))
 
 
-def test_arrays_name_the_column_by_its_place():
+def test_arrays_name_the_column_by_its_index():
     X = np.array([COLOURS, LABELS], dtype=object).T
     tree = ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(X, LABELS)
     X = np.array([COLOURS, NEW], dtype=object).T
@@ -69,7 +69,7 @@ def test_what_was_said_is_no_part_of_the_state(model):
     assert said_of(pickle.loads(before), frame(NEW))
 
 
-def test_rows_that_are_learnt_bring_categories_without_a_word():
+def test_training_rows_add_categories_without_a_warning():
     tree = ConfidenceTreeClassifier(random_state=0)
     tree.partial_fit(frame(COLOURS), LABELS, classes=["yes", "no"])
     with warnings.catch_warnings():

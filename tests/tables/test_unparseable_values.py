@@ -19,7 +19,7 @@ NUMBERS = [f"{value:.1f}" for value in np.random.default_rng(0).uniform(0, 9, N_
 Y = np.arange(N_ROWS) % 2
 
 
-def with_strays(*strays):
+def with_unparseable(*strays):
     return [*NUMBERS[len(strays) :], *strays]
 
 
@@ -49,8 +49,8 @@ def learn(X, method, **parameters):
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_stray_word_is_said(library, method):
-    X = make_frame(library, with_strays("unknown", "n.a.", "unknown", None))
+def test_an_unparseable_value_warns(library, method):
+    X = make_frame(library, with_unparseable("unknown", "n.a.", "unknown", None))
     words = r"Column 'size' holds strings.* only 3 of its 199 values .*'unknown'"
     with pytest.warns(UserWarning, match=words) as caught:
         learn(X, method)
@@ -71,9 +71,9 @@ def test_a_stray_word_is_said(library, method):
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (with_strays("unknown"), "category"),
+        (with_unparseable("unknown"), "category"),
         (NUMBERS, "text"),
-        (with_strays(None), "text"),
+        (with_unparseable(None), "text"),
         (["red", "blue"] * (N_ROWS // 2), "text"),
         (["1", "none"] * (N_ROWS // 2), "text"),
         ([*["red"] * (N_ROWS - 1), "7"], "text"),
@@ -87,7 +87,7 @@ def test_what_may_be_meant_is_not(library, values, kind):
 
 
 def test_a_column_that_was_named_is_meant():
-    X = make_frame("pandas", with_strays("unknown"))
+    X = make_frame("pandas", with_unparseable("unknown"))
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Column 'size' holds strings")
         learn(X, "fit", categorical_features=["size"])

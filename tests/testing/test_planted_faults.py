@@ -464,7 +464,7 @@ def test_stopping_rule(rule, words):
     assert words in told(check_stopping_rule, rule)
 
 
-def test_a_stopping_rule_that_is_derived_from_nothing():
+def test_a_stopping_rule_without_a_base_class():
     check_stopping_rule(Plain())
 
 

@@ -86,7 +86,7 @@ def log_loss(model, X, y):
     return -np.log(np.maximum(proba[np.arange(len(y)), y], 1e-6)).mean()
 
 
-def test_features_that_repeat_each_other_make_no_one_sure():
+def test_duplicate_features_do_not_raise_probabilities():
     X, y = doubled(2000, 3, 0)
     plain = log_loss(ConfidenceTreeClassifier(leaf_prediction="nb", **ROOT_ONLY), X, y)
     once = log_loss(
@@ -103,7 +103,7 @@ def test_trees_of_a_forest_vote_as_they_are():
     assert forest.predict_proba([[1.0]]).tolist() == [[1.0, 0.0]]
 
 
-def test_damaged_losses_are_found():
+def test_corrupt_losses_are_rejected():
     X, y = doubled(200, 2, 0)
     tree = ConfidenceTreeClassifier(**ROOT_ONLY).partial_fit(X, y, [0, 1])
     make, (structure, recipe, state) = tree._model.grower.__reduce__()

@@ -101,7 +101,7 @@ def test_the_best_tests_of_other_features(
         )
 
 
-def sides_in_words(frame, test):
+def sides_as_text(frame, test):
     """Rows that a test in words holds for; of tests of these frames."""
     name, rest = test.split(" ", 1)
     column = frame[name]
@@ -114,7 +114,7 @@ def sides_in_words(frame, test):
     return column.isin([one for one in groups if one != "missing"]) | missing
 
 
-def test_words_are_those_of_the_test():
+def test_text_describes_the_split():
     frame, y = mixed()
     model = ConfidenceTreeClassifier("gtest", max_depth=1, pruning=None).fit(frame, y)
     root = node_table(model, competitors=3, decimals=12)[0]
@@ -123,13 +123,13 @@ def test_words_are_those_of_the_test():
     whole = score_of(np.zeros(len(y)), *there)
     kinds = set()
     for one in root.competitors:
-        holds = sides_in_words(frame, one.test).to_numpy()
+        holds = sides_as_text(frame, one.test).to_numpy()
         assert_allclose(2 * (whole - score_of(holds, *there)), one.gain, atol=1e-9)
         kinds.add("<=" in one.test)
     assert kinds == {True, False}  # numbers and categories
 
 
-def test_words_of_many_categories_and_many_branches():
+def test_text_of_many_categories_and_branches():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3000)
     many = np.where(rng.random(3000) < 0.7, y + 2 * rng.integers(0, 40, 3000), 7)
@@ -187,7 +187,7 @@ def test_explain_and_text_name_them():
     assert "competitor:" not in export_text(model)
 
 
-def test_many_ties_are_named_where_there_is_room():
+def test_many_ties_are_named_if_there_is_space():
     X, y = load_iris(return_X_y=True)
     X = np.repeat(X[:, 3:], 4, axis=1)
     model = ConfidenceTreeClassifier(max_depth=1).fit(X, y)

@@ -115,7 +115,7 @@ def test_shap_explains_trees_with_missing_values():
 @pytest.mark.parametrize(
     "name", cases(["tree", "nominal tree", "nominal forest"], ["nominal tree"])
 )
-def test_copies_need_nothing_of_this_package(name, tmp_path):
+def test_copies_do_not_need_this_package(name, tmp_path):
     model, rows = MODELS[name]
     copied = model.fit(rows, NAMES).to_sklearn()
     with open(tmp_path / "model.pkl", "wb") as file:

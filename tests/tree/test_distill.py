@@ -58,7 +58,7 @@ def test_counts_are_of_the_real_rows(iris):
     np.testing.assert_allclose(nodes.impurity, entropy(share, base=2, axis=1))
 
 
-def test_real_rows_tell_more_of_a_leaf():
+def test_real_rows_improve_a_leaf():
     """Every probability, from what the classifier was asked and said."""
     X, y = load_wine(return_X_y=True)
 
@@ -144,7 +144,7 @@ def test_weight_0_is_absence_and_fidelity_has_weights(iris):
         distill(teacher, X, sample_weight=np.zeros(150))
 
 
-def test_real_rows_tell_ties_as_the_rows_of_a_tree_do():
+def test_real_rows_determine_ties():
     """Without made-up rows the comparison is that of a tree of the predicted classes.
 
     Numbers, categories and missing values; of some nodes each has no other test.
@@ -177,7 +177,7 @@ def test_real_rows_tell_ties_as_the_rows_of_a_tree_do():
     assert cells.count("decided") == decided > 0
 
 
-def test_made_up_rows_decide_nothing():
+def test_synthetic_rows_do_not_count_as_evidence():
     """Two columns that tell the same apart but for one row stay a tie."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
@@ -251,7 +251,7 @@ def test_sparse_rows_are_taken_as_they_are(iris):
     )
 
 
-def test_classes_that_are_never_most_probable_are_kept():
+def test_classes_that_are_never_predicted_remain():
     X = np.linspace(0.0, 1.0, 200)[:, None]
     teacher = LogisticRegression().fit(X, np.repeat([0, 1, 2], [5, 95, 100]))
     tree = distill(teacher, X, n_rows=None)
@@ -302,7 +302,7 @@ def test_limits_and_audits_rest_on_labels():
     assert (low < high).all()
 
 
-def test_it_is_kept_and_does_not_grow(iris):
+def test_it_is_pickled_and_does_not_grow(iris):
     X, y, teacher = iris
     tree = distill(teacher, X, random_state=0, n_rows=1000)
     other = pickle.loads(pickle.dumps(tree))

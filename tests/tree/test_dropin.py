@@ -254,7 +254,7 @@ def test_balanced_is_the_dictionary_of_balanced_weights(bound, cancer):
     assert_same_tree(balanced.fit(X, y), explicit.fit(X, y))
 
 
-def test_balanced_gives_rare_classes_a_say():
+def test_balanced_weights_rare_classes():
     rng = np.random.default_rng(0)
     y = (rng.random(1000) < 0.1).astype(int)
     X = (rng.normal(size=1000) + 0.7 * y).reshape(-1, 1)

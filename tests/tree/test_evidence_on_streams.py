@@ -127,7 +127,7 @@ def test_planted_splits_come_ten_times_earlier_than_hoeffdings():
     assert np.median(late) >= 10 * np.median(early)
 
 
-def test_the_planted_feature_is_found():
+def test_the_planted_feature_is_selected():
     found = []
     for seed in range(7):
         X, y = planted(seed, 4000)

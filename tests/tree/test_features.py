@@ -78,7 +78,7 @@ def test_missing_category_is_a_category():
     assert (tree.apply(color[~known]) == 0).all()  # never seen: stays at the root
 
 
-def test_missing_number_goes_to_the_learnt_side():
+def test_a_missing_number_goes_to_the_fitted_side():
     x = np.r_[np.full(20, np.nan), np.arange(40.0)]
     for side in (0, 1):
         y = np.r_[np.full(20, side), np.arange(40) >= 25].astype(int)
@@ -105,7 +105,7 @@ def test_missing_number_unheard_of_goes_to_the_larger_child():
 
 @given(seed=st.integers(0, 2**16), holes=st.sampled_from([0.05, 0.5]))
 @settings(max_examples=examples(20))
-def test_holes_as_in_scikit_learn(seed, holes):
+def test_missing_values_as_in_scikit_learn(seed, holes):
     """One feature: no ties between features, and the same candidates."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 60)
@@ -136,7 +136,7 @@ def test_copy_made_of_scikit_learn_is_exact(tree):
 
 
 @TO_SKLEARN
-def test_copy_of_a_tree_with_holes():
+def test_copy_of_a_tree_with_missing_values():
     X, y = load_iris(return_X_y=True)
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y)

@@ -64,7 +64,7 @@ class Framed(BaseEstimator):
     ids=lambda one: type(one).__name__,
 )
 @READS
-def test_what_holds_a_tree_is_told_where_the_tree_is(read, model, remedy):
+def test_a_container_of_a_tree_is_reported_with_its_location(read, model, remedy):
     with pytest.raises(TypeError, match=f"fitted ConfidenceTreeClassifier.*{remedy}"):
         read(model.fit(X, y))
 
@@ -82,7 +82,7 @@ def test_an_audit_names_the_columns_that_a_pipeline_makes():
     assert audit.splits_[0].test.startswith("petal ")
 
 
-def test_an_audit_names_columns_by_their_places_where_no_step_names_them():
+def test_an_audit_names_columns_by_index_without_names():
     pipeline = make_pipeline(Framed(), ConfidenceTreeClassifier())
     pipeline.fit(X.to_numpy()[::2], y[::2])
     audit = audit_splits(pipeline, X.to_numpy()[1::2], y[1::2])

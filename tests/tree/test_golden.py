@@ -85,7 +85,7 @@ def test_trees_do_not_hang_on_the_last_bit_of_the_mathematical_library(tmp_path)
     assert [name for name in expected if found.get(name) != expected[name]] == []
 
 
-def test_a_hash_tells_trees_apart():
+def test_hashes_distinguish_trees():
     """By their evidence, by their leaves, and by nothing that is not in them."""
     shared = {"pruning": None}
     grown = [

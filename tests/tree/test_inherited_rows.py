@@ -166,7 +166,7 @@ def test_others_forget_rows_that_they_have_counted(model):
 
 @pytest.mark.parametrize("kind", ["numbers", "holes", "codes", "many classes"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_children_count_the_rows_that_they_are_handed(kind, weighted):
+def test_children_count_inherited_rows(kind, weighted):
     """Class counts of every bin, and the range of every feature, are those of the rows.
 
     Columns of two values, and of one until late, are counted in another way.

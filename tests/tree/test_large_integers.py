@@ -56,7 +56,7 @@ def test_a_limit_beyond_everything_is_none(name, value):
 @pytest.mark.parametrize(
     "name", ["min_samples_split", "min_samples_leaf", "min_impurity_decrease"]
 )
-def test_nothing_reaches_a_size_beyond_everything(name, value):
+def test_huge_sizes_never_apply(name, value):
     for tree in grown(**{name: value}):
         assert tree.get_n_leaves() == 1
 
@@ -146,7 +146,7 @@ def test_weights_that_no_float_holds_are_named(kind):
 
 
 @pytest.mark.parametrize("value", LARGE)
-def test_what_is_asked_of_a_tree_may_be_large(value):
+def test_parameters_can_be_large_integers(value):
     tree = ConfidenceTreeClassifier().fit(X, Y)
     for method in (tree.tree_.children, tree.tree_.branches):
         with pytest.raises(IndexError, match="node must be between"):

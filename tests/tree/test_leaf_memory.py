@@ -207,7 +207,7 @@ def test_moments_of_rows(stream):
 
 @settings(max_examples=examples(60))
 @given(stream=streams(pool=False, kinds_of_features=("holes", "ties")))
-def test_moments_of_rows_with_holes(stream):
+def test_moments_of_rows_with_missing_values(stream):
     """A missing value has no part in them; its row counts in the class all the same.
 
     It once counted as the mean of its class, which made the variance too small.
@@ -391,7 +391,7 @@ def test_naive_bayes(memory, stream, weighted):
     stream=streams(min_rows=2, pool=False, kinds_of_features=("holes", "ties")),
     late=st.booleans(),
 )
-def test_naive_bayes_of_rows_with_holes(memory, stream, late):
+def test_naive_bayes_of_rows_with_missing_values(memory, stream, late):
     if late:  # class 1 misses the first feature for a while
         stream.X[: len(stream) // 2][stream.y[: len(stream) // 2] == 1, 0] = np.nan
     assert_scored_by_bayes(memory, stream, False)
@@ -419,7 +419,7 @@ def assert_scored_by_bayes(memory, stream, weighted):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("prediction", ["nb", "nba"])
-def test_features_that_say_nothing_are_harmless(memory, prediction):
+def test_uninformative_features_are_harmless(memory, prediction):
     """Constant columns change no prediction, one-hot columns are no trouble."""
     plain = make_stream(5, 1500, 3, ["continuous", "ties", "one_hot"], signal=2.0)
     padded = make_stream(5, 1500, 3, ["continuous", "ties", "one_hot"], signal=2.0)

@@ -275,7 +275,7 @@ def test_what_is_not_served_raises():
         ConfidenceTreeClassifier(lookahead=-1).fit(X, y)
 
 
-def test_partial_fit_never_looks_ahead():
+def test_partial_fit_never_uses_look_ahead():
     X, y = several(400)
     a, b = (
         ConfidenceTreeClassifier(lookahead=levels).partial_fit(X, y, range(3))
@@ -285,7 +285,7 @@ def test_partial_fit_never_looks_ahead():
     assert a.tree_.feature.tolist() == b.tree_.feature.tolist()
 
 
-def test_nothing_is_kept_without_look_ahead():
+def test_nothing_is_stored_without_look_ahead():
     X, y = several(300)
     model = ConfidenceTreeClassifier(lookahead=0).fit(X, y)
     assert model.tree_.trial_costs is None
@@ -341,7 +341,7 @@ def test_costs_are_shown():
     assert line in named.explain_text(frame[below][:1], verbose=True)
 
 
-def test_only_the_verbose_are_told_what_a_test_was_chosen_over():
+def test_verbose_output_lists_the_alternatives():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier().fit(X, y)
     costs = model.tree_.trial_costs
@@ -353,7 +353,7 @@ def test_only_the_verbose_are_told_what_a_test_was_chosen_over():
         assert "chosen over" not in text
 
 
-def test_limits_that_differ_by_less_than_an_error_are_told_apart():
+def test_close_error_limits_are_distinguished():
     X, y = several(400, seed=10)
     row = node_table(ConfidenceTreeClassifier(lookahead=4).fit(X, y))[0]
     for cost, other, said in [
@@ -366,7 +366,7 @@ def test_limits_that_differ_by_less_than_an_error_are_told_apart():
     assert row._replace(evidence=None).lookahead == ""
 
 
-def test_costs_are_kept():
+def test_costs_are_stored():
     X, y = several(400)
     model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
     before = model.tree_.trial_costs.copy()
@@ -457,7 +457,7 @@ def test_auto_is_what_the_bound_says():
         {"max_leaf_nodes": 5},
     ],
 )
-def test_auto_is_none_where_look_ahead_is_not_served(parameters):
+def test_auto_is_none_where_look_ahead_is_unsupported(parameters):
     X, y = several(200)
     model = ConfidenceTreeClassifier(Ahead(), random_state=0, **parameters).fit(X, y)
     plain = ConfidenceTreeClassifier(lookahead=0, random_state=0, **parameters).fit(

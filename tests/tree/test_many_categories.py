@@ -134,7 +134,7 @@ def test_false_cuts_of_any_mixture_of_columns(bound):
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
-def test_categories_of_one_row_each_are_no_evidence(bound):
+def test_unique_categories_do_not_count_as_evidence(bound):
     # A set of them tells any labels apart.
     y = np.tile([0, 1], 5)
     X = np.arange(10.0)[:, np.newaxis]
@@ -143,7 +143,7 @@ def test_categories_of_one_row_each_are_no_evidence(bound):
     assert tree.fit(X, y, sample_weight=np.full(10, 5)).get_n_leaves() == 2
 
 
-def test_categories_of_one_row_each_are_no_evidence_on_a_stream():
+def test_unique_categories_do_not_count_as_evidence_on_a_stream():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=3000), np.arange(3000)])
     y = (X[:, 0] > 0).astype(int)

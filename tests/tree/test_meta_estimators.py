@@ -104,7 +104,7 @@ def test_stacked_on_others():
     assert model.fit(X, Y).score(X, Y) > 0.9
 
 
-def test_tools_of_scikit_learns_trees_take_what_to_sklearn_gives():
+def test_tools_for_scikit_learns_trees_accept_to_sklearn():
     tree = ConfidenceTreeClassifier().fit(X, Y)
     copy = tree.to_sklearn()
     assert sklearn.tree.export_text(copy).count("class:") == tree.get_n_leaves()
@@ -138,7 +138,7 @@ def test_tables_of_dates_alone_are_refused():
         tree.predict(days)
 
 
-def test_dates_of_any_kind_are_told_what_to_do():
+def test_dates_of_any_kind_are_errors_with_a_remedy():
     days = pd.Series(pd.date_range("2024-01-01", periods=150))
     objects = days.dt.date.astype(object)
     for column in (days.dt.to_period("D"), objects, objects.where(days.dt.day > 3)):
@@ -151,7 +151,7 @@ def test_dates_of_any_kind_are_told_what_to_do():
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d %H:%M"])
-def test_dates_that_are_strings_are_told_apart_from_names(form):
+def test_dates_that_are_strings_are_distinguished_from_names(form):
     days = pd.Series(pd.date_range("2024-01-01", periods=150)).dt.strftime(form)
     with pytest.warns(UserWarning, match="Dates seem to be in 'day'. Make numbers"):
         ConfidenceTreeClassifier().fit(X.assign(day=days), Y)
@@ -164,7 +164,7 @@ def test_dates_that_are_strings_are_told_apart_from_names(form):
 
 
 @pytest.mark.parametrize("dtype", [object, str])
-def test_strings_in_arrays_are_told_what_to_do(dtype):
+def test_strings_in_arrays_are_errors_with_a_remedy(dtype):
     strings = np.array([["a", "b"]] * 50 + [["b", "c"]] * 50, dtype=dtype)
     y = np.repeat([0, 1], 50)
     with pytest.raises(ValueError, match="X holds strings .*in categorical_features"):
@@ -183,7 +183,7 @@ def test_strings_in_arrays_are_told_what_to_do(dtype):
         ([[object()], [1]], TypeError, "^other words$"),
     ],
 )
-def test_advice_depends_on_the_values_and_not_on_words(monkeypatch, rows, error, words):
+def test_advice_depends_on_the_values(monkeypatch, rows, error, words):
     def refuse(*given, **options):
         raise error("other words")
 

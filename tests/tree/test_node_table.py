@@ -184,7 +184,7 @@ def test_records_make_a_data_frame(tree):
 # -- one reader ---------------------------------------------------------------------
 
 
-def test_every_reader_names_a_leaf_by_the_class_that_predict_gives():
+def test_every_reader_names_the_predicted_class_of_a_leaf():
     """A rare class that weighs more, and one that wins by being the first of equals."""
     X = np.repeat([[0.0], [1.0]], 10, axis=0)
     y = np.repeat(["a", "b", "a", "b"], [8, 2, 5, 5])
@@ -288,7 +288,7 @@ def test_categories_without_a_name_are_left_out(monkeypatch):
 # -- names ----------------------------------------------------------------------------
 
 
-def test_names_are_those_given():
+def test_passed_names_are_used():
     tree = make_tree("default", stream=False)
     table = node_table(
         tree, feature_names=["c", "z", "s", "a"], class_names=["no", "yes", "x", "?"]
@@ -308,7 +308,7 @@ def test_names_are_those_given():
 @pytest.mark.parametrize(
     "reader", [node_table, export_text, ConfidenceTreeDisplay.from_estimator]
 )
-def test_wrong_names_are_told(reader):
+def test_wrong_names_are_errors(reader):
     with pytest.raises(NotFittedError):
         reader(ConfidenceTreeClassifier())
     tree = make_tree("default", stream=False)

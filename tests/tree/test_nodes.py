@@ -228,7 +228,7 @@ def test_an_array_is_built_once(name, how):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 9, 40])
-def test_few_rows_get_what_all_get(n_classes):
+def test_few_rows_get_the_results_of_all(n_classes):
     """Without a look at all nodes: leaves alone are asked. Bit for bit."""
     stream = make_stream(5, 2500, n_classes, kinds=["continuous"] * 3, signal=3.0)
     rng = np.random.default_rng(0)
@@ -262,7 +262,7 @@ def test_empty_leaves_say_what_is_above():
     )
 
 
-def test_looks_beside_each_other():
+def test_concurrent_reads():
     """Many threads build what none of them has seen, and all see the same."""
     model = make_model(leaf_prediction="majority")
     names = [*NAMES, "n_leaves"]

@@ -25,7 +25,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 
 
-def give_limits(stream):
+def set_limits(stream):
     """Rows without label that span every feature, for weights that are volumes."""
     widths = np.ptp(stream.X_pool, axis=0) if stream.X_pool is not None else [0.0]
     if not np.all(np.asarray(widths) > 0.0):
@@ -65,7 +65,7 @@ def test_same_tree(case, data):
     )
     assume(stream.weights.any())
     if case == "credible-volume":
-        give_limits(stream)
+        set_limits(stream)
     class_weight = data.draw(st.sampled_from([None, None, 0.75]), label="class weight")
     if class_weight is not None:
         class_weight = {c: 0.5 + class_weight * c for c in range(stream.n_classes)}
@@ -88,7 +88,7 @@ def test_same_tree_with_categories(case, data):
     )
     assume(stream.weights.any() and stream.nominal)
     if case == "credible-volume":
-        give_limits(stream)
+        set_limits(stream)
     in_order_of_appearance(stream)
     multiway = data.draw(st.booleans(), label="multiway")
     growth = data.draw(st.fixed_dictionaries({}, optional=GROWTH), label="growth")

@@ -66,7 +66,7 @@ def test_chunks_and_pickles_do_not_matter(bound, memory):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("splits", ["binary", "multiway"])
-def test_learns_what_categories_tell(splits, memory):
+def test_learns_from_categories(splits, memory):
     X, y = make_table(4000)
     test, truth = make_table(1000, seed=1)
     tree = ConfidenceTreeClassifier(

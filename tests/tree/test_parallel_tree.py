@@ -131,7 +131,7 @@ def test_look_ahead(bound, seed):
 
 
 @pytest.mark.parametrize("enough", [None, 7])
-def test_who_is_told_of_look_ahead_is_told_the_same(monkeypatch, enough):
+def test_progress_of_look_ahead_is_the_same(monkeypatch, enough):
     """In the order of the nodes; levels that it has ended are looked at by nobody."""
     X, y = table(3, 600)
     told = []

@@ -26,7 +26,7 @@ def words(estimator):
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
-def test_each_word_of_theirs_is_known_or_explained(ours, theirs):
+def test_each_parameter_of_others_is_known_or_explained(ours, theirs):
     missing = words(theirs) - words(ours)
     assert {"ccp_alpha", "monotonic_cst"} <= missing
     for name in missing:

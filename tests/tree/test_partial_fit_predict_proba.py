@@ -52,7 +52,7 @@ def one_by_one(model, X, y, weight, classes):
     return told
 
 
-def assert_told(proba, told):
+def assert_predicted(proba, told):
     assert proba.shape[0] == len(told)
     for i, expected in enumerate(told):
         if expected is not None:
@@ -117,7 +117,7 @@ def test_probabilities_before_learning(data):
     proba = np.concatenate(proba)
     assert proba.shape == (len(y), n_classes)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
-    assert_told(proba, one_by_one(other, X, y, weight, classes))
+    assert_predicted(proba, one_by_one(other, X, y, weight, classes))
     same.partial_fit(X, y, classes, weight)
     assert pickle.dumps(model) == pickle.dumps(same)
 
@@ -131,7 +131,7 @@ def test_a_tree_that_splits(prediction):
     )
     proba = model.partial_fit_predict(X, y, [0, 1, 2], return_proba=True)
     other = clone(model)
-    assert_told(proba, one_by_one(other, X, y, None, [0, 1, 2]))
+    assert_predicted(proba, one_by_one(other, X, y, None, [0, 1, 2]))
     assert model.tree_.node_count > 5
     np.testing.assert_array_equal(proba[0], np.full(3, 1.0 / 3.0))
     classes = clone(model).partial_fit_predict(X, y, [0, 1, 2])
@@ -139,7 +139,7 @@ def test_a_tree_that_splits(prediction):
         np.testing.assert_array_equal(proba.argmax(axis=1), classes)
 
 
-def test_rows_of_no_weight_are_told_but_not_learnt():
+def test_rows_without_weight_are_predicted_but_not_learned():
     X, y = table("numbers", 2, 0)
     model = ConfidenceTreeClassifier().partial_fit(X, y, [0, 1])
     before = pickle.dumps(model)

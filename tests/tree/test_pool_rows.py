@@ -131,7 +131,7 @@ def test_a_pickle_names_no_rows_of_leaves_and_may_leave_the_table_out(options):
     assert ours.tree_.node_count > 3
 
 
-def test_damaged_marks_of_rows_are_found():
+def test_corrupt_row_flags_are_rejected():
     P, y = table(1, 30)
     tree = grower().partial_fit(P[:2], y[:2], [0, 1], X_pool=P)
     tree.partial_fit(None, y[:9], from_pool=np.arange(9))
@@ -177,7 +177,7 @@ def test_what_is_in_order_stays_so_when_rows_leave(missing):
 
 
 @pytest.mark.parametrize("weight", [None, 1.0, 0.3])
-def test_guesses_of_where_cuts_lie_change_nothing(weight):
+def test_estimated_cut_positions_change_nothing(weight):
     """Within a limit of bytes nothing is kept to guess by."""
     P, y = table(7, 900, missing=True)
     X, labels = table(8, 900)
@@ -214,7 +214,7 @@ def test_the_first_call_learns_rows_of_its_pool():
         same_tree(again, plain)
 
 
-def test_the_first_call_says_what_is_wrong_and_begins_nothing():
+def test_an_invalid_first_call_is_an_error():
     P, y = table(6, 20)
     for bound in ("gtest", None):
         tree = ConfidenceTreeClassifier(bound)

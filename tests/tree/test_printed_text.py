@@ -221,7 +221,7 @@ def test_summary():
         ConfidenceTreeClassifier().summary()
 
 
-def test_a_row_is_explained_in_words(tree):
+def test_a_row_is_explained_as_text(tree):
     text = tree.explain_text(FRAME[:30])
     parts = text.split("\n\n")[:-1]
     assert len(parts) == 30
@@ -248,20 +248,20 @@ def test_a_row_is_explained_in_words(tree):
     ids=["series", "frame", "array", "list", "list of rows"],
 )
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_a_single_row_may_be_given_as_it_is(one):
+def test_a_single_row_can_be_1d(one):
     model = ConfidenceTreeClassifier().fit(FRAME, Y)
     assert model.explain_text(one(FRAME)) == model.explain_text(FRAME[:1])
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
-def test_sparse_rows_are_told_as_dense_ones(make):
+def test_sparse_rows_are_explained_like_dense_rows(make):
     X = np.random.default_rng(0).integers(0, 3, (40, 3)).astype(float)
     model = ConfidenceTreeClassifier().fit(X, X[:, 0] > 0)
     told = model.explain_text(make(X[:9]))
     assert told == model.explain_text(X[:9])
 
 
-def test_a_category_that_a_node_does_not_know_is_told():
+def test_an_unknown_category_is_explained():
     model = ConfidenceTreeClassifier(None, categorical_features=[0])
     model.fit([["a"], ["b"]] * 20, ["x", "y"] * 20)
     text = model.explain_text([["c"]])
@@ -269,7 +269,7 @@ def test_a_category_that_a_node_does_not_know_is_told():
     assert "Stops here: no row of that node had this category." in text
 
 
-def test_words_of_a_stream():
+def test_text_of_a_stream():
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(150)
     model = ConfidenceTreeClassifier(grace_period=10)

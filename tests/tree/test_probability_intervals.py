@@ -107,7 +107,7 @@ def test_class_weights_enter():
     assert (limits[..., 1] >= share).all()
 
 
-def test_leaves_without_a_row_know_nothing():
+def test_leaves_without_a_row_have_no_limits():
     model, X, y = fitted()
     model.recount_leaves(X[:1], y[:1])
     limits = model.predict_proba_interval(X, method="honest")
@@ -259,7 +259,7 @@ def test_a_sequence_with_class_weights(n_classes):
 
 
 @pytest.mark.slow
-def test_a_sequence_holds_at_every_look():
+def test_a_sequence_holds_at_every_time():
     share = 0.3  # of the second class everywhere
     missed = looked = 0
     for seed in range(60):

@@ -40,7 +40,7 @@ def test_two_unequal_classes():
 
 
 @pytest.mark.parametrize(("rare", "n_leaves"), [((0.1, 0.1), 1), ((0.1, 0.2), 2)])
-def test_weak_splits_go_and_those_that_say_nothing(rare, n_leaves):
+def test_weak_and_uninformative_splits_are_pruned(rare, n_leaves):
     X, y = unequal(60, rare)
     tree = ConfidenceTreeClassifier(delta=10.0, pruning=None)
     assert tree.fit(X, y).get_n_leaves() == 2

@@ -248,7 +248,7 @@ def test_awkward_neighbours(values):
 
 
 @pytest.mark.parametrize("scale", cases([1e-3, 1.0, 1e6], [1.0]))
-def test_more_values_than_one_byte_can_code(scale):
+def test_more_values_than_one_byte_can_encode(scale):
     """Coded, sorted and counted features find the same cut."""
     rng = np.random.default_rng(2)
     levels = np.column_stack([rng.integers(0, m, 400) for m in (3, 200, 300, 100_000)])

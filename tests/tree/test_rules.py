@@ -139,7 +139,7 @@ def test_what_cannot_be_a_rule_is_named():
         export_rules(model.fit(numbers, [0, 1] * 20))
 
 
-def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):
+def test_rules_run_without_this_package(tmp_path):
     X, y = load_iris(return_X_y=True)
     program = tmp_path / "rules.py"
     rules = export_rules(ConfidenceTreeClassifier().fit(X, y))
@@ -235,7 +235,7 @@ def test_no_text_of_the_data_is_read_as_sql(column, categories, labels):
         ("aQQb", "two of them in a row"),
     ],
 )
-def test_text_that_sql_could_misread_is_refused_with_its_place(text, reason):
+def test_text_that_sql_could_misread_is_an_error(text, reason):
     quoted = [text.replace("Q", "'"), text.replace("Q", '"')]
     for place, parts in enumerate(
         [

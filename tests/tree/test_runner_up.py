@@ -159,7 +159,7 @@ def mixed(n=600, seed=0):
 
 
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
-def test_weight_k_is_k_rows_with_categories_and_holes(nominal_splits):
+def test_weight_k_is_k_rows_with_categories_and_missing_values(nominal_splits):
     X, y = mixed()
     weight = np.random.default_rng(1).integers(0, 4, len(y))
     a, b = (
@@ -243,7 +243,7 @@ def test_large_tables_compare_large_nodes(monkeypatch):
         assert found.all() == (least == 0.0)
 
 
-def test_it_is_kept():
+def test_it_is_pickled():
     X, y = mixed()
     model = ConfidenceTreeClassifier().fit(X, y)
     found = model.tree_.evidence["runner_up_z"].copy()
@@ -278,7 +278,7 @@ def test_near_ties_are_called_near_ties():
     assert "\nnear ties, which " in model.explain_text(X)
 
 
-def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
+def test_pairs_of_tests_fit_the_joint_outcomes():
     """4 x 4 branches at the root, then 2 x 8: as many cells, but more branches."""
     rng = np.random.default_rng(0)
     n = 4000
@@ -307,7 +307,7 @@ def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
         assert_allclose(tree.evidence["runner_up_z"][node], expected, rtol=1e-9)
 
 
-def test_a_split_is_compared_before_the_tree_gets_room():
+def test_a_split_is_compared_before_the_tree_is_resized():
     """The counts of the node move then: what they were is looked at no more."""
     rng = np.random.default_rng(0)
     codes = np.arange(600) % 300

@@ -167,7 +167,7 @@ def test_many_unsorted_rows_of_two_classes(monkeypatch, criterion):
             assert tree.node_count > 2
 
 
-def test_a_sample_with_few_values_is_left_to_the_other_source(monkeypatch):
+def test_a_sample_with_few_values_uses_the_other_source(monkeypatch):
     # It would have codes if it were the table, and entropy adds up by them.
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3)).astype(np.float32)

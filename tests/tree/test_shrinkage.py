@@ -311,7 +311,7 @@ def test_a_call_of_partial_fit_that_fails_changes_nothing():
     np.testing.assert_array_equal(model.tree_.value, before)
 
 
-def test_rows_kept_for_later_change_nothing():
+def test_stored_rows_change_nothing():
     X, y = noisy()
     plain = ConfidenceTreeClassifier().fit(X, y)
     keeps = ConfidenceTreeClassifier(leaf_memory="rows").fit(X, y)

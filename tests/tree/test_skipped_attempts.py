@@ -65,7 +65,7 @@ def grown(bound, X, y, classes, **settings):
 
 
 @pytest.mark.parametrize(("name", "settings"), crossed(NAMES, SETTINGS), ids=str)
-def test_trees_are_those_of_every_look(name, settings):
+def test_trees_equal_those_of_all_attempts(name, settings):
     X, y, classes = rows(name)
     for parameters in (
         {"delta": 0.2},

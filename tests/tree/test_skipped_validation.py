@@ -46,7 +46,7 @@ class Stricter(Model):
     }
 
 
-def test_no_signature_is_asked_for_where_there_are_no_parameters(monkeypatch):
+def test_no_signature_is_read_without_parameters(monkeypatch):
     """A Python that is built without docstrings knows none of `object.__init__`."""
 
     class Plain(BaseEstimator):

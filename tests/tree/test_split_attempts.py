@@ -31,7 +31,7 @@ def steps(n, seed=0):
     return X, (X[:, 0] > 0.5) * 2 + (X[:, 1] > 0.5)
 
 
-def looks_of(weight, least, most):
+def attempts_of(weight, least, most):
     """Number of looks at a leaf that never splits."""
     looks, last, seen = 0, 0.0, 0.0
     for w in weight:
@@ -42,20 +42,20 @@ def looks_of(weight, least, most):
 
 
 @pytest.mark.parametrize("n", [49, 50, 2_600, 15_000])
-def test_a_tree_looks_as_often_as_the_root_of_its_rows(n):
+def test_attempts_follow_the_root_of_the_rows(n):
     X, y = noise(n)
     tree = ConfidenceTreeClassifier(NEVER).partial_fit(X, y, [0, 1])
-    assert read_leaves(tree)[0].attempt == looks_of(np.ones(n), 50, 100)
+    assert read_leaves(tree)[0].attempt == attempts_of(np.ones(n), 50, 100)
     fixed = ConfidenceTreeClassifier(NEVER, grace_period=40).partial_fit(X, y, [0, 1])
     assert read_leaves(fixed)[0].attempt == n // 40
 
 
-def test_looks_count_weight():
+def test_attempts_count_weight():
     X, y = noise(3_000)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     tree = ConfidenceTreeClassifier(NEVER)
     tree.partial_fit(X, y, [0, 1], sample_weight=weight)
-    assert read_leaves(tree)[0].attempt == looks_of(weight, 50, 100)
+    assert read_leaves(tree)[0].attempt == attempts_of(weight, 50, 100)
 
 
 def test_a_bound_that_judges_by_a_leaf_s_own_rows_waits():
@@ -68,12 +68,12 @@ def test_the_root_in_a_forest_waits_for_sixty_rows():
     X, y = noise(5_000)
     forest = ConfidenceForestClassifier(2, bound=NEVER, bootstrap=False)
     for tree in forest.partial_fit(X, y, [0, 1]).estimators_:
-        assert read_leaves(tree)[0].attempt == looks_of(np.ones(5_000), 60, 100)
+        assert read_leaves(tree)[0].attempt == attempts_of(np.ones(5_000), 60, 100)
     fixed = clone(forest).set_params(grace_period=25).partial_fit(X, y, [0, 1])
     assert read_leaves(fixed.estimators_[0])[0].attempt == 5_000 // 25
 
 
-def test_in_a_forest_leaves_of_few_rows_look_sooner():
+def test_small_leaves_of_a_forest_attempt_sooner():
     """A leaf waits for its share of what the root would wait for."""
     X, y = noise(600)
     few = X[:, 0] > 0.9
@@ -87,9 +87,9 @@ def test_in_a_forest_leaves_of_few_rows_look_sooner():
     assert least.n_fresh < 60
 
 
-def test_a_row_that_is_learnt_six_times_is_looked_for_once():
+def test_a_row_repeated_six_times_causes_one_attempt():
     X, y = noise(3_000)
-    expected = looks_of(np.ones(3_000), 60, 100)
+    expected = attempts_of(np.ones(3_000), 60, 100)
     for settings in ({}, {"leaf_prediction": "nba"}):
         forest = ConfidenceForestClassifier(
             2, bound=NEVER, online_rate=6.0, random_state=0, **settings
@@ -108,7 +108,7 @@ def test_a_row_that_is_learnt_six_times_is_looked_for_once():
     assert read_leaves(tree)[0].attempt > 6 * 3_000 / 40 * 0.8
 
 
-def test_looks_go_on_after_a_pickle_and_in_any_chunks():
+def test_attempts_do_not_depend_on_pickles_and_chunks():
     X, y = steps(4_000)
     whole = ConfidenceTreeClassifier().partial_fit(X, y, range(4))
     parts = ConfidenceTreeClassifier()
@@ -123,7 +123,7 @@ def test_looks_go_on_after_a_pickle_and_in_any_chunks():
 @pytest.mark.parametrize(
     "bound", [GTestBound(), Chi2Bound(), BayesFactorBound()], ids=str
 )
-def test_rows_handed_over_are_evidence(bound):
+def test_inherited_rows_are_evidence(bound):
     """The children of the first split look at all rows that they have."""
     X, y = steps(300)
     tree = ConfidenceTreeClassifier(bound, grace_period=100, leaf_memory="rows")
@@ -158,7 +158,7 @@ def test_rows_handed_over_are_evidence(bound):
     ],
     ids=str,
 )
-def test_what_is_handed_over(bound, memory, expected):
+def test_which_rows_are_inherited(bound, memory, expected):
     """Never fractions, and never what a promise forbids; no bound counts all anyway."""
     X, y = steps(4_000)
     tree = ConfidenceTreeClassifier(bound, leaf_memory=memory, grace_period=20)

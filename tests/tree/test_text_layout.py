@@ -288,7 +288,7 @@ def test_a_width_that_is_no_width(cancer, max_width):
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
-def test_sparse_tables_have_columns_of_whole_numbers(make):
+def test_sparse_tables_have_integer_columns(make):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 9, 400), rng.normal(size=400)])
     y = (X[:, 0] > 4) ^ (X[:, 1] > 1.0)
@@ -299,7 +299,7 @@ def test_sparse_tables_have_columns_of_whole_numbers(make):
 
 
 @pytest.mark.parametrize("as_float", [False, True])
-def test_thresholds_of_whole_numbers_are_whole(as_float):
+def test_thresholds_of_integers_are_integers(as_float):
     rng = np.random.default_rng(0)
     codes = rng.integers(30_000, 30_141, size=400)
     X = pd.DataFrame({"zip": codes, "x": rng.normal(size=400)})
@@ -315,7 +315,7 @@ def test_thresholds_of_whole_numbers_are_whole(as_float):
     assert not any("e+" in test for test in later)
 
 
-def test_missing_values_leave_a_column_whole():
+def test_missing_values_leave_a_column_of_integers():
     values = np.repeat([1.0, 2.0, 3.0, np.nan], 50)
     tree = ConfidenceTreeClassifier().fit(values[:, np.newaxis], values > 1.5)
     assert node_table(tree)[0].test.startswith("x0 <= 1")

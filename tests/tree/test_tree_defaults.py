@@ -93,7 +93,7 @@ def test_no_bound_has_no_opinion():
         assert not (model.tree_.children_left == -2).any()
 
 
-def test_growth_row_by_row_asks_for_the_categories_alone():
+def test_growth_row_by_row_requires_only_the_categories():
     X, y = mixed()
     grown = ConfidenceTreeClassifier(Own()).partial_fit(X, y, classes=[0, 1])
     said = ConfidenceTreeClassifier("gtest", nominal_splits="multiway")

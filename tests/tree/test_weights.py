@@ -134,7 +134,7 @@ def test_boosting_with_a_bound_says_why_it_stops(max_depth):
         assert "Boosting soon stops" in message
 
 
-def test_a_leaf_draws_a_warning_only_if_weights_leave_few_rows():
+def test_a_leaf_warns_only_if_weights_leave_few_rows():
     """Weights that are hardly uneven are not why there is nothing to split."""
     y = np.random.default_rng(0).integers(0, 2, 150)
     x = np.zeros((len(y), 1))
@@ -237,7 +237,7 @@ def assert_same_tree(one, other):
 
 
 @pytest.mark.parametrize("bound", [None, "gtest"])
-def test_whole_numbers_are_frequencies(bound):
+def test_integers_are_frequencies(bound):
     tree = ConfidenceTreeClassifier(bound=bound)
     weight = np.random.default_rng(0).integers(0, 4, len(Y))
     repeated = np.repeat(np.arange(len(Y)), weight)
@@ -452,7 +452,7 @@ def test_a_parameter_beyond_every_type_is_an_error(name):
 @pytest.mark.parametrize(
     "name", ["max_depth", "max_features", "max_leaf_nodes", "max_bytes"]
 )
-def test_the_largest_whole_number_is_no_limit(name):
+def test_the_largest_integer_is_not_a_limit(name):
     tree = ConfidenceTreeClassifier(lookahead=0, **{name: 2**63 - 1}).fit(X, Y)
     assert pickle.dumps(tree.tree_) == pickle.dumps(
         ConfidenceTreeClassifier(lookahead=0).fit(X, Y).tree_
@@ -641,7 +641,7 @@ def test_absent_rows_do_not_exceed_the_limit_of_categories(size):
 
 
 @pytest.mark.parametrize("bound", [None, "gtest"])
-def test_a_class_that_has_been_learnt_gets_no_weight_0(bound):
+def test_a_learned_class_cannot_get_weight_0(bound):
     """Its leaves would know nothing; nor would the tree be read again."""
     tree = ConfidenceTreeClassifier(bound=bound).fit(X, Y)
     before = pickle.dumps(tree.set_params(class_weight={0: 1.0, 1: 0.0, 2: 1.0}))

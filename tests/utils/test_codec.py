@@ -94,7 +94,7 @@ def test_values_come_back(value):
         assert to_json(again) == to_json(value)
 
 
-def test_arrays_become_lists_or_are_kept_apart():
+def test_arrays_become_lists_or_stay_separate():
     values = [np.array(["a", "b"]), np.arange(3), np.array([[1, None], ["a", 2.5]])]
     for value in values:
         for arrays in (None, []):

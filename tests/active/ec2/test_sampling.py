@@ -65,7 +65,7 @@ def asked(one, y, n_rounds=12, k=1, **more):
 
 @pytest.mark.parametrize("lazy", [False, True])
 @pytest.mark.parametrize("clustered", [False, True])
-def test_each_choice_cuts_most_edges(lazy, clustered):
+def test_each_query_cuts_the_most_edges(lazy, clustered):
     """Hypotheses drawn once, against the graph; the score is a share of all weight."""
     model = cloud(14)
     strategy = EC2Sampling(lazy=lazy, pure=True, clustered=clustered)
@@ -237,7 +237,7 @@ def test_trees_are_compared_by_what_they_say():
 # -- the end ----------------------------------------------------------------------
 
 
-def test_no_edge_left_asks_at_random():
+def test_queries_are_random_without_edges():
     strategy = EC2Sampling(pure=True)
     one = learner_of(strategy, cloud(8))
     asked(one, Y, 8)
@@ -355,7 +355,7 @@ def test_classes_that_come_late_change_nothing():
     assert_array_equal(asked(late, names)[0], asked(early, names)[0])
 
 
-def test_prices():
+def test_costs():
     """By query, by parameter, the former before the latter."""
     costs = RNG.choice([1.0, 4.0], 120)
     by_query = asked(learner_of(EC2Sampling()), Y, costs=costs)[0]
@@ -513,7 +513,7 @@ def test_classifiers_without_hypotheses():
             ActiveLearner(GaussianNB(), strategy=name).fit(IRIS, KIND)
 
 
-def test_a_clusterer_that_gives_something_else():
+def test_a_clusterer_with_an_invalid_result():
     class Odd(BaseEstimator):
         def fit_predict(self, X):
             return np.zeros(len(X))
@@ -544,7 +544,7 @@ def test_an_oracle_that_raises_half_way():
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_a_pool_is_asked_about_in_parts(monkeypatch, lazy):
+def test_a_pool_is_evaluated_in_parts(monkeypatch, lazy):
     """What all hypotheses foresee of all rows might not fit into memory."""
     whole = asked(learner_of(EC2Sampling(lazy=lazy)), Y, 3)[0]
     monkeypatch.setattr(_strategies, "CELLS", 2000)  # ten rows for 200 hypotheses

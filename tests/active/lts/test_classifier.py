@@ -132,7 +132,7 @@ def test_errors_are_those_of_trees_that_have_not_seen_the_labels(pairs):
 # -- buying --------------------------------------------------------------------
 
 
-def test_only_bought_labels_are_looked_at(pairs):
+def test_only_queried_are_used(pairs):
     X, y = pairs
     watched = Watched(y.tolist())
     settings = {"budget": 60, "n_rounds": 3, "random_state": 0}
@@ -153,7 +153,7 @@ def test_only_bought_labels_are_looked_at(pairs):
         (None, None, [10] * 10),
     ],
 )
-def test_labels_are_bought_in_rounds(pairs, budget, n_rounds, sizes):
+def test_labels_are_queried_in_rounds(pairs, budget, n_rounds, sizes):
     X, y = pairs
     calls = []
 
@@ -170,13 +170,13 @@ def test_labels_are_bought_in_rounds(pairs, budget, n_rounds, sizes):
     assert_array_equal(model.labels_, y[model.queried_])
 
 
-def test_rare_matches_are_found(pairs):
+def test_rare_matches_are_queried(pairs):
     X, y = pairs
     model = LearningToSampleClassifier(150, random_state=0).fit(X, y)
     assert y[model.queried_].mean() > 3 * y.mean()
 
 
-def test_everything_may_be_bought():
+def test_all_labels_can_be_queried():
     X, y = load_iris(return_X_y=True)
     model = LearningToSampleClassifier(150, n_rounds=3, random_state=0).fit(X, y)
     assert sorted(model.queried_) == list(range(150))
@@ -276,7 +276,7 @@ def test_pickle(pairs):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_labels_bought_before_an_oracle_raises_are_kept(pairs, error):
+def test_labels_queried_before_an_oracle_raises_are_retained(pairs, error):
     X, y = pairs
     calls = []
 
@@ -326,7 +326,7 @@ def test_an_oracle_that_raises_at_once_changes_nothing(pairs):
         (lambda places: ["a"] * 10, "mixes strings with other labels"),
     ],
 )
-def test_a_wrong_answer_is_an_error_and_labels_are_kept(pairs, answer, message):
+def test_an_invalid_label_is_an_error_and_labels_are_retained(pairs, answer, message):
     X, y = pairs
     calls = []
 
@@ -389,7 +389,7 @@ def test_bad_parameters(parameters, message):
     X = np.arange(50.0)[:, None]
 
     def ask(rows, places):
-        raise AssertionError("nothing may be bought")
+        raise AssertionError("nothing may be queried")
 
     model = LearningToSampleClassifier(**parameters)
     with pytest.raises(ValueError, match=message):
@@ -401,7 +401,7 @@ def test_a_class_is_no_sampling_model():
     model = LearningToSampleClassifier(10, sampler=RandomForestRegressor)
 
     def ask(rows, places):
-        raise AssertionError("nothing may be bought")
+        raise AssertionError("nothing may be queried")
 
     with pytest.raises(TypeError, match="instance"):
         model.fit(np.arange(50.0)[:, None], ask)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference.iris_learners import X, Y, bought, learner, some
+from reference.iris_learners import X, Y, add_labels, learner, some
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -38,13 +38,13 @@ def taught(rows, labels, sample_weight=None, **more):
         ([3, 4], [1, "a"], "labels mixes strings with other labels"),
     ],
 )
-def test_bad_answers_change_nothing(rows, labels, message):
+def test_invalid_labels_change_nothing(rows, labels, message):
     with pytest.raises(ValueError, match=message):
         taught(rows, labels)
 
 
 @pytest.mark.parametrize("weight", [[0.0], [np.nan], [1.0, 1.0]])
-def test_bad_weights_of_answers_change_nothing(weight):
+def test_invalid_weights_change_nothing(weight):
     with pytest.raises(ValueError, match="sample_weight must be a finite number above"):
         taught([3], [1], sample_weight=weight)
 
@@ -60,7 +60,7 @@ def test_a_label_outside_the_classes():
         taught([3], [7], classes=[0, 1, 2])
 
 
-def test_a_row_that_was_not_asked_for_is_learnt_with_a_warning():
+def test_a_row_that_was_not_queried_is_used_with_a_warning():
     one = learner(strategy="random").fit(X, some(Y))
     other = np.setdiff1d(np.arange(2, 60), one.query(5))[0]
     with pytest.warns(UserWarning, match=f"Row {other} was not asked for"):
@@ -86,7 +86,9 @@ def test_bad_parameters(parameters, message):
 
 @pytest.mark.parametrize("refit", ["auto", False])
 def test_rows_of_another_shape_change_nothing(refit):
-    one = bought(learner(ConfidenceTreeClassifier(), refit=refit).fit(X, some(Y)), 2)
+    one = add_labels(
+        learner(ConfidenceTreeClassifier(), refit=refit).fit(X, some(Y)), 2
+    )
     before = pickle.dumps(one)
     for method in (one.predict, one.predict_proba):
         with pytest.raises(ValueError, match="2 features, .* expecting 4"):
@@ -116,7 +118,7 @@ def test_growing_needs_partial_fit():
         learner(DecisionTreeClassifier(), refit=False).fit(X)
 
 
-def test_bad_questions():
+def test_invalid_queries():
     one = learner().fit(X, some(Y))
     with pytest.raises(ValueError, match="k must be an integer of 1 or more"):
         one.query(0)
@@ -169,10 +171,10 @@ def test_a_classifier_that_fails_leaves_the_learner_as_it_was():
             return super().fit(X, y)
 
     one = learner(Fragile(), strategy="random").fit(X, some(Y))
-    bought(one, 1)
+    add_labels(one, 1)
     history, proba = one.history_, one.predict_proba(X)
     with pytest.raises(MemoryError):
-        bought(one, 1)
+        add_labels(one, 1)
     assert one.history_ == history
     np.testing.assert_array_equal(one.predict_proba(X), proba)
 
@@ -183,7 +185,7 @@ def test_what_is_no_table_is_named(table):
         ActiveLearner(GaussianNB()).fit(table)
 
 
-def test_a_tree_that_grows_and_looks_for_drifts_among_chosen_labels_warns():
+def test_drift_detection_among_queried_labels_warns():
     tree = ConfidenceTreeClassifier(drift="ddm")
     with pytest.warns(UserWarning, match=r"drift='ddm'.*Set its drift to None"):
         learner(tree, refit=False).fit(X, some(Y))
@@ -220,7 +222,7 @@ class WithoutCosts(Bad):
         (WithoutCosts(np.zeros), np.ones(150), "WithoutCosts does not support costs"),
     ],
 )
-def test_a_strategy_that_gives_no_scores_or_places(strategy, costs, message):
+def test_a_strategy_with_invalid_scores_or_indices(strategy, costs, message):
     one = learner(strategy=strategy).fit(X, some(Y))
     with pytest.raises(ValueError, match=message):
         one.query(costs=costs)
@@ -242,7 +244,7 @@ def test_a_run_that_cannot_begin(parameters, kind, message):
 
 
 @pytest.mark.parametrize("call", ["query", "reached", "teach"])
-def test_what_an_interrupted_query_has_kept_is_forgotten(monkeypatch, call):
+def test_an_interrupted_query_leaves_no_cache(monkeypatch, call):
     """Each call leaves the learner as if the query had not been."""
 
     def interrupted(self, context):

@@ -52,7 +52,7 @@ def test_answers_are_numbers_or_classes(says, capsys):
 
 @pytest.mark.parametrize("end", ["q", None])
 @pytest.mark.parametrize("batch_size", [1, 5])
-def test_who_has_had_enough_keeps_the_answers(says, end, batch_size):
+def test_an_annotator_who_stops_keeps_the_labels(says, end, batch_size):
     answers = ["1", "2", "1", "2", "1", "2", "1"]
     says(*answers, end)
     one = learner(batch_size=batch_size)

@@ -77,7 +77,7 @@ def test_the_leaves_are_those_of_a_search(strategy, refit, monkeypatch):
 
 
 @pytest.mark.parametrize("strategy", LEAF_STRATEGIES)
-def test_questions_do_not_depend_on_the_way(strategy):
+def test_queries_do_not_depend_on_the_index(strategy):
     """Asked twice, after undo, after a pickle, and from the answers alone."""
     learner = taught(grower(strategy), 30, k=2)
     rows = learner.query(4)
@@ -117,7 +117,7 @@ def test_the_excess_risk_decides_where_splits_stay(refit):
 
 
 @pytest.mark.parametrize("refit", [False, True])
-def test_the_tree_is_told_among_weighted_strategies(refit):
+def test_weighted_strategies_use_the_tree(refit):
     named = [
         WeightedSampling([("leaves", LeafRiskSampling(gap=gap), 1.0)])
         for gap in ("auto", not refit, refit)
@@ -146,7 +146,7 @@ def test_skipped_rows_come_last():
     assert len(learner.query()) == 0
 
 
-def test_a_choice_of_ones_own_is_heard():
+def test_a_custom_selection_is_used():
     class Last(LeafRiskSampling):
         def select(self, context, k):
             return np.arange(context.n_candidates - k, context.n_candidates), np.ones(k)
@@ -221,7 +221,7 @@ def test_categories_that_come_late():
     assert index.counts().sum() == 234
 
 
-def test_an_error_in_between_loses_nothing():
+def test_an_error_loses_no_labels():
     learner = taught(grower("leaf_risk"), 10)
     rows = learner.query()
     with pytest.raises(ValueError, match="7"):
@@ -231,7 +231,7 @@ def test_an_error_in_between_loses_nothing():
     assert learner._index[1].counts().sum() == 400 - 4 - 11
 
 
-def test_a_forest_that_grows_is_asked_through_its_index():
+def test_a_growing_forest_is_queried_through_its_index():
     """The rows are those that a learner made from the same answers asks for."""
     rng = np.random.default_rng(0)
     X = rng.random((400, 3)).astype(np.float32)

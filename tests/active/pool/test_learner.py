@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import crossed, examples
-from reference.iris_learners import X, Y, bought, learner, some
+from reference.iris_learners import X, Y, add_labels, learner, some
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_wine
@@ -240,7 +240,7 @@ def test_undo_and_replay_give_the_same_bytes(refit, data):
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_a_new_class_is_learnt(refit):
+def test_a_new_class_is_learned(refit):
     tree = ConfidenceTreeClassifier(bound=None, grace_period=1)
     one = learner(tree, refit=refit).fit(X, some(WORDS, (0, 60)))
     assert one.classes_.tolist() == ["setosa", "versicolor"]
@@ -251,7 +251,7 @@ def test_a_new_class_is_learnt(refit):
     assert one.predict_proba(X).shape == (150, 2)
 
 
-def test_one_class_is_predicted_and_more_is_asked():
+def test_one_class_is_predicted_and_queries_continue():
     one = learner().fit(X)
     one.teach([5, 7], [0, 0])
     assert one.predict(X).tolist() == [0] * 150
@@ -262,7 +262,7 @@ def test_one_class_is_predicted_and_more_is_asked():
 @pytest.mark.parametrize("bound", ["gtest", CredibleBound(pool_weight="labelled")])
 def test_growing_equals_partial_fit_by_hand(bound):
     tree = ConfidenceTreeClassifier(bound, grace_period=1)
-    one = bought(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 25)
+    one = add_labels(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 25)
     hand = clone(tree).set_params(random_state=one.estimator_.random_state)
     known = [i for i, label in enumerate(some(Y)) if label is not None]
     hand.partial_fit(X[known], Y[known], classes=[0, 1, 2])
@@ -311,7 +311,7 @@ def test_a_growing_tree_weighs_its_tests_by_the_pool():
     """Every row counts once, whether it has its label already or not."""
     bound = CredibleBound(delta=0.4)
     tree = ConfidenceTreeClassifier(bound, grace_period=1, leaf_memory="rows")
-    one = bought(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 40)
+    one = add_labels(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 40)
     hand = clone(tree).set_params(random_state=one.estimator_.random_state)
     known = [i for i, label in enumerate(some(Y)) if label is not None]
     hand.partial_fit(None, Y[known], [0, 1, 2], X_pool=X, from_pool=known)
@@ -321,16 +321,16 @@ def test_a_growing_tree_weighs_its_tests_by_the_pool():
     np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
     before = pickle.dumps(one)
     again = pickle.loads(before)
-    assert pickle.dumps(bought(again, 5).undo(5)) == before
+    assert pickle.dumps(add_labels(again, 5).undo(5)) == before
     # a tree that brings a pool of its own keeps it
     given = ConfidenceTreeClassifier("credible", grace_period=1)
     given.partial_fit(X[:60:7], Y[:60:7], [0, 1, 2], X_pool=X[:100])
     other = learner(given, refit=False, prefit=True, classes=[0, 1, 2]).fit(X, some(Y))
-    assert bought(other, 2).n_labeled_ == 8
+    assert add_labels(other, 2).n_labeled_ == 8
 
 
 def test_refitting_equals_fit_by_hand():
-    one = bought(learner(DecisionTreeClassifier()).fit(X, some(Y)), 10)
+    one = add_labels(learner(DecisionTreeClassifier()).fit(X, some(Y)), 10)
     known = one.y_ != np.full(150, None)
     hand = DecisionTreeClassifier(random_state=one.estimator_.random_state)
     hand.fit(X[known], Y[known])
@@ -363,7 +363,7 @@ def test_a_refitted_model_weighs_its_tests_by_the_rest_of_the_pool(model, form):
     np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
     alone = clone(hand).fit(tables[0], y[known], weight[known])
     assert (alone.predict_proba(X) != hand.predict_proba(X)).any()
-    again = bought(pickle.loads(pickle.dumps(one)), 3, y).undo(3)
+    again = add_labels(pickle.loads(pickle.dumps(one)), 3, y).undo(3)
     np.testing.assert_array_equal(hand.predict_proba(X), again.predict_proba(X))
     rows = np.flatnonzero(~known)  # with all labels there is no rest
     one.teach(rows, y[rows])
@@ -371,10 +371,10 @@ def test_a_refitted_model_weighs_its_tests_by_the_rest_of_the_pool(model, form):
     np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
 
 
-def test_bounds_that_have_no_use_for_a_pool_are_fitted_without_one():
+def test_bounds_that_do_not_use_a_pool_are_fitted_without_one():
     for bound in ("gtest", CredibleBound(delta=0.4, pool_weight="labelled"), None):
         model = ConfidenceTreeClassifier(bound, leaf_memory="rows")
-        one = bought(learner(model).fit(X, some(Y)), 15)
+        one = add_labels(learner(model).fit(X, some(Y)), 15)
         known = one.y_ != np.full(150, None)
         hand = clone(model).set_params(random_state=one.estimator_.random_state)
         hand.fit(X[known], Y[known])
@@ -395,7 +395,7 @@ def test_weights_of_answers():
 
 
 @pytest.mark.parametrize("refit", ["auto", False])
-def test_a_fitted_estimator_is_asked_from_the_start(refit):
+def test_a_fitted_estimator_is_used_from_the_start(refit):
     half = Y != 2
     model = SGDClassifier(loss="log_loss", random_state=0).fit(X[half], Y[half])
     before = model.coef_.copy()
@@ -404,7 +404,7 @@ def test_a_fitted_estimator_is_asked_from_the_start(refit):
     proba = model.predict_proba(X[half])
     worth = 1.0 - np.abs(proba[:, 0] - proba[:, 1])
     assert worth[one.query()[0]] == worth.max()
-    bought(one, 4, Y[half])
+    add_labels(one, 4, Y[half])
     np.testing.assert_array_equal(model.coef_, before)
 
 
@@ -430,7 +430,7 @@ def test_noisy_oracle_answers_the_same_each_time():
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_few_labels_of_many_classes_are_no_regression(refit):
+def test_few_labels_of_many_classes_are_classification(refit):
     """scikit-learn takes them for one, and would say so with each answer."""
     X = np.random.default_rng(0).normal(size=(80, 3))
     y = np.arange(80) % 40

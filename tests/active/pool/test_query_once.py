@@ -26,7 +26,7 @@ def test_the_rows_are_those_of_a_learner(y, strategy):
     assert all(y[row] is None for row in rows)
 
 
-def test_a_fitted_classifier_is_asked_as_it_is(y):
+def test_a_fitted_classifier_is_used_unchanged(y):
     model = GaussianNB().fit(X, LABELS)  # of all labels, not of those of y
     proba = np.sort(model.predict_proba(X), axis=1)
     margin = proba[:, -1] - proba[:, -2]

@@ -77,7 +77,7 @@ def test_a_growing_tree_is_looked_at_through_its_index(monkeypatch):
     assert limit_of(rule, one) == limit
 
 
-def test_a_rule_may_be_asked_between_questions():
+def test_a_rule_can_be_checked_between_queries():
     stopped = learner().fit(X).run(ArrayOracle(Y), stop=RiskBelow(0.1))
     one = learner().fit(X)
     while not one.reached([LabelBudget(500), RiskBelow(0.1)]):
@@ -86,7 +86,7 @@ def test_a_rule_may_be_asked_between_questions():
     assert one.history_ == stopped.history_
 
 
-def test_rules_of_ones_own_are_served_as_the_built_in_ones():
+def test_custom_rules_work_like_built_in_rules():
     class Sure(StoppingRule):
         needs = ("predict_proba",)
         random_share = 1.0
@@ -129,7 +129,7 @@ def test_a_rule_need_not_derive_from_anything(tmp_path):
         plain.run(ArrayOracle(Y), stop=Audited())
 
 
-def test_one_class_is_no_stable_prediction():
+def test_one_class_is_not_a_stable_prediction():
     one = learner(GaussianNB(), strategy="margin").fit(X)
     one.run(ArrayOracle(np.zeros(800)), budget=30, stop=StableModel(n_looks=2))
     assert one.n_labeled_ == 30

@@ -130,7 +130,7 @@ def test_leaves_without_excess_risk_come_last_by_their_risk():
 
 @pytest.mark.parametrize("gap", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_batch_looks_at_a_leaf_again_after_each_row(gap, n_classes):
+def test_a_batch_evaluates_a_leaf_again_after_each_row(gap, n_classes):
     """As if the class that it predicts had been the answer."""
     y = np.minimum(Y, n_classes - 1)
     strategy = LeafRiskSampling(gap=gap)
@@ -332,7 +332,7 @@ def test_bad_weights(strategies, message):
         ActiveLearner(GaussianNB(), strategy=WeightedSampling(strategies)).fit(X)
 
 
-def test_auto_asks_at_random_now_and_then():
+def test_auto_makes_some_random_queries():
     y = np.full(150, None)
     y[KNOWN] = Y[KNOWN]
     margins, others = [], []
@@ -365,7 +365,7 @@ def test_parameters_of_strategies_are_checked_by_fit(strategy, name):
     assert not hasattr(one, "n_features_in_")
 
 
-def test_a_function_is_given_fitted_classifiers_only():
+def test_a_function_receives_fitted_classifiers_only():
     asked = []
 
     def least_sure(estimator, X):

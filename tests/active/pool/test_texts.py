@@ -43,7 +43,7 @@ def learner(strategy="auto", estimator=None):
         ["margin", "k_center"],
     ),
 )
-def test_strategies_ask_for_texts(messages, strategy):
+def test_strategies_query_texts(messages, strategy):
     texts, y = messages
     tables = [texts, np.array(texts, dtype=object)]
     tables += [pd.Series(texts, index=range(7, 207))]
@@ -57,7 +57,7 @@ def test_strategies_ask_for_texts(messages, strategy):
     assert again.query() == one.query()
 
 
-def test_a_tree_asks_in_its_leaves(messages):
+def test_a_tree_queries_in_its_leaves(messages):
     texts, y = messages
     one = learner("leaf_risk", ConfidenceTreeClassifier(bound=None))
     one.fit(texts).run(ArrayOracle(y), budget=40)
@@ -93,7 +93,7 @@ def test_texts_of_the_same_words_are_near(messages):
     assert (Embedding(np.array(["?", "!"], dtype=object)).points == 0).all()
 
 
-def test_few_categories_of_many_words_stay_categories():
+def test_a_few_long_categories_remain_categories():
     names = ["a town by the sea", "a town in the hills"] * 10
     points = Embedding(pd.DataFrame({"place": names})).points
     assert points.shape == (20, 2)

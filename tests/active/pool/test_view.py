@@ -81,7 +81,7 @@ def test_a_view_says_what_the_learner_knows():
     assert LearnerView(nothing).model is None
 
 
-def test_what_a_view_gives_does_not_change_the_learner():
+def test_values_of_a_view_do_not_change_the_learner():
     learner = taught()
     view, codes = LearnerView(learner), LearnerView(learner).codes
     view.codes[:] = 9

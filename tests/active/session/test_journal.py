@@ -243,7 +243,7 @@ def test_labels_of_two_types_are_two_opinions():
     assert own["agreed"] == 0
 
 
-def test_a_pair_of_annotators_is_one_whoever_answers_first():
+def test_the_order_of_two_annotators_does_not_matter():
     lines = [
         asked(5, "ham", 1, by="a"),
         asked(5, "ham", again=True, by="b"),

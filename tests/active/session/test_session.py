@@ -225,7 +225,7 @@ def test_skipped_rows_come_again_in_another_session(path):
         assert one.question().row == row
 
 
-def test_labels_of_the_start_are_kept(path):
+def test_initial_labels_are_retained(path):
     known = np.full(150, None)
     known[::10] = WORDS[::10]
     with session(path, known) as one:
@@ -239,7 +239,7 @@ def test_labels_of_the_start_are_kept(path):
         session(path, known)
 
 
-def test_a_full_disk_leaves_the_question_open(path, monkeypatch):
+def test_a_full_disk_leaves_the_query_open(path, monkeypatch):
     with session(path) as one:
         give(one, 5)
         question, content = one.question(), path.read_bytes()
@@ -320,7 +320,7 @@ def test_a_fork_cannot_write_into_the_journal(path):
         give(one, 1)
 
 
-def test_a_closed_session_has_learnt_all(path):
+def test_a_closed_session_has_learned_all(path):
     with session(path, learner={"batch_size": 4}) as one:
         give(one, 10)
         assert one.learner.n_labeled_ == 8
@@ -459,7 +459,7 @@ def scores_of_rows(estimator, X):
     return estimator.predict_proba(X).max(axis=1)
 
 
-def test_a_learner_of_functions_has_to_be_given(path):
+def test_a_learner_with_functions_must_be_passed(path):
     given = {"strategy": scores_of_rows}
     with session(path, learner=given) as one:
         give(one, 12)
@@ -572,7 +572,7 @@ def test_what_is_shown_of_other_tables(table, expected):
     assert Shown(table).values(0) == expected
 
 
-def test_why_a_row_is_asked_for(path):
+def test_why_a_row_is_queried(path):
     tree = ConfidenceTreeClassifier(bound=None)
     with session(path, estimator=tree) as one:
         assert "no labels of two classes" in one.why()[0]
@@ -627,7 +627,7 @@ def test_the_terminal_says_what_is_known_of_a_row(path, monkeypatch, capsys):
     assert "score" not in tasks[0]["predictions"][0]
 
 
-def test_nobody_is_asked_without_labels_to_choose_from(path):
+def test_a_session_requires_the_possible_labels(path):
     with session(path) as one:
         with pytest.raises(ValueError, match="no labels to choose from. Give the"):
             one.label()
@@ -707,12 +707,12 @@ def test_run_saves_and_goes_on(path, batch_size):
         assert session.progress().n_answers == 25
 
 
-def test_a_saved_run_ends_with_the_pool_or_the_questions(path):
-    def wants_no_more(rows, places):
+def test_a_saved_run_ends_with_the_pool_or_the_queries(path):
+    def declines_more_rows(rows, places):
         raise QueriesEnded([])
 
     one = ActiveLearner(GaussianNB(), random_state=0).fit(X[::25])
-    one.run(wants_no_more, save=path)
+    one.run(declines_more_rows, save=path)
     assert one.n_labeled_ == 0
     one.run(ArrayOracle(WORDS[::25]), save=path)
     assert one.n_labeled_ == 6

@@ -66,13 +66,13 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def desk(path):
+def session_page(path):
     with open_session(path, budget=12) as session, WebOracle(session) as page:
         yield session, page, Browser(page)
 
 
-def test_labels_are_in_the_journal_before_the_next_question(desk, path):
-    _, page, browser = desk
+def test_labels_are_in_the_journal_before_the_next_query(session_page, path):
+    _, page, browser = session_page
     for n in range(12):
         state = browser.state()
         assert state["done"] == n
@@ -96,8 +96,8 @@ def test_labels_are_in_the_journal_before_the_next_question(desk, path):
     assert page.wait(30)
 
 
-def test_what_another_page_has_answered_is_not_answered_again(desk):
-    _, _, browser = desk
+def test_what_another_page_has_answered_is_not_answered_again(session_page):
+    _, _, browser = session_page
     state = browser.state()
     row = state["question"]["row"]
     assert browser.act("answer", row=row, label=0)[0] == 200
@@ -122,8 +122,8 @@ def test_what_another_page_has_answered_is_not_answered_again(desk):
         (411, {"Transfer_Encoding": "chunked"}),
     ],
 )
-def test_others_cannot_answer(desk, status, headers):
-    _, _, browser = desk
+def test_others_cannot_answer(session_page, status, headers):
+    _, _, browser = session_page
     state = browser.state()
     said = {"do": "answer", "seen": state["seen"], "label": 0}
     content = json.dumps(said | {"row": state["question"]["row"]}).encode()
@@ -133,8 +133,8 @@ def test_others_cannot_answer(desk, status, headers):
     assert browser.ask("POST", browser.path + "act", content)[0].status == 200
 
 
-def test_nothing_without_the_token(desk):
-    _, _, browser = desk
+def test_nothing_without_the_token(session_page):
+    _, _, browser = session_page
     for path in (
         "/",
         "/state",
@@ -154,22 +154,22 @@ def test_nothing_without_the_token(desk):
     "content",
     [b"", b"[]", b"[" * 4000, b"\xff", b'{"do": []}', b'{"do": "close"}'],
 )
-def test_what_is_no_act(desk, content):
-    _, _, browser = desk
+def test_what_is_no_act(session_page, content):
+    _, _, browser = session_page
     reply, found = browser.ask("POST", browser.path + "act", content)
     assert reply.status == 400, found
 
 
 @pytest.mark.parametrize("label", [-1, 3, True, "a", None, 0.0])
-def test_what_is_no_label(desk, label):
-    _, _, browser = desk
+def test_what_is_no_label(session_page, label):
+    _, _, browser = session_page
     row = browser.state()["question"]["row"]
     assert browser.act("answer", row=row, label=label)[0] == 400
     assert browser.act("answer", row=str(row), label=0)[0] == 400
 
 
-def test_headers_shut_the_page(desk):
-    _, _, browser = desk
+def test_headers_shut_the_page(session_page):
+    _, _, browser = session_page
     for path in ("", "state", "nothing"):
         reply, _ = browser.ask("GET", browser.path + path)
         policy = reply.getheader("Content-Security-Policy")

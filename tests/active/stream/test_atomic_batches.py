@@ -127,7 +127,7 @@ WEIGHT_FAULTS = ["nan", "inf", "-1", "fewer weights"]
     ("name", "kind", "place"),
     crossed(LEARNERS, ROW_FAULTS + LABEL_FAULTS + WEIGHT_FAULTS, [5, 0, -1]),
 )
-def test_a_bad_row_among_good_ones_changes_nothing(name, kind, place):
+def test_an_invalid_row_among_valid_rows_changes_nothing(name, kind, place):
     if kind in WEIGHT_FAULTS and name not in WEIGHTED:
         pytest.skip("it takes no weights")
     learner = begun(name)
@@ -164,7 +164,7 @@ def test_a_run_that_fails_charges_and_learns_nothing(name, kind):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_labels_that_are_held_back_are_whole_too(name):
+def test_delayed_labels_are_atomic_too(name):
     """Before there are two classes."""
     if name in ("oasis", "ncm"):
         weight = None
@@ -188,7 +188,7 @@ def test_labels_that_are_held_back_are_whole_too(name):
     assert learner.n_taught_ == asked.sum()
 
 
-def test_weights_of_zero_are_learnt_by_no_model():
+def test_rows_of_weight_zero_are_not_learned():
     learner, plain = begun("tree, drift"), begun("tree, drift")
     rows, labels = asked_rows(learner)
     asked_rows(plain)

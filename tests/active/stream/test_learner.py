@@ -65,9 +65,9 @@ def test_the_windowed_share_forgets():
     early = learner(strategy="random", budget=0.2, budget_estimate="windowed")
     asked = early.run(X, Y).asked
     recent, limits = 0.0, []
-    for bought in asked:
+    for queried in asked:
         limits.append(recent * 0.99 + 1.0 <= 20.0)
-        recent = recent * 0.99 + bought
+        recent = recent * 0.99 + queried
     assert np.array(limits)[asked].all()
     assert 0.1 < asked.mean() <= 0.21
 
@@ -135,7 +135,7 @@ def test_a_run_without_a_prediction_has_no_accuracy():
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
-def test_selective_sampling_asks_for_all_until_there_is_a_model(share):
+def test_selective_sampling_queries_all_until_there_is_a_model(share):
     run = learner(strategy="selective_sampling", budget=share).run(X, Y)
     first = int(np.ceil(1 / share))  # row that the budget can pay for
     assert run.asked.argmax() + 1 == run.n_unpredicted == first
@@ -148,14 +148,14 @@ def reference(name, certainty, chances, share, n_classes=2, first=0, seed=0):
     """Rules of the papers, one row at a time; no label changes the model."""
     n, asked, theta = len(certainty), [], 1.0
     u = {use: draws(seed, first, n, use) for use in range(4)}
-    rows, bought = {True: 0, False: 0}, {True: 0, False: 0}  # of each branch
+    rows, queried = {True: 0, False: 0}, {True: 0, False: 0}  # of each branch
     for i in range(n):
         want = False
         in_branch = "split" in name and u[1][i] < 0.2
         rows[in_branch] += 1
         paid = sum(asked) + 1 <= share * (i + 1)
         if name in ("split", "split_conf_tree"):
-            paid = paid and bought[in_branch] + 1 <= share * rows[in_branch]
+            paid = paid and queried[in_branch] + 1 <= share * rows[in_branch]
         if not paid:
             pass
         elif name == "random":
@@ -176,7 +176,7 @@ def reference(name, certainty, chances, share, n_classes=2, first=0, seed=0):
             want = certainty[i] < theta * eta
             theta *= 0.99 if want else 1.01
         asked.append(bool(want))
-        bought[in_branch] += asked[-1]
+        queried[in_branch] += asked[-1]
     return asked
 
 
@@ -190,13 +190,13 @@ def test_decisions_are_those_of_the_published_rules(name, share):
     rows = X[300:1200]
     model = one.estimator_
     certainty = model.predict_proba(rows).max(axis=1)
-    # no label has been bought in any leaf: each is far from settled
+    # no label has been queried in any leaf: each is far from settled
     expected = reference(name, certainty, np.ones(len(rows)), share, seed=one._seed)
     assert one.query(rows).tolist() == expected
     assert 0.02 < np.mean(expected) <= share
 
 
-def test_settled_leaves_are_asked_less_often():
+def test_settled_leaves_are_queried_less_often():
     rng = np.random.default_rng(0)
     x = rng.random((4000, 1)).astype(np.float32)
     y = (x[:, 0] > 0.5).astype(int)
@@ -222,7 +222,7 @@ def test_settled_leaves_are_asked_less_often():
     assert one.query(x[1500:]).tolist() == asked
 
 
-def test_a_strategy_of_ones_own():
+def test_a_custom_strategy():
     class Odd(StreamStrategy):
         def wants(self, context, i):
             return (context.first + i) % 2 == 1
@@ -279,7 +279,7 @@ def test_all_labels_of_a_random_strategy_reach_the_detector():
 
 
 @pytest.mark.parametrize("strategy", [SplitSampling, SplitConfTreeSampling])
-def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
+def test_a_single_account_starves_the_detector(strategy):
     found, n_asked = watched_errors(strategy(n_accounts=1), budget=0.05)
     assert n_asked > 990
     assert 0 < found < 0.05 * n_asked
@@ -288,7 +288,7 @@ def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
 @pytest.mark.parametrize("name", SPLITS)
 @settings(max_examples=examples(20))
 @given(share=st.floats(0.001, 1.0), nu=st.floats(0.01, 0.99), strict=st.booleans())
-def test_accounts_keep_to_the_budget_of_the_whole(name, share, nu, strict):
+def test_accounts_keep_to_the_total_budget(name, share, nu, strict):
     strategy = learner(strategy=name).strategy
     if isinstance(strategy, str):
         strategy = STREAM_STRATEGIES[strategy]()
@@ -461,7 +461,7 @@ def test_a_table_without_columns_changes_nothing():
 
 
 @pytest.mark.parametrize("drift", ["local", "ddm"])
-def test_a_tree_that_looks_for_drifts_by_itself_is_told_not_to(drift):
+def test_a_tree_with_drift_detection_warns(drift):
     watching = tree().set_params(drift=drift)
     one = learner(watching, strategy="variable_uncertainty")
     with pytest.warns(UserWarning, match="Set its drift to None"):

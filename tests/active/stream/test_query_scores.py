@@ -79,14 +79,14 @@ def test_names_have_thresholds_of_the_thesis(score):
     assert 0 < asked.sum() < 50
 
 
-def test_two_scores_ask_for_the_same_rows():
+def test_two_scores_query_the_same_rows():
     oasis_asked = learner(QueryScoreSampling("oasis", 0.25)).run(X, Y).asked
     gbs_asked = learner(QueryScoreSampling("gbs", 0.375)).run(X, Y).asked
     assert oasis_asked.tolist() == gbs_asked.tolist()
 
 
 @pytest.mark.parametrize("classes", [None, [0, 1]])
-def test_rows_not_asked_are_learnt_in_their_order(classes):
+def test_rows_that_are_not_queried_are_learned_in_order(classes):
     """Also those before the first model, and with labels that come late."""
     one = learner("random", budget=0.3, classes=classes)
     hand, held, waiting = None, [], None
@@ -121,7 +121,7 @@ def test_the_missing_label_is_the_estimators_own():
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-def test_rows_without_a_label_are_learnt_by_those_that_can_alone():
+def test_only_semi_supervised_classifiers_learn_unlabeled_rows():
     class Watching(GaussianNB):
         def partial_fit(self, X, y, classes=None, sample_weight=None):
             assert all(label in (0, 1) for label in y)
@@ -131,7 +131,7 @@ def test_rows_without_a_label_are_learnt_by_those_that_can_alone():
     assert run.asked.any()
 
 
-def test_few_labels_are_enough_where_classes_have_a_gap():
+def test_few_labels_are_enough_for_separated_classes():
     x, y = make_diced(1000, random_state=0)
     one = learner(estimator=OASISClassifier(n_particles=300), budget=0.05)
     one.run(x, y)

@@ -42,7 +42,7 @@ def test_a_growing_forest_remembers_all_features(rows):
     assert all(tree.max_features is None for tree in auto.estimators_)
 
 
-def test_a_fitted_forest_that_grows_on_looks_at_all_features(rows):
+def test_a_fitted_forest_that_continues_uses_all_features(rows):
     X, y = rows
     forest = ConfidenceForestClassifier(3, random_state=0).fit(X, y)
     forest.partial_fit(X, y)

@@ -27,7 +27,7 @@ def make_stream(seed, n_rows=400, n_features=5):
 @pytest.mark.parametrize(
     "case", cases(["none", "gtest", "hoeffding", "chi2", "credible"], ["gtest", "chi2"])
 )
-def test_each_tree_is_the_one_of_the_reference(case):
+def test_each_tree_equals_the_reference(case):
     X, y = make_stream(len(case))
     bound, expected = settings_of(case, "gini" if case != "gtest" else None, 3)
     forest = ConfidenceForestClassifier(
@@ -143,7 +143,7 @@ def test_a_leaf_remembers_what_it_has_drawn_alone(memory):
     assert sizes[0] < 0.2 * sizes[1]
 
 
-def test_a_tree_that_takes_another_place_draws_anew():
+def test_a_tree_that_replaces_another_draws_again():
     X, _ = make_stream(3, 6000)
     y = 2 * (X[:, 0] > 0)
     y[3000:] = 2 - y[3000:]
@@ -165,7 +165,7 @@ def test_a_tree_that_takes_another_place_draws_anew():
     assert pickle.dumps(loaded) == pickle.dumps(forest)
 
 
-def test_a_tree_by_itself_draws_at_each_look():
+def test_a_single_tree_draws_at_each_attempt():
     X, y = make_stream(4)
     tree = ConfidenceTreeClassifier(max_features=2, random_state=0)
     tree.partial_fit(X, y, [0, 1, 2])

@@ -175,7 +175,7 @@ def test_out_of_bag_rows_are_predicted_by_other_trees():
     assert forest.oob_score_ == pytest.approx(right.mean())
 
 
-def test_a_score_of_ones_own_and_rows_that_all_trees_have_seen():
+def test_a_custom_score_and_rows_that_all_trees_have_seen():
     X, y = make_table(7)
     with pytest.warns(UserWarning, match="no out-of-bag prediction"):
         forest = ConfidenceForestClassifier(
@@ -270,7 +270,7 @@ def test_leaves_paths_and_importances():
     assert not stump.feature_importances_.any()
 
 
-def test_float_weights_have_whole_samples():
+def test_float_weights_have_integer_counts():
     X, y = make_table(11)
     weight = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
     n_effective = weight.sum() ** 2 / (weight**2).sum()
@@ -282,7 +282,7 @@ def test_float_weights_have_whole_samples():
 
 
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weights_that_are_not_whole_numbers_are_relative(bootstrap):
+def test_weights_that_are_not_integers_are_relative(bootstrap):
     X, y = make_table(11)
     weight = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
     given = {"bootstrap": bootstrap, "oob_score": bootstrap}

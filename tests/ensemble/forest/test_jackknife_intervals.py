@@ -110,7 +110,7 @@ def test_it_is_the_variance_over_training_sets():
     assert 0.75 < np.mean(variances) / true < 1.33
 
 
-def test_few_trees_are_warned_of():
+def test_few_trees_warn():
     X, y = make_classification(200, flip_y=0.3, random_state=0)
     with pytest.warns(
         UserWarning, match="6 trees are too few .* Increase n_estimators"

@@ -158,7 +158,7 @@ def test_sparse_rows_give_the_forest_of_dense_ones(bound, max_features):
     assert trees_of(sparse.csr_array(X), y, weight, **parameters) == expected
 
 
-def test_where_nothing_is_repeated_or_asked():
+def test_no_repeats_or_no_request():
     X, y, weight = make_table(1)
     for parameters in (
         {"bound": None},

@@ -96,7 +96,7 @@ def test_a_tree_that_has_seen_all_rows_is_retained():
     assert penalty[1] == 0.0
 
 
-def test_room_of_a_class():
+def test_capacity_of_a_class():
     seen = np.array([2, 10, 5])
     for most, room in ((3, 1), (6, 2), (7, 2), (8, 3), (12, 5), (16, 9), (17, 10)):
         assert capacity_of_class(seen, most) == room
@@ -260,7 +260,7 @@ def test_rounded_distances_change_nothing(monkeypatch, kind, d, n_classes):
     assert (found[0] == expected / len(trees)).all()
 
 
-def test_new_classes_are_learnt():
+def test_new_classes_are_learned():
     X, y = load_digits(return_X_y=True)
     train = np.arange(len(y)) % 3 > 0
     scores = {}
@@ -298,7 +298,7 @@ def test_parameters_of_trees_go_through_the_forest():
 # -- rows that are kept ----------------------------------------------------------------
 
 
-def test_rows_are_kept_once_as_float32():
+def test_rows_are_stored_once_as_float32():
     X, y = make_table(4, 100)
     forest = forest_of(2).fit(X.astype(np.float64), y)
     assert forest._model.samples.X.dtype == np.float32
@@ -320,7 +320,7 @@ def test_classes_keep_equal_parts(update):
     assert all(one.tree_.counts[0].sum() == 24 for one in forest.estimators_)
 
 
-def test_what_is_kept_is_a_fair_sample():
+def test_stored_rows_are_a_fair_sample():
     """Early and late rows of a class are as likely to stay."""
     n, kept = 60, np.zeros(60)
     X = np.arange(n, dtype=np.float32)[:, np.newaxis]
