@@ -1,4 +1,4 @@
-"""Adaptive windowing, the detector of Bifet and Gavaldà (2007)."""
+"""Adaptive windowing, the drift detector of Bifet and Gavaldà (2007)."""
 
 from skconftree.drift._base import BaseDetector, check_deltas
 from skconftree.utils._lock import reads
@@ -13,21 +13,21 @@ from skconftree.utils._typedefs cimport float64_t, int64_t
 
 cdef enum:
     N_LEVELS = 48       # 2^48 rows are more than a stream has
-    MOST = 5            # buckets of a level; one more, and the two oldest become one
-    LEAST = 5           # rows on either side of a cut
-    EVERY = 32          # rows between two looks
+    MAX_BUCKETS = 5     # of a level; beyond that, the two oldest are merged
+    MIN_ROWS = 5        # on either side of a cut
+    EVERY = 32          # rows between two checks
 
 
 cdef struct Window:
-    # The latest rows in buckets, the younger the smaller: those of a level hold 2^level
-    # rows each, the oldest one first.
+    # The latest rows in buckets, which are smaller for newer rows: a bucket of a level
+    # has 2^level rows, and the oldest bucket of a level is first.
     int64_t n
     float64_t total
     float64_t squares
     int n_levels
     int n_buckets[N_LEVELS]
-    float64_t totals[N_LEVELS][MOST + 1]
-    float64_t squared[N_LEVELS][MOST + 1]
+    float64_t totals[N_LEVELS][MAX_BUCKETS + 1]
+    float64_t squared[N_LEVELS][MAX_BUCKETS + 1]
 
 
 cdef void add(Window* window, float64_t loss) noexcept nogil:
@@ -45,11 +45,11 @@ cdef void add(Window* window, float64_t loss) noexcept nogil:
         window.n_buckets[level] += 1
         if level >= window.n_levels:
             window.n_levels = level + 1
-        if i < MOST or level == N_LEVELS - 1:
+        if i < MAX_BUCKETS or level == N_LEVELS - 1:
             return
         total = window.totals[level][0] + window.totals[level][1]
         squares = window.squared[level][0] + window.squared[level][1]
-        for i in range(MOST - 1):
+        for i in range(MAX_BUCKETS - 1):
             window.totals[level][i] = window.totals[level][i + 2]
             window.squared[level][i] = window.squared[level][i + 2]
         window.n_buckets[level] -= 2
@@ -71,14 +71,14 @@ cdef void drop_oldest(Window* window) noexcept nogil:
 
 
 cdef int cut(const Window* window, float64_t delta) noexcept nogil:
-    # Whether some cut of the window into an older and a younger part shows different
-    # means: 1 if the younger part's is larger, -1 if it is smaller, else 0.
+    # Whether some cut of the window into an older and a newer part shows different
+    # means: 1 if the mean of the newer part is larger, -1 if it is smaller, else 0.
     cdef float64_t n = <float64_t> window.n
     cdef float64_t n_old = 0.0
     cdef float64_t old = 0.0
     cdef float64_t mean, variance, share, difference, slack
     cdef int level, i
-    if window.n < 2 * LEAST:
+    if window.n < 2 * MIN_ROWS:
         return 0
     mean = window.total / n
     variance = max(window.squares / n - mean * mean, 0.0)
@@ -88,9 +88,9 @@ cdef int cut(const Window* window, float64_t delta) noexcept nogil:
         for i in range(window.n_buckets[level]):
             n_old += <float64_t> (<int64_t> 1 << level)
             old += window.totals[level][i]
-            if n_old < LEAST:
+            if n_old < MIN_ROWS:
                 continue
-            if n - n_old < LEAST:
+            if n - n_old < MIN_ROWS:
                 return 0
             share = 1.0 / n_old + 1.0 / (n - n_old)
             difference = (window.total - old) / (n - n_old) - old / n_old
@@ -104,21 +104,21 @@ cdef int cut(const Window* window, float64_t delta) noexcept nogil:
 
 
 cdef bint rises(Window* window, float64_t delta) noexcept nogil:
-    # Shrink the window until it shows no change; whether it had risen.
+    # Shrink the window until it shows no change; return whether the mean has risen.
     cdef bint risen = False
-    cdef int found = cut(window, delta)
-    while found != 0:
-        risen = risen or found > 0
+    cdef int direction = cut(window, delta)
+    while direction != 0:
+        risen = risen or direction > 0
         drop_oldest(window)
-        found = cut(window, delta)
+        direction = cut(window, delta)
     return risen
 
 
 cdef class ADWINKernel(Detector):
-    """A running detector, whose parameters ``ADWIN.kernel`` has checked.
+    """A running ADWIN detector; `ADWIN.kernel` has validated its parameters.
 
-    Numbers are counted from an origin: the squares of large ones would leave nothing of
-    their differences. Of losses it is 0, else the first number of a concept.
+    Sums are relative to an origin, because differences of large squares would be lost to
+    rounding. The origin is 0 for losses, else the first number of a concept.
     """
 
     cdef readonly float64_t warning_delta
@@ -130,7 +130,7 @@ cdef class ADWINKernel(Detector):
     def __init__(self, float64_t warning_delta, float64_t drift_delta):
         self.warning_delta = warning_delta
         self.drift_delta = drift_delta
-        self.lasting = True     # a window that has shrunk has told all it knows
+        self.lasting = True     # the window shrinks at a warning, which is not repeated
         self._forget()
 
     cdef void _forget(self) noexcept nogil:
@@ -139,7 +139,7 @@ cdef class ADWINKernel(Detector):
         self.origin = 0.0
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, whatever its weight.
+        # A row is one outcome, independent of its weight.
         if self.n == 1 and not 0.0 <= loss <= 1.0:
             self.origin = loss
         add(&self.warning, loss - self.origin)
@@ -155,12 +155,12 @@ cdef class ADWINKernel(Detector):
 
     @property
     def width(self):
-        """Rows in the window that finds drifts."""
+        """Rows in the window that detects drifts."""
         return self.drift.n
 
     @property
     def mean(self):
-        """Mean loss in it."""
+        """Mean loss in that window."""
         if self.drift.n == 0:
             return float("nan")
         return self.origin + self.drift.total / self.drift.n
@@ -182,7 +182,7 @@ cdef class ADWINKernel(Detector):
 
 
 cdef tuple write(const Window* window):
-    # Sums, whose rounding is part of the state, and each level as a list of buckets.
+    # Sums, because their rounding is part of the state, and the buckets of each level.
     return window.total, window.squares, [
         [
             (window.totals[level][i], window.squared[level][i])
@@ -199,7 +199,7 @@ cdef int read(Window* window, state) except -1:
     total, squares, levels = state
     if not (
         len(levels) <= N_LEVELS
-        and all([len(one) <= MOST for one in levels])
+        and all([len(level_buckets) <= MAX_BUCKETS for level_buckets in levels])
         and (not levels or len(levels[len(levels) - 1]) > 0)
     ):
         raise corrupt_state("drift detector", "its windows")
@@ -215,53 +215,55 @@ cdef int read(Window* window, state) except -1:
 
 
 class ADWIN(BaseDetector):
-    r"""Adaptive windowing: tell when a model's error rate has risen.
+    r"""Adaptive windowing (ADWIN): concept drift detector for slow and abrupt drift.
 
-    It keeps a window of the latest errors, or of any numbers whose mean is to be
-    watched, as long as nothing in it has changed. Every
-    32 rows all cuts of the window into an older and a younger part, of `n_0` and
-    `n_1` rows, are looked at. Where the means of two parts differ by more than
+    It keeps a window of the latest errors, or of any numbers whose mean is monitored, as
+    long as their mean does not change. Every 32 rows all cuts of the window into an older
+    and a newer part, of `n_0` and `n_1` rows, are checked. If the means of two parts
+    differ by more than
 
     .. math:: \sqrt{2 \frac{n}{n_0 n_1} \sigma^2 \ln \frac{2 \ln n}{\delta}}
         + \frac{2}{3} \frac{n}{n_0 n_1} \ln \frac{2 \ln n}{\delta}
 
     with the variance :math:`\sigma^2` of the whole window of `n` rows, its oldest rows
-    are dropped until no cut shows a difference. If the error has risen, that is
+    are dropped until no cut shows a difference. If the error has risen, the result is
 
-    - drift in a window with `drift_delta`; the detector then forgets all it holds, and
-      starts anew with the next row,
-    - warning in another window with `warning_delta`, which starts anew after it. A
-      warning lasts until a drift, or another warning, comes.
+    - a drift in a window with `drift_delta`; the detector then resets itself and starts
+      again with the next row,
+    - a warning in another window with `warning_delta`, which is then reset. A warning
+      lasts until a drift or the next warning.
 
-    The rows of the window are summed up in buckets, whose sizes double with their age:
-    memory and time for a look grow with the logarithm of the window.
+    The rows of the window are summed in buckets whose sizes double with their age, so
+    memory, and time per check, are logarithmic in the size of the window.
 
-    Use it where errors rise slowly as well as abruptly. It compares any two stretches
-    of a stream; :class:`DDM` compares with the best past. The deltas are about numbers
-    between 0 and 1: of others, scale them. A fall is no drift; to be told of falls watch
-    the negative numbers with a second detector.
+    ADWIN compares any two stretches of a stream, while :class:`DDM` compares with the
+    best past error rate. The deltas apply to numbers between 0 and 1; scale other
+    numbers. A decrease is not a drift. To detect decreases, pass the negative numbers to
+    a second detector.
 
     Parameters
     ----------
     warning_delta : float, default=0.01
-        Confidence of a warning, in (0, 1), at least `drift_delta`. Smaller is stricter.
+        Significance level of a warning, in (0, 1), at least `drift_delta`. Smaller values
+        give fewer and later warnings.
     drift_delta : float, default=0.001
-        Confidence of a drift, in (0, 1).
+        Significance level of a drift, in (0, 1). Smaller values give fewer and later
+        drifts. Decrease it if the model is replaced without need.
 
     Attributes
     ----------
     state_ : DriftState
-        What the last row gave.
+        State after the last row.
     n_rows_seen_ : int
-        Rows given so far.
+        Number of rows so far.
     n_drifts_ : int
-        Drifts found so far.
+        Number of drifts so far.
     n_rows_ : int
-        Rows since the last drift.
+        Number of rows since the last drift.
     width_ : int
-        Rows in the window that finds drifts.
+        Number of rows in the window that detects drifts.
     error_rate_ : float
-        Share of errors among them; NaN without a row.
+        Error rate in this window; NaN without a row.
 
     See Also
     --------
@@ -269,8 +271,8 @@ class ADWIN(BaseDetector):
 
     Notes
     -----
-    Parameters are checked when the first row arrives; a change by ``set_params`` acts
-    after `reset`.
+    Parameters are validated when the first row arrives. A change by ``set_params`` takes
+    effect after `reset`.
 
     References
     ----------
@@ -281,7 +283,7 @@ class ADWIN(BaseDetector):
 
     Examples
     --------
-    A model errs in 10 % of the rows, then in half of them:
+    The error rate of a model rises from 10% to 50%:
 
     >>> import numpy as np
     >>> from skconftree.drift import ADWIN, DriftState
@@ -308,11 +310,11 @@ class ADWIN(BaseDetector):
     @property
     @reads
     def width_(self):
-        """Rows in the window that finds drifts."""
+        """Number of rows in the window that detects drifts."""
         return self._current().width
 
     @property
     @reads
     def error_rate_(self):
-        """Share of errors in the window that finds drifts."""
+        """Error rate in the window that detects drifts."""
         return self._current().mean

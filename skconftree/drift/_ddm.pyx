@@ -12,11 +12,10 @@ STATE_VERSION = 2
 
 
 cdef class DDMKernel(Detector):
-    """A running detector, whose parameters ``DDM.kernel`` has checked.
+    """A running DDM detector; `DDM.kernel` has validated its parameters.
 
-    Until there are `min_samples` rows and `min_errors` errors nothing is compared.
-    (p_min, s_min) belong to the smallest p + s among the rows compared so far; infinite
-    before the first one.
+    Nothing is compared before `min_samples` rows and `min_errors` errors. (p_min, s_min)
+    belong to the smallest p + s of the rows since then; infinite before the first one.
     """
 
     cdef readonly int64_t min_samples
@@ -42,13 +41,13 @@ cdef class DDMKernel(Detector):
         self.s_min = INFINITY
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, whatever its weight, as published.
+        # A row is one outcome, independent of its weight, as published.
         cdef float64_t p
         cdef float64_t s
         self.n_errors += loss > 0.5
         if self.n < self.min_samples or self.n_errors < self.min_errors:
             return STABLE
-        # From whole counts, not a running mean: no rounding piles up.
+        # From counts, not from a running mean, so that rounding does not accumulate.
         p = <float64_t> self.n_errors / <float64_t> self.n
         s = sqrt(p * (1.0 - p) / <float64_t> self.n)
         if p + s < self.p_min + self.s_min:
@@ -79,50 +78,54 @@ cdef class DDMKernel(Detector):
 
 
 class DDM(BaseDetector):
-    r"""Drift detection method: tell when a model's error rate has risen.
+    r"""Drift detection method (DDM): concept drift detector for abrupt drift.
 
-    Feed it, row by row, whether the model was wrong. After `i` rows with a share
-    `p_i` of errors, :math:`s_i = \sqrt{p_i (1 - p_i) / i}`. While the concept holds,
-    `p_i + s_i` falls as the model learns; the detector remembers its smallest value
-    as `p_min`, `s_min` and says
+    It is updated with the errors of a model, row by row. After `i` rows with error rate
+    `p_i`, the standard error is :math:`s_i = \sqrt{p_i (1 - p_i) / i}`. While the concept
+    is stable, `p_i + s_i` decreases as the model learns; the detector stores its smallest
+    value as `p_min`, `s_min` and reports
 
-    - warning, if `p_i + s_i > p_min + warning_level * s_min`;
-    - drift, if `p_i + s_i > p_min + drift_level * s_min`. It then forgets all it
-      has counted, and starts anew with the next row.
+    - a warning if `p_i + s_i > p_min + warning_level * s_min`;
+    - a drift if `p_i + s_i > p_min + drift_level * s_min`. It then resets itself and
+      starts again with the next row.
 
-    Use it to find an abrupt rise of the error; a slow one may raise the memory of
-    the past along with it. A model that hardly errs is its weak spot: 30 right
-    answers put `p_min` and `s_min` at zero, and the first error is called a drift.
-    In 10,000 rows with 1 % of errors and no change at all it finds six or seven drifts
-    on average; with ``min_errors=10`` a third of one, and real ones about as soon.
+    DDM detects abrupt increases of the error rate well. It may miss a slow increase,
+    because the stored rate increases along with it. It is unreliable for models with few
+    errors: after 30 correct predictions, `p_min` and `s_min` are 0, and the first error
+    is a drift. In 10,000 rows with 1% errors and no change, it reports six or seven
+    drifts on average; with ``min_errors=10`` one in three runs, with hardly any delay of
+    real drifts.
 
     Parameters
     ----------
     min_samples : int, default=30
-        Rows after a drift before anything is compared, at least 1.
+        Number of rows after a drift before anything is compared, at least 1. Larger
+        values give fewer false drifts at the start.
     warning_level : float, default=2.0
-        Standard deviations above the best error rate that make a warning, above 0.
+        Number of standard deviations above the best error rate for a warning, above 0.
+        Larger values give fewer and later warnings.
     drift_level : float, default=3.0
-        Standard deviations that make a drift, at least `warning_level`.
+        Number of standard deviations for a drift, at least `warning_level`. Larger values
+        give fewer and later drifts.
     min_errors : int, default=0
-        Errors after a drift before anything is compared. 0 is the published method;
-        with 1 the first error of a model cannot be a drift. For models with few
-        errors choose 10 to 30.
+        Number of errors after a drift before anything is compared. 0 is the published
+        method; with 1 the first error of a model cannot be a drift. For models with few
+        errors, 10 to 30 are suitable.
 
     Attributes
     ----------
     state_ : DriftState
-        What the last row gave.
+        State after the last row.
     n_rows_seen_ : int
-        Rows given so far.
+        Number of rows so far.
     n_drifts_ : int
-        Drifts found so far.
+        Number of drifts so far.
     n_rows_ : int
-        Rows since the last drift.
+        Number of rows since the last drift.
     error_rate_ : float
-        Share of errors among them; NaN without a row.
+        Error rate of these rows; NaN without a row.
     warning_limit_, drift_limit_ : float
-        What `p_i + s_i` has to exceed; infinite before anything is compared.
+        Limits of `p_i + s_i`; infinite before anything is compared.
 
     See Also
     --------
@@ -130,8 +133,8 @@ class DDM(BaseDetector):
 
     Notes
     -----
-    Parameters are checked when the first row arrives; a change by ``set_params`` acts
-    after `reset`. A detector keeps a handful of numbers, whatever the stream's length.
+    Parameters are validated when the first row arrives. A change by ``set_params`` takes
+    effect after `reset`. A detector has constant size.
 
     References
     ----------
@@ -140,7 +143,7 @@ class DDM(BaseDetector):
 
     Examples
     --------
-    A model errs in 10 % of the rows, then in half of them:
+    The error rate of a model rises from 10% to 50%:
 
     >>> import numpy as np
     >>> from skconftree.drift import DDM, DriftState
@@ -185,20 +188,20 @@ class DDM(BaseDetector):
     @property
     @reads
     def error_rate_(self):
-        """Share of errors since the last drift."""
+        """Error rate since the last drift."""
         running = self._current()
         return running.n_errors / running.n if running.n else float("nan")
 
     @property
     @reads
     def warning_limit_(self):
-        """Smallest value that is no warning yet."""
+        """Limit of `p_i + s_i` above which there is a warning."""
         running = self._current()
         return running.p_min + running.warning_level * running.s_min
 
     @property
     @reads
     def drift_limit_(self):
-        """Smallest value that is no drift yet."""
+        """Limit of `p_i + s_i` above which there is a drift."""
         running = self._current()
         return running.p_min + running.drift_level * running.s_min

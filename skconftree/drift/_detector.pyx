@@ -1,4 +1,4 @@
-"""What every running change detector shares."""
+"""Base class of running change detectors."""
 
 from skconftree.utils._codec import restore
 
@@ -11,24 +11,24 @@ from cpython.exc cimport PyErr_CheckSignals
 from skconftree.utils._typedefs cimport int8_t, intp_t
 
 cdef enum:
-    BOUNDARY = 1024     # rows: signal handlers and other threads come at multiples
-    ATTEMPTS = 10       # of updates in a row that fail: later rows get one each
+    BOUNDARY = 1024     # rows between checks for signals and waiting threads
+    ATTEMPTS = 10       # consecutive failures, after which there are no retries
 
 
 class OnlyPickled:
-    """A copy of a detector of which nothing but a pickle can be made."""
+    """A copy of a detector that can be pickled but not written by skops."""
 
     def __init__(self, detector, remedy):
         self.detector, self.remedy = deepcopy(detector), remedy
 
     def __reduce__(self):
-        # with a state, be it an empty one: skops asks __getstate__ for it
+        # with an empty state, so that skops calls __getstate__
         return OnlyPickled, (self.detector, self.remedy), {}
 
     def __getstate__(self):
         raise TypeError(
-            f"{type(self.detector).__name__}, the running detector of drifts, can be "
-            f"pickled, but a file of skops cannot hold it: {self.remedy}"
+            f"{type(self.detector).__name__}, the running drift detector, can be "
+            f"pickled, but skops cannot write it: {self.remedy}"
         )
 
     def __setstate__(self, state):
@@ -36,17 +36,17 @@ class OnlyPickled:
 
 
 IN_PYTHON = (
-    "it runs a detector that is not of skconftree. Save the model with pickle, or use "
-    "a detector of skconftree.drift."
+    "it runs a detector that is not part of skconftree. Save the model with pickle, or "
+    "use a detector of skconftree.drift."
 )
 REDUCE = (
-    "its __reduce__ has to give its class, what that is called with, and a state of "
+    "its __reduce__ must return its class, the arguments of the class, and a state of "
     "plain values, as CONTRIBUTING shows under \"Add a detector\"."
 )
 
 
 def write_detector(Detector detector not None):
-    """A detector as plain values; a copy of one that does not know how."""
+    """Return a detector as plain values, or a copy if it cannot be written so."""
     if isinstance(detector, PythonKernel):
         return OnlyPickled(detector, IN_PYTHON)
     reduced = detector.__reduce_ex__(2)
@@ -63,14 +63,14 @@ def read_detector(kind, state):
 
 
 cdef class Detector:
-    """A running change detector; subclasses say what a row makes of a concept."""
+    """A running change detector; subclasses implement `_learn` and `_forget`."""
 
     cdef int update(self, float64_t loss, float64_t weight) noexcept nogil:
         self.n_seen += 1
         self.n += 1
         self.state = self._learn(loss, weight)
         if self.state == DRIFT:
-            # the row that gave it belongs to the concept that has ended
+            # this row belongs to the previous concept
             self.n_drifts += 1
             self.n = 0
             self._forget()
@@ -87,22 +87,23 @@ cdef class Detector:
         pass
 
     def update_many(self, const float64_t[::1] losses not None):
-        """Learn losses in [0, 1] in order and return the state after each.
+        """Update with losses in [0, 1] in order and return the state after each.
 
-        A call can be interrupted when the rows ever given are a multiple of 1,024.
+        A call can be interrupted whenever the total number of rows is a multiple of
+        1,024.
         """
         cdef intp_t n = losses.shape[0]
         cdef intp_t i
         states = np.empty(n, dtype=np.int8)
         cdef int8_t[::1] out = states
-        # Threads that share a detector have a lock for it, see `BaseDetector`.
+        # Callers lock a detector that threads share, see `BaseDetector`.
         for i in range(n):
             out[i] = <int8_t> self.update(losses[i], 1.0)
             if self.n_seen % BOUNDARY == 0:
                 self._raise_held()
                 PyErr_CheckSignals()
                 with nogil:
-                    pass        # others, if they wait
+                    pass        # give waiting threads a chance
         self._raise_held()
         return states
 
@@ -113,7 +114,7 @@ cdef class Detector:
         return 0
 
     def totals(self, version=1):
-        """Plain values that the state of every detector holds, as of a version."""
+        """Plain values in the state of every detector, with a version."""
         return {
             "version": version,
             "n": self.n,
@@ -123,31 +124,30 @@ cdef class Detector:
         }
 
     def take_totals(self, state, version=1):
-        """Go on from `totals`; raises ``ValueError`` for those of another version."""
+        """Set the values of `totals`; ``ValueError`` for another version."""
         if not isinstance(state, dict) or state.get("version") != version:
             raise ValueError(
-                f"The state of this drift detector is not of version {version}; "
-                "it was written by another release."
+                f"The state of this drift detector does not have version {version}: it "
+                f"was written by another release. Load it with that release."
             )
         values = [state[name] for name in ("n", "n_seen", "n_drifts", "state")]
         self.n, self.n_seen, self.n_drifts, self.state = values
 
 
 cdef class PythonKernel(Detector):
-    """Runs a detector with river's protocol, a private one, between rows.
+    """Runs a detector with river's protocol between rows.
 
-    An update may raise, in its own code or in a signal handler that Python runs
-    meanwhile, and leave the detector in the midst of a row. It is then restored from a
-    copy and updated again; the exception is held until the rows are at a boundary.
-    An error that comes again and again is not an interrupt: the detector has not seen
-    the row, which counts as stable, and goes on with the next one.
+    An update may raise, in its own code or in a signal handler, and leave the detector in
+    an inconsistent state. It is then restored from a copy and updated again; the
+    exception is held until the caller is at a boundary. After repeated errors the row is
+    skipped and counts as stable.
     """
 
     def __init__(self, detector):
         self.running, self.saved, self.since = detector, deepcopy(detector), []
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, whatever its weight.
+        # A row is one outcome, independent of its weight.
         with gil:
             while True:
                 try:
@@ -169,7 +169,7 @@ cdef class PythonKernel(Detector):
                     return STABLE
 
     cdef int _restore(self) except -1:
-        # As after the last row. Whatever fails here has changed nothing.
+        # To the state after the last row. A failure changes nothing.
         detector = deepcopy(self.saved)
         for error in self.since:
             updated(detector, error)
@@ -185,16 +185,16 @@ cdef class PythonKernel(Detector):
 
 
 def read_python_kernel(detector, totals):
-    """Make a kernel from what was in a pickle."""
+    """Make a kernel from the parts of a pickle."""
     kernel = PythonKernel(detector)
     kernel.take_totals(totals)
     return kernel
 
 
 cdef int updated(detector, error) except -1:
-    # The state of a detector after one more error, 0 or 1.
+    # State of a detector after an update with an error of 0 or 1.
     detector.update(int(error))
     if detector.drift_detected:
         return DRIFT
-    # not every detector has warnings
+    # some detectors have no warnings
     return WARNING if getattr(detector, "warning_detected", False) else STABLE

@@ -1,9 +1,9 @@
-"""One part of a table: counts of values, codes, and division node by node.
+"""One part of a large table: value counts, codes, and partition by node.
 
-A node's rows are a `Members`: their numbers in blocks of 65,536 rows, on two bytes,
-ascending in each block. So what is read of a column at a time is 64 kilobytes, however
-few of its rows a node has. Nothing here changes what it is given: a node can be divided
-again, on another machine too.
+The rows of a node are `Members`: their indices in blocks of 65,536 rows, on two bytes and
+ascending within a block. A node thus reads 64 kilobytes of a column at a time, however
+few of its rows it has. Inputs are never modified: a node can be divided again, also on
+another machine.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ EVERY = np.arange(BLOCK, dtype=np.uint16)
 class Members(NamedTuple):
     """The rows of a node in a part: those of block b are rows[begins[b]:ends[b]].
 
-    Blocks that have all of their rows share one list of them.
+    Complete blocks share one list of row indices.
     """
 
     begins: np.ndarray
@@ -46,7 +46,7 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, n_rows, present=None):
-        """All rows of a part, or those that are present."""
+        """All rows of a part, or those of a mask."""
         edges = np.arange(-(-n_rows // BLOCK) + 1) * BLOCK
         if present is None:
             ends = np.minimum(n_rows - edges[:-1], BLOCK).astype(np.int32)
@@ -55,20 +55,20 @@ class Members(NamedTuple):
         starts = np.searchsorted(rows, edges).astype(np.int32)
         return cls(starts[:-1], starts[1:], rows.astype(np.uint16))
 
-    def places(self):
-        """Numbers of the rows in the part."""
-        found = [
+    def row_indices(self):
+        """Indices of the rows within the part."""
+        rows = [
             self.rows[begin:end] + np.intp(BLOCK * block)
             for block, (begin, end) in enumerate(zip(self.begins, self.ends, strict=True))
         ]
-        return np.concatenate([np.empty(0, dtype=np.intp), *found])
+        return np.concatenate([np.empty(0, dtype=np.intp), *rows])
 
 
 cdef class CodedPart:
     """Codes and classes of the rows of a part.
 
-    Columns are arrays of one byte or two, classes too; `n_levels` says how many codes a
-    column has.
+    Columns, and classes, are arrays of one or two bytes per row; `n_levels` is the number
+    of codes of each column.
     """
 
     cdef readonly object columns
@@ -81,7 +81,7 @@ cdef class CodedPart:
     cdef Arena arena
     cdef const uint8_t** codes      # of a column, or NULL
     cdef const label_t** wide       # the same on two bytes
-    cdef intp_t* first              # where the codes of a column begin among all
+    cdef intp_t* first              # index of a column's first code among all
 
     def __init__(self, columns, y, n_levels, intp_t n_classes):
         cdef const uint8_t[::1] narrow
@@ -117,21 +117,21 @@ cdef class CodedPart:
         return CodedPart, (self.columns, self.y, self.n_levels, self.n_classes)
 
     def __sizeof__(self):
-        return sum(one.nbytes for one in (*self.columns, self.y))
+        return sum(array.nbytes for array in (*self.columns, self.y))
 
     def count(self, members, counts=None):
         """Count the classes of each code, [codes of all columns, classes].
 
-        `counts` say how often each row of the part is there; one more class counts the
-        rows without repeats then.
+        `counts` has the multiplicity of each row of the part. One more column then counts
+        the rows without multiplicity.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
         cdef const uint16_t[::1] rows = members.rows
         cdef bint repeated = counts is not None
         cdef intp_t width = self.n_classes + repeated
-        found = np.zeros((self.n_codes, width), dtype=np.int32)
-        cdef int32_t[:, ::1] out = found
+        totals = np.zeros((self.n_codes, width), dtype=np.int32)
+        cdef int32_t[:, ::1] out = totals
         cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
         cdef int32_t[::1] times = np.empty(BLOCK if repeated else 1, dtype=np.int32)
         cdef intp_t b, n, begin, f
@@ -155,7 +155,7 @@ cdef class CodedPart:
                             self.wide[f] + b * BLOCK, &rows[begin], n, &labels[0],
                             &times[0], repeated, width, &out[self.first[f], 0],
                         )
-        return found
+        return totals
 
     cdef void _take_sides(
         self, intp_t feature, intp_t block, const uint16_t* rows, intp_t n,
@@ -170,7 +170,7 @@ cdef class CodedPart:
     def divide(self, members, intp_t feature, const uint16_t[::1] outcomes not None):
         """Divide the rows of a node by the outcome of each code of a feature.
 
-        Gives the `Members` of each outcome up to the largest.
+        Returns the `Members` of each outcome up to the largest.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -200,12 +200,12 @@ cdef class CodedPart:
         ]
         cdef Arena scratch = Arena()
         cdef uint16_t** to = <uint16_t**> scratch.take(n_outcomes, sizeof(void*))
-        cdef uint16_t[::1] one
+        cdef uint16_t[::1] part
         for z in range(n_outcomes):
             to[z] = NULL
             if len(parts[z]):
-                one = parts[z]
-                to[z] = &one[0]
+                part = parts[z]
+                to[z] = &part[0]
         with nogil:
             at = 0
             for b in range(n_blocks):
@@ -218,10 +218,10 @@ cdef class CodedPart:
         ]
 
     def count_cells(self, members, tests, counts=None):
-        """Count the classes of the rows by the outcomes of several tests, [cells, classes].
+        """Count classes by the outcomes of several splits, [cells, classes].
 
-        A test is a feature, the outcome of each of its codes, and how many there are. A
-        cell is one outcome of each, the last test's moving fastest.
+        Each element of `tests` is a feature, the outcome of each of its codes, and the
+        number of outcomes. A cell is a combination of outcomes, the last varying fastest.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -237,8 +237,8 @@ cdef class CodedPart:
         cdef int32_t n_outcomes
         for _, _, n_outcomes in tests:
             n_cells *= n_outcomes
-        found = np.zeros((n_cells, self.n_classes), dtype=np.int32)
-        cdef int32_t[:, ::1] out = found
+        totals = np.zeros((n_cells, self.n_classes), dtype=np.int32)
+        cdef int32_t[:, ::1] out = totals
         for b in range(begins.shape[0]):
             begin = begins[b]
             n = ends[b] - begin
@@ -258,13 +258,13 @@ cdef class CodedPart:
             with nogil:
                 for i in range(n):
                     out[cells[i], labels[i]] += times[i]
-        return found
+        return totals
 
 
 cdef int take(
     values, intp_t block, const uint16_t* rows, intp_t n, taken_t* out
 ) except -1:
-    # The values of some rows of a block, which are on one byte or wide.
+    # The values of some rows of a block, stored in one or more bytes.
     cdef const uint8_t[::1] narrow
     cdef const taken_t[::1] wide
     cdef intp_t start = block * BLOCK
@@ -311,12 +311,12 @@ cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
 
 MISSING_LEVEL = MISSING_BITS
 
-SMALL_N_FLOORS = 16     # of a column whose values are coded without a guide
+SMALL_N_FLOORS = 16     # up to which values are coded without a guide
 
 
-def few_values(const float32_t[:, ::1] X not None, intp_t feature):
-    """Ordered bits of the values of a column, NaN among them, and how many rows have
-    each; None: there are more than 256.
+def distinct_values(const float32_t[:, ::1] X not None, intp_t feature):
+    """Return the ordered bits of a column's values, including NaN, and their counts;
+    None if there are more than 256.
     """
     cdef intp_t n = X.shape[0]
     column = np.array(X[:, feature])
@@ -331,15 +331,15 @@ def few_values(const float32_t[:, ::1] X not None, intp_t feature):
             n_levels = encode(&values[0], n, &codes[0], levels)
         if n_levels == 0:
             return None
-    found = np.empty(n_levels, dtype=np.uint32)
+    bits = np.empty(n_levels, dtype=np.uint32)
     counts = np.zeros(n_levels, dtype=np.int64)
-    cdef uint32_t[::1] out = found
+    cdef uint32_t[::1] out = bits
     cdef int64_t[::1] n_rows = counts
     for i in range(n_levels):
         out[i] = MISSING_BITS if isnan(levels[i]) else ordered_bits(levels[i])
     for i in range(n):
         n_rows[codes[i]] += 1
-    return found, counts
+    return bits, counts
 
 
 def count_cells(
@@ -349,11 +349,11 @@ def count_cells(
     int64_t[:, ::1] counts not None, uint32_t[:, ::1] least not None,
     uint32_t[:, ::1] most not None,
 ):
-    """Count a column's values in cells, with the least and the most bits of each.
+    """Count a column's values in cells, with the smallest and largest bits of each.
 
-    The cells are those of the next bits behind prefixes of `known` bits, 0 or at least
-    16. Values whose high half is h have prefixes from place first[h] to first[h + 1].
-    Gives the number of NaN.
+    A cell is defined by `next_bits` bits after a prefix of `known` bits, 0 or at least
+    16. Values whose high half is h have prefixes from index first[h] to first[h + 1].
+    Returns the number of NaN.
     """
     cdef intp_t n = X.shape[0]
     cdef uint32_t mask = (<uint32_t> 1 << next_bits) - 1
@@ -386,27 +386,27 @@ def count_cells(
 
 
 def bins_of(below, here, total, max_bins):
-    """Bin of values of which there are so many, and so many below, as `bin_of`."""
-    found = (below + here / 2.0) / total * max_bins
-    return np.minimum(found.astype(np.intp), max_bins - 1)
+    """Vectorized `bin_of`."""
+    position = (below + here / 2.0) / total * max_bins
+    return np.minimum(position.astype(np.intp), max_bins - 1)
 
 
 def values_of(bits):
-    """Values of ordered bits, as `value_of_bits`."""
+    """Vectorized `value_of_bits`."""
     is_positive = bits >> np.uint32(31) == 1
     return np.where(is_positive, bits & np.uint32(0x7FFFFFFF), ~bits).view(np.float32)
 
 
 cdef class Coder:
-    """Codes of values: the last floor, in ordered bits, that is not above.
+    """Encoder of values: the code is the index of the last floor that is not larger.
 
-    `missing` is the code of NaN, -1 if there are none. Few floors are searched without
-    a guide, which takes 64 kilobytes.
+    `floors` are ordered bits; `missing` is the code of NaN, or -1. A guide of 64
+    kilobytes speeds up the search unless there are only a few floors.
     """
 
     cdef const uint32_t[::1] floors
     cdef intp_t missing
-    # The last floor whose high half is below, or the first; None: there is no guide.
+    # Index of the last floor with a smaller high half, or 0; None: no guide.
     cdef uint8_t[::1] guide
 
     def __init__(self, const uint32_t[::1] floors not None, intp_t missing):
@@ -430,21 +430,21 @@ cdef class Coder:
         self, const float32_t[:, ::1] X not None, intp_t feature,
         uint8_t[::1] codes not None,
     ):
-        """Write the codes of a column; whether each value has one."""
+        """Write the codes of a column; return whether every value has one."""
         cdef const uint32_t[::1] floors = self.floors
         cdef bint is_guided = self.guide is not None
-        cdef bint sound = True
+        cdef bint is_valid = True
         cdef intp_t i, low, high, middle
         cdef uint32_t bits
         with nogil:
             for i in range(X.shape[0]):
                 if isnan(X[i, feature]):
-                    sound = sound and self.missing >= 0
+                    is_valid = is_valid and self.missing >= 0
                     codes[i] = <uint8_t> (self.missing & 0xFF)
                     continue
                 bits = ordered_bits(X[i, feature])
                 if floors.shape[0] == 0 or bits < floors[0]:
-                    sound = False
+                    is_valid = False
                     continue
                 low = 0
                 high = floors.shape[0]
@@ -458,4 +458,4 @@ cdef class Coder:
                     else:
                         high = middle
                 codes[i] = <uint8_t> low
-        return sound
+        return is_valid

@@ -28,7 +28,7 @@ from ._coded_part import (
     Coder,
     bins_of,
     count_cells,
-    few_values,
+    distinct_values,
     values_of,
 )
 from ._steps import make_arrays
@@ -131,7 +131,7 @@ class Values:
             column, np.floor(column), equal_nan=True
         )
         if self.few is not None:
-            values = few_values(X, feature)
+            values = distinct_values(X, feature)
             if values is not None:
                 self._join_few(LowCardinality(*values))
                 return

@@ -118,7 +118,8 @@ def numbers(parts, members):
     """Numbers of the rows of a node, counted through the parts."""
     first = np.cumsum([0, *(part.n_rows for part in parts)])
     found = [
-        start + rows.places() for start, rows in zip(first[:-1], members, strict=True)
+        start + rows.row_indices()
+        for start, rows in zip(first[:-1], members, strict=True)
     ]
     return joined(found).astype(np.int32)
 
@@ -162,7 +163,7 @@ def joined(arrays):
 
 
 def _collect(part, sampled, members, places):
-    rows = members.places()
+    rows = members.row_indices()
     return Collected(
         [codes[rows] for codes in part.columns],
         part.y[rows].astype(np.uint16),
@@ -192,7 +193,7 @@ def _weigh(nodes, sampled):
     return np.array(
         [
             sum(
-                float(one.weights[rows.places()].sum())
+                float(one.weights[rows.row_indices()].sum())
                 for one, rows in zip(sampled, members, strict=True)
             )
             for members in nodes

@@ -6,43 +6,42 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
-# EncodedTable: what a table's features hold, arranged for growing trees: no label, no
-# weight, no node. It is made once, without the GIL, and then only read, so that any
-# number of trees and threads share it.
+# EncodedTable: the features of a table, encoded for growing trees, without labels, weights
+# or nodes. It is read-only after construction, so trees and threads can share it.
 #
-# A feature with at most MAX_LEVELS distinct values is CODED: one byte a row, the rank
-# of the value. If bins are asked for, so is any feature with more values than bins: the
-# code is that of a bin, whose smallest value is its floor and whose largest its level.
+# A feature with at most MAX_LEVELS distinct values is CODED: one byte per row, the rank of
+# the value. If bins are requested, so is any feature with more values than bins: the code
+# is that of a bin, whose smallest value is its floor and whose largest its level.
 #
-# A nominal feature is CODED too, its codes being those of its categories, on two
-# bytes if there are more than MAX_LEVELS. One more code, the largest, stands for
-# what rows without label have and no labelled row.
+# A nominal feature is CODED, too: its codes are those of the categories, on two bytes if
+# there are more than MAX_LEVELS. One more code, the largest, is for categories that no
+# labeled row has.
 #
 # Any other feature is SORTED: the rows in ascending order of the value. An entry is
-# (row << 1) | new, where new says that the value differs from the entry's predecessor;
-# at the first entry it means nothing.
+# (row << 1) | new, where new means that the value differs from the previous one; it is
+# undefined at the first entry.
 #
-# A column of a sparse table may be SPARSE: only its rows other than zero are kept,
-# see _sparse_columns.pxd.
+# A column of a sparse table may be SPARSE: only its nonzero rows are stored, see
+# _sparse_columns.pxd.
 #
 # NaN is the largest value: the last level, or the last entries.
 #
-# A single tree may take the arrays over, to save the copy. The table is SPENT then,
-# and says so if it is used again.
+# A single tree may take over the arrays instead of copying them. The table is SPENT then,
+# and raises an error if it is used again.
 
 cdef struct Column:
     uint8_t* codes          # [n_rows]; NULL if SORTED or wide
     label_t* wide           # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
-    const float32_t* floors     # [n_levels] of bins; NULL if a code is one value
-    const float32_t* values     # row i at i * stride; of sparse tables see value()
+    const float32_t* floors     # [n_levels] of bins; NULL if each code is one value
+    const float32_t* values     # row i is at i * stride; for sparse tables see value()
     intp_t n_levels
     uint32_t* order         # [n_rows] entries; NULL if CODED
     bint has_missing        # NaN among the values of a numeric feature
     bint nominal
 
 
-# The smallest value of a code of a numeric column that is coded.
+# The smallest value of a code of a numeric column.
 cdef inline float32_t floor_of(const Column* column, intp_t code) noexcept nogil:
     return column.levels[code] if column.floors == NULL else column.floors[code]
 
@@ -52,15 +51,15 @@ cdef class EncodedTable:
     cdef readonly intp_t n_features
     cdef readonly intp_t n_coded        # features with codes for all rows
     cdef readonly bint spent
-    cdef intp_t max_bins            # of a feature; 0: every value by itself
-    cdef const float64_t[::1] weight    # of rows, by which bins are equally large
+    cdef intp_t max_bins            # of a feature; 0: no bins
+    cdef const float64_t[::1] weight    # of rows, for bins of equal weight
 
     cdef Arena arena
-    cdef Column* columns            # [n_features]; nothing in it if the column is sparse
-    cdef intp_t stride              # from a value of a column to that of the next row
+    cdef Column* columns            # [n_features]; empty if the column is sparse
+    cdef intp_t stride              # distance between the values of consecutive rows
     cdef SparseColumns sparse       # None if X is dense
-    cdef object _owners             # keeps a dense X alive, or codes made elsewhere
-    cdef list parts                 # whose memory others have encoded columns in; or None
+    cdef object _owners             # keeps the arrays of X, or external codes, alive
+    cdef list parts                 # tables that own the memory of encoded columns, or None
 
     cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
         return self.sparse is not None and self.sparse.columns[feature].form != FULL
@@ -78,7 +77,7 @@ cdef class EncodedTable:
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil
     cdef int _add_bins(
-        self, Column* column, const float32_t* values, const float32_t* found,
+        self, Column* column, const float32_t* values, const float32_t* values_of_codes,
         uint8_t* codes, void* keys,
     ) except -1 nogil
     cdef intp_t _sort_into_bins(
@@ -91,48 +90,47 @@ cdef class EncodedTable:
     cdef int _add_full(self, intp_t feature) except -1 nogil
 
 
-# Bins of about as many rows each. What bins there are depends on sums of weights alone, in
-# whatever order rows come.
+# Bins of about equal weight. They depend only on sums of weights, not on the order of rows.
 
-# Where a value goes among `max_bins` bins of equal weight: where the middle of its rows
-# falls, of which `below` have less and `here` the value.
+# Bin of a value among `max_bins` bins of equal weight: that of the middle of its rows,
+# where `below` is the weight of smaller values and `here` that of the value.
 cdef inline intp_t bin_of(
     float64_t below, float64_t here, float64_t total, intp_t max_bins
 ) noexcept nogil:
     return min(<intp_t> ((below + here / 2.0) / total * max_bins), max_bins - 1)
 
 
-# Bins of the values of `n_levels` codes, of which the last is NaN if some are missing:
-# codes become those of bins, which have these floors and levels. How many there are.
+# Bins for the values of `n_levels` codes, of which the last is NaN if `has_missing`.
+# Codes are replaced by those of bins; returns the number of bins.
 cdef intp_t bin_levels(
     const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
     intp_t max_bins, uint8_t* codes, float32_t* floors, float32_t* levels,
 ) noexcept nogil
 
-# The same of a column without NaN that is spread so evenly that few of its rows need be
-# sorted; else 0. `room` has 2 n + BIN_SCRATCH_CELLS words.
+# The same for a column without NaN that is spread so evenly that only a few rows have to
+# be sorted; otherwise returns 0. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
 cdef enum:
     BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
 
 cdef intp_t bin_spread(
-    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* room,
+    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
     uint8_t* codes, float32_t* floors, float32_t* levels,
 ) noexcept nogil
 
 
-# RowCodes: the rank of each value of a table among those of its feature, found by row.
+# RowCodes: the rank of each value of a table within its feature, stored by row.
 #
-# What an EncodedTable has in the order of the values, or feature by feature, lies here
-# row by row: a few rows of a node touch as many places of the memory, whatever features
-# are asked for. It is made once and then only read, by any number of trees and threads.
+# An EncodedTable is stored by feature. RowCodes has the same codes by row, so that the
+# number of cache misses for a few rows does not depend on the features. It is read-only
+# after construction, so trees and threads can share it.
 #
-# The code of a coded or nominal feature is that of the table. That of a sorted one is the
-# number of its smaller distinct values; so NaN has the largest.
+# The code of a coded or nominal feature is that of the table. The code of a sorted feature
+# is the number of smaller distinct values, so NaN has the largest.
 
 cdef struct CodeColumn:
     intp_t offset           # of the feature in the bytes of a row
     intp_t width            # of a code: 1, 2 or 4 bytes
-    intp_t n_codes          # all are smaller
+    intp_t n_codes          # upper limit of the codes
 
 
 cdef class RowCodes:
@@ -144,18 +142,18 @@ cdef class RowCodes:
 
     cdef inline int32_t code(self, intp_t row, intp_t feature) noexcept nogil:
         cdef const CodeColumn* column = &self.columns[feature]
-        cdef const uint8_t* place = self.bytes + row * self.row_bytes + column.offset
+        cdef const uint8_t* entry = self.bytes + row * self.row_bytes + column.offset
         if column.width == 1:
-            return place[0]
+            return entry[0]
         if column.width == 2:
-            return (<const uint16_t*> place)[0]
-        return (<const int32_t*> place)[0]
+            return (<const uint16_t*> entry)[0]
+        return (<const int32_t*> entry)[0]
 
     cdef int _make(self) except -1 nogil
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil
     cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
     cdef void _lay_out(self) noexcept nogil
-    # Codes of n rows, whose numbers are the low halves of these words.
+    # Codes of n rows, whose indices are the low halves of `rows`.
     cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil

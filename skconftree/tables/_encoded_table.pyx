@@ -1,4 +1,4 @@
-"""A table as rank codes and presorted rows, by column and row by row."""
+"""Encoding of a table as rank codes and presorted rows, by column and by row."""
 
 import numpy as np
 from libc.math cimport INFINITY, isnan
@@ -14,12 +14,12 @@ from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
 
 
 cdef enum:
-    CELL_BITS = 16      # at most
-    USUAL_BITS = 14     # cells stay in the second-level cache
-    MIXED = 256         # a cell whose rows are of several bins
-    SMALL_N_ROWS = 8192     # are sorted in less time
-    MOVES_A_ROW = 4     # of all rows, to sort those of mixed cells; more are not worth it
-    N_CELL_STARTS = 65537  # 2^CELL_BITS and one that ends them
+    CELL_BITS = 16      # maximum
+    USUAL_BITS = 14     # cells fit in the second-level cache
+    MIXED = 256         # a cell with rows of several bins
+    SMALL_N_ROWS = 8192     # below, sorting is faster
+    MOVES_A_ROW = 4     # largest number of moves per row to sort mixed cells
+    N_CELL_STARTS = 65537  # 2^CELL_BITS and an end
 
 
 cdef intp_t bin_levels(
@@ -32,7 +32,7 @@ cdef intp_t bin_levels(
     cdef intp_t below = 0
     cdef intp_t n_bins = 0
     cdef intp_t last = -1
-    cdef intp_t i, found
+    cdef intp_t i, bin_
     memset(counts, 0, sizeof(counts))
     for i in range(n):
         counts[codes[i]] += 1
@@ -40,12 +40,12 @@ cdef intp_t bin_levels(
         n_levels -= 1
         total -= counts[n_levels]
     for i in range(n_levels):
-        found = bin_of(below, counts[i], total, max_bins)
+        bin_ = bin_of(below, counts[i], total, max_bins)
         below += counts[i]
-        if found > last:
+        if bin_ > last:
             floors[n_bins] = values[i]
             n_bins += 1
-            last = found
+            last = bin_
         levels[n_bins - 1] = values[i]
         bins[i] = <uint8_t> (n_bins - 1)
     if has_missing:
@@ -58,52 +58,51 @@ cdef intp_t bin_levels(
 
 
 cdef struct Cells:
-    # Equally wide, from the smallest value to the largest.
+    # Cells of equal width between the smallest and the largest value.
     float32_t least
     float32_t scale
     intp_t n_cells
 
 
 cdef inline intp_t _cell_of(const Cells* cells, float32_t value) noexcept nogil:
-    # Ascends with the value: differences, products and floors do.
+    # Monotonic, because differences, products and floors are.
     return <intp_t> <uint32_t> ((value - cells.least) * cells.scale)
 
 
 cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nogil:
-    # False if they cannot be told.
-    cdef float32_t least = values[0]
-    cdef float32_t most = values[0]
+    # Returns False if cells of this width cannot be distinguished.
+    cdef float32_t smallest = values[0]
+    cdef float32_t largest = values[0]
     cdef intp_t n_bits = min(
         <intp_t> CELL_BITS, max(highest_bit(n) - 2, <intp_t> USUAL_BITS)
     )
     cdef intp_t i
     for i in range(n):
-        least = values[i] if values[i] < least else least
-        most = values[i] if values[i] > most else most
+        smallest = values[i] if values[i] < smallest else smallest
+        largest = values[i] if values[i] > largest else largest
     cells.n_cells = (<intp_t> 1 << n_bits) + 1
-    cells.least = least
-    cells.scale = <float32_t> (cells.n_cells - 1) / (most - least)
+    cells.least = smallest
+    cells.scale = <float32_t> (cells.n_cells - 1) / (largest - smallest)
     return (
-        most - least < INFINITY and 0.0 < cells.scale < INFINITY
-        and _cell_of(cells, most) < cells.n_cells
+        largest - smallest < INFINITY and 0.0 < cells.scale < INFINITY
+        and _cell_of(cells, largest) < cells.n_cells
     )
 
 
 cdef intp_t bin_spread(
-    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* room,
+    const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
     uint8_t* codes, float32_t* floors, float32_t* levels,
 ) noexcept nogil:
-    # A cell all of whose rows go into one bin, whatever their order, is not looked into.
-    # The rows of others are sorted, cell by cell.
+    # Only the rows of cells that belong to several bins are sorted, cell by cell.
     cdef Cells cells
-    cdef uint64_t* keys = room
-    cdef uint32_t* cell_of = <uint32_t*> (room + n)
-    cdef uint32_t* counts = <uint32_t*> (room + 2 * n)     # then, of mixed cells, where
-    cdef uint32_t* starts = counts + N_CELL_STARTS            # the next row goes; the first
+    cdef uint64_t* keys = scratch
+    cdef uint32_t* cell_of = <uint32_t*> (scratch + n)
+    cdef uint32_t* counts = <uint32_t*> (scratch + 2 * n)     # for mixed cells: position
+    cdef uint32_t* starts = counts + N_CELL_STARTS            # of the next row, and first
     cdef uint16_t* bins = <uint16_t*> (starts + N_CELL_STARTS)
     cdef intp_t below = 0
     cdef intp_t moves = 0
-    cdef intp_t i, k, here, found
+    cdef intp_t i, k, here, bin_
     cdef float32_t value
     if n < SMALL_N_ROWS or not _lay_out(&cells, values, n):
         return 0
@@ -117,9 +116,9 @@ cdef intp_t bin_spread(
         bins[k] = 0
         if here == 0:
             continue
-        found = bin_of(below, 1.0, n, max_bins)
-        bins[k] = <uint16_t> found
-        if here > 1 and bin_of(below + here - 1, 1.0, n, max_bins) > found:
+        bin_ = bin_of(below, 1.0, n, max_bins)
+        bins[k] = <uint16_t> bin_
+        if here > 1 and bin_of(below + here - 1, 1.0, n, max_bins) > bin_:
             bins[k] = MIXED
             starts[k] = counts[k] = <uint32_t> below
             moves += here * here // 4
@@ -131,15 +130,15 @@ cdef intp_t bin_spread(
         levels[i] = -INFINITY
     for i in range(n):
         k = cell_of[i]
-        found = bins[k]
+        bin_ = bins[k]
         value = values[i]
-        if found == MIXED:
+        if bin_ == MIXED:
             keys[counts[k]] = (<uint64_t> ordered_bits(value) << 32) | <uint64_t> i
             counts[k] += 1
             continue
-        codes[i] = <uint8_t> found
-        floors[found] = value if value < floors[found] else floors[found]
-        levels[found] = value if value > levels[found] else levels[found]
+        codes[i] = <uint8_t> bin_
+        floors[bin_] = value if value < floors[bin_] else floors[bin_]
+        levels[bin_] = value if value > levels[bin_] else levels[bin_]
     for k in range(cells.n_cells):
         if bins[k] != MIXED:
             continue
@@ -155,33 +154,33 @@ cdef void _bin_sorted(
     const uint64_t* keys, intp_t first, intp_t end, intp_t n, intp_t max_bins,
     uint8_t* codes, float32_t* floors, float32_t* levels,
 ) noexcept nogil:
-    # The rows of these places among all.
-    cdef intp_t last, found
+    # Bin the sorted rows from `first` to `end`.
+    cdef intp_t last, bin_
     cdef float32_t value
     while first < end:
         last = first + 1
         while last < end and keys[last] >> 32 == keys[first] >> 32:
             last += 1
-        found = bin_of(first, last - first, n, max_bins)
+        bin_ = bin_of(first, last - first, n, max_bins)
         value = value_of_bits(<uint32_t> (keys[first] >> 32))
-        floors[found] = value if value < floors[found] else floors[found]
-        levels[found] = value if value > levels[found] else levels[found]
+        floors[bin_] = value if value < floors[bin_] else floors[bin_]
+        levels[bin_] = value if value > levels[bin_] else levels[bin_]
         while first < last:
-            codes[<uint32_t> keys[first]] = <uint8_t> found
+            codes[<uint32_t> keys[first]] = <uint8_t> bin_
             first += 1
 
 
 cdef intp_t _close_ranks(
     uint8_t* codes, intp_t n, intp_t max_bins, float32_t* floors, float32_t* levels
 ) noexcept nogil:
-    # Where a value has the rows of several bins, some have none.
+    # Remove empty bins, which occur if a value has the rows of several bins.
     cdef uint8_t rank[MAX_LEVELS]
     cdef intp_t n_bins = 0
     cdef intp_t i
     for i in range(max_bins):
         if floors[i] <= levels[i]:
             rank[i] = <uint8_t> n_bins
-            # 0 is no -0, of which it is the same value
+            # replace -0 by 0
             floors[n_bins] = floors[i] + <float32_t> 0.0
             levels[n_bins] = levels[i] + <float32_t> 0.0
             n_bins += 1
@@ -192,18 +191,18 @@ cdef intp_t _close_ranks(
 
 
 cdef enum:
-    MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
-    BLOCK_BYTES = 33554432  # and no more than this in all
+    MAX_BLOCK = 16          # columns transposed at a time: a cache line of X
+    BLOCK_BYTES = 33554432  # largest size of a block
 
 
 cdef class EncodedTable:
     """The features of a table as rank codes and presorted rows.
 
-    X, dense or a sparse CSR or CSC without NaN, and with each place once and in order,
-    stays alive with this object. `n_categories` is 0 for a numeric feature; else its
-    values are codes below this number, or -1. Numeric features of a dense X are cut
-    into at most `max_bins` bins of about equal `weight`, unless it is 0. Columns of a
-    dense X are shared out among a `team`, if there is one.
+    `X` is dense, or sparse in CSR or CSC format without NaN, duplicates or unsorted
+    entries; it must stay alive with this object. `n_categories` is 0 for a numeric
+    feature; the values of others are codes below this number, or -1. Numeric features of
+    a dense X are cut into at most `max_bins` bins of about equal `weight`, unless it is
+    0. The threads of `team`, if given, share the columns of a dense X.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ cdef class EncodedTable:
         self.n_features = X.shape[1]
         if self.n_rows >= 1 << 31:
             raise ValueError(
-                f"X has {self.n_rows} rows; the index type holds fewer than {1 << 31}."
+                f"X has {self.n_rows} rows; at most {(1 << 31) - 1} are supported."
             )
         cdef const float32_t[:, ::1] dense = None
         cdef const int32_t* categories = NULL
@@ -251,8 +250,8 @@ cdef class EncodedTable:
     def _share_out(
         self, const float32_t[:, ::1] X, const int32_t[::1] n_categories, team
     ):
-        # Each part is a table of the same columns, which keeps the memory of those that
-        # it encodes. They are about as large as two threads or more can share.
+        # Each part is a table of the same columns, and owns the memory of the columns that
+        # it encodes. Two parts per thread balance the load.
         cdef intp_t n_parts = min(self.n_features, 2 * <intp_t> team.n_threads)
         cdef intp_t d = self.n_features
         self.parts = [self._part() for _ in range(n_parts)]
@@ -270,8 +269,8 @@ cdef class EncodedTable:
                 )
 
         team.run(encode, n_parts)
-        for one in self.parts:
-            self.n_coded += one.n_coded
+        for part in self.parts:
+            self.n_coded += part.n_coded
 
     cdef EncodedTable _part(self):
         cdef EncodedTable part = EncodedTable.__new__(EncodedTable)
@@ -286,9 +285,9 @@ cdef class EncodedTable:
 
     @staticmethod
     def of_codes(intp_t n_rows, columns):
-        """A table of columns that have been encoded elsewhere, see `CodedColumn`.
+        """Make a table of columns that were encoded elsewhere, see `CodedColumn`.
 
-        It keeps their arrays, which a tree that takes the table over changes.
+        It uses their arrays, which a tree that takes over the table modifies.
         """
         cdef EncodedTable table = EncodedTable.__new__(EncodedTable)
         cdef Column* column
@@ -306,32 +305,32 @@ cdef class EncodedTable:
         table._owners = columns
         for f in range(table.n_features):
             column = &table.columns[f]
-            found = columns[f]
-            if len(found.codes) != n_rows:
+            encoded = columns[f]
+            if len(encoded.codes) != n_rows:
                 raise ValueError("codes must have an entry for each row.")
-            if found.codes.dtype == np.uint8:
-                codes = found.codes
+            if encoded.codes.dtype == np.uint8:
+                codes = encoded.codes
                 column.codes = &codes[0]
             else:
-                wide = found.codes
+                wide = encoded.codes
                 column.wide = &wide[0]
-            column.n_levels = found.n_levels
-            column.nominal = found.levels is None
+            column.n_levels = encoded.n_levels
+            column.nominal = encoded.levels is None
             if column.nominal:
                 continue
-            column.has_missing = found.has_missing
-            values = found.levels
+            column.has_missing = encoded.has_missing
+            values = encoded.levels
             column.levels = &values[0]
-            if found.floors is not None:
-                values = found.floors
+            if encoded.floors is not None:
+                values = encoded.floors
                 column.floors = &values[0]
         return table
 
     def claim(self, bint spends):
-        """Begin to use the table, for the last time if its arrays are taken over."""
+        """Start to use the table; if `spends`, its arrays are taken over."""
         if self.spent:
             raise RuntimeError(
-                "This table has been spent: a tree took its arrays over instead of "
+                "This table has been spent: a tree took over its arrays instead of "
                 "copying them. Encode the rows again, or share the table among trees "
                 "that copy from it."
             )
@@ -342,7 +341,7 @@ cdef class EncodedTable:
         self, const float32_t* x, const int32_t* n_categories, Arena scratch,
         intp_t first, intp_t last,
     ) except -1 nogil:
-        # Columns are transposed in blocks, so that X is read few times.
+        # Columns are transposed in blocks, to read X few times.
         cdef intp_t n = self.n_rows
         cdef intp_t d = self.n_features
         cdef intp_t block = BLOCK_BYTES // (4 * n)
@@ -353,8 +352,8 @@ cdef class EncodedTable:
         if block < 1:
             block = 1
         cdef float32_t* values = <float32_t*> scratch.take(block * n, sizeof(float32_t))
-        cdef intp_t n_words = 2 * n + (BIN_SCRATCH_CELLS if self.max_bins > 0 else 0)
-        cdef void* keys = scratch.take(n_words, sizeof(uint64_t))
+        cdef intp_t n_scratch = 2 * n + (BIN_SCRATCH_CELLS if self.max_bins > 0 else 0)
+        cdef void* keys = scratch.take(n_scratch, sizeof(uint64_t))
         cdef uint8_t* codes = NULL
         cdef intp_t f, i, width
         cdef const float32_t* row
@@ -379,11 +378,11 @@ cdef class EncodedTable:
     cdef int _add(
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil:
-        # `codes` are an array that no column uses yet, or NULL.
+        # `codes` is an array that no column uses yet, or NULL.
         cdef intp_t n = self.n_rows
         cdef Column* column = &self.columns[feature]
         cdef float32_t levels[MAX_LEVELS]
-        cdef float32_t* kept
+        cdef float32_t* stored
         column.has_missing = make_nan_canonical(values, n)
         if codes[0] == NULL:
             codes[0] = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
@@ -396,9 +395,9 @@ cdef class EncodedTable:
             codes[0] = NULL
             return 0
         if column.n_levels > 0:
-            kept = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
-            memcpy(kept, levels, column.n_levels * sizeof(float32_t))
-            column.levels = kept
+            stored = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
+            memcpy(stored, levels, column.n_levels * sizeof(float32_t))
+            column.levels = stored
             column.codes = codes[0]
             codes[0] = NULL
             self.n_coded += 1
@@ -408,18 +407,18 @@ cdef class EncodedTable:
         return 0
 
     cdef int _add_bins(
-        self, Column* column, const float32_t* values, const float32_t* found,
+        self, Column* column, const float32_t* values, const float32_t* values_of_codes,
         uint8_t* codes, void* keys,
     ) except -1 nogil:
-        # `found` are the levels of a column of few values.
+        # `values_of_codes` has the levels of a column with few values.
         cdef intp_t n = self.n_rows
         cdef intp_t n_bins = 0
-        cdef intp_t room = self.max_bins + 1
-        cdef float32_t* levels = <float32_t*> self.arena.take(room, sizeof(float32_t))
-        cdef float32_t* floors = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        cdef intp_t capacity = self.max_bins + 1
+        cdef float32_t* levels = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
+        cdef float32_t* floors = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
         if self.weight is None and column.n_levels > 0:
             n_bins = bin_levels(
-                found, column.n_levels, column.has_missing, n, self.max_bins, codes,
+                values_of_codes, column.n_levels, column.has_missing, n, self.max_bins, codes,
                 floors, levels,
             )
         elif self.weight is None and not column.has_missing:
@@ -514,7 +513,7 @@ cdef class EncodedTable:
         return 0
 
     cdef int _add_full(self, intp_t feature) except -1 nogil:
-        # The column just read from a sparse table, as one byte a row.
+        # Store the column that was just read from a sparse table as one byte per row.
         cdef intp_t n = self.n_rows
         cdef SparseColumn* sparse = &self.sparse.columns[feature]
         cdef const uint32_t* entries = self.sparse.entries + self.sparse.n_entries
@@ -534,7 +533,7 @@ cdef class EncodedTable:
 
 
 cdef enum:
-    BLOCK = 8       # features written at a time: no row is touched too often
+    BLOCK = 8       # features written at a time, to touch each row few times
 
 
 ctypedef fused code_t:
@@ -544,14 +543,14 @@ ctypedef fused code_t:
 
 
 cdef class RowCodes:
-    """The rank of each value of a dense table among those of its feature, found by row.
+    """Ranks of the values of a dense table within their feature, stored by row.
 
-    The table is left as it is.
+    The table is not modified.
     """
 
     def __init__(self, EncodedTable table not None):
         if table.sparse is not None:
-            raise ValueError("The codes of a sparse table are not found by row.")
+            raise ValueError("RowCodes requires a dense table, got a sparse one.")
         table.claim(False)
         self.table = table
         self.arena = Arena()
@@ -559,13 +558,13 @@ cdef class RowCodes:
             self._make()
 
     def codes(self, intp_t feature):
-        """Codes of all rows."""
-        found = np.empty(self.table.n_rows, dtype=np.int32)
-        cdef int32_t[::1] out = found
+        """Codes of a feature for all rows."""
+        codes = np.empty(self.table.n_rows, dtype=np.int32)
+        cdef int32_t[::1] out = codes
         cdef intp_t i
         for i in range(self.table.n_rows):
             out[i] = self.code(i, feature)
-        return found
+        return codes
 
     cdef int _make(self) except -1 nogil:
         cdef intp_t n = self.table.n_rows
@@ -618,7 +617,7 @@ cdef class RowCodes:
             to.width = 2
 
     cdef void _lay_out(self) noexcept nogil:
-        # Wide codes first: each lies at a multiple of its width.
+        # Wide codes first, so that each is aligned to its width.
         cdef intp_t offset = 0
         cdef intp_t widest = 1
         cdef intp_t width = 4

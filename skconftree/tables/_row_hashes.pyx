@@ -1,4 +1,4 @@
-"""Rows by value: hashes, and rows that have been read."""
+"""Hashes of rows, and validated rows."""
 
 cimport cython
 import numpy as np
@@ -12,7 +12,7 @@ cdef uint64_t CHECK = <uint64_t> 0xD1B54A32D192ED03     # key of the second hash
 
 
 cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
-    # Of a value other than zero; no two have the same. All NaN are one.
+    # Unique key of a nonzero value. All NaN are equal.
     cdef uint32_t bits
     if value != value:
         bits = 0x7FC00000
@@ -25,7 +25,7 @@ cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
 cdef inline void add_value(
     uint64_t* first, uint64_t* second, intp_t feature, float32_t value
 ) noexcept nogil:
-    # Zeros leave no trace. In any order of the features the hashes are the same.
+    # Zeros do not change the hashes, which are independent of the order of features.
     cdef uint64_t key
     if value != 0.0:
         key = value_key(feature, value)
@@ -34,9 +34,9 @@ cdef inline void add_value(
 
 
 def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):
-    """Two hashes, of shape (2, n_rows), of each row's values and label.
+    """Return two hashes of each row's values and label, of shape (2, n_rows).
 
-    Zeros leave no trace, so that a sparse table has the hashes of the dense one.
+    Zeros do not change the hashes, so sparse and dense tables have the same ones.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
@@ -59,7 +59,7 @@ def hash_sparse(
     const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
     const float32_t[::1] data not None, const label_t[::1] y not None,
 ):
-    """The same of the rows of a CSR table in which each place is stored once."""
+    """The same for a CSR table without duplicate entries."""
     cdef intp_t n = y.shape[0]
     hashes = np.empty((2, n), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = hashes
@@ -76,18 +76,18 @@ def hash_sparse(
     return hashes
 
 
-# -- Rows that have been read, and the shortest way to them ------------------------
+# -- Validated rows, and a fast path to them ---------------------------------------
 #
-# Scikit-learn's checks of one row take a hundred times as long as a tree takes to
-# predict it, and its few checks here would take as long if Python ran them.
+# scikit-learn's validation of one row takes 100 times as long as its prediction. The few
+# checks here would be as slow in pure Python.
 cdef object ARRAY = np.ndarray
 cdef object FLOAT32 = np.dtype(np.float32)
 
 
 cdef class Rows:
-    """Rows of a known schema: float32, in C order or sparse.
+    """Rows of a known schema: float32, C-contiguous or sparse.
 
-    `finite`: there is no NaN; infinity is an error.
+    `finite` means that there is no NaN; infinity is an error.
     """
 
     cdef readonly object X
@@ -102,8 +102,8 @@ cdef class Rows:
 
 
 def read_plain(X, intp_t n_features, schema):
-    """Further rows of a plain array; None, for others to look at, of anything else."""
-    cdef int found
+    """Read further rows of a plain array; None if X needs the general validation."""
+    cdef int status
     cdef Rows rows
     if type(X) is not ARRAY or X.ndim != 2:
         return None
@@ -115,11 +115,11 @@ def read_plain(X, intp_t n_features, schema):
             if X.dtype.char not in "fd":
                 return None
             X = np.ascontiguousarray(X, dtype=FLOAT32)
-        found = finiteness(X)
-    except RuntimeWarning:  # too large for float32, where warnings are errors
+        status = finiteness(X)
+    except RuntimeWarning:  # too large for float32, if warnings are errors
         return None
-    if found == INFINITE:
+    if status == INFINITE:
         return None
     rows = Rows.__new__(Rows)
-    rows.X, rows.finite, rows.schema = X, found == FINITE, schema
+    rows.X, rows.finite, rows.schema = X, status == FINITE, schema
     return rows

@@ -3,14 +3,14 @@ from skconftree.utils._typedefs cimport (
     float32_t, int32_t, int64_t, intp_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 
-# SparseTable: a CSC table, read column by column and looked up by place.
+# SparseTable: a CSC table with access by column and by element.
 
 cdef class SparseTable:
     cdef readonly intp_t n_rows
     cdef readonly intp_t n_features
     cdef readonly intp_t n_stored
     cdef const int32_t* starts      # [n_features + 1] of each column, ascending rows
-    cdef const int64_t* wide_starts     # the same if they need more bits, or NULL
+    cdef const int64_t* wide_starts     # the same in 64 bits, if needed; or NULL
     cdef const int32_t* rows
     cdef const float32_t* values
     cdef object _owners
@@ -38,15 +38,14 @@ cdef class SparseTable:
     cdef bint _is_ascending(self) noexcept nogil
 
 
-# SparseColumns: the columns of a sparse table of which only the values other than zero
-# are kept.
+# SparseColumns: the nonzero values of the columns of a sparse table.
 #
-# A column is stored in one of four forms, the one that takes the least memory:
-#   FULL    elsewhere: as one byte a row, see _encoded_table.pxd
-#   PAIR    zero and one other value, or zero alone: the rows that have the other
-#   CODED   at most MAX_LEVELS values: these rows, and the rank codes of what they have
-#   SORTED  more: these rows in ascending order of the value, which is looked up in
-#           the table itself
+# Each column is stored in the smallest of four forms:
+#   FULL    elsewhere: as one byte per row, see _encoded_table.pxd
+#   PAIR    zero and at most one other value: the rows that have the other value
+#   CODED   at most MAX_LEVELS values: the nonzero rows, and the rank codes of their values
+#   SORTED  more values: the nonzero rows in ascending order of the value, which is read
+#           from the table
 # An entry is (row << 1) | new, as in presorted columns; new is 0 unless SORTED.
 # Entries of a column are in the order of the rows, or of the values if SORTED.
 
@@ -57,14 +56,14 @@ cdef enum Form:
     SORTED
 
 
-cdef struct SparseColumn:     # small, as a table may have a million
+cdef struct SparseColumn:     # small, because a table may have a million of them
     uint32_t begin          # its entries are [begin, end) of those of all columns;
-    uint32_t end            # in a working copy those of a node, the first child's
-    uint32_t middle         # being [begin, middle),
-    int32_t visit           # which was entered at this visit
-    uint32_t levels         # first of its levels
+    uint32_t end            # in a working copy those of a node, of which the first
+    uint32_t middle         # child has [begin, middle)
+    int32_t visit           # visit in which the node was entered
+    uint32_t levels         # index of the first level
     uint16_t n_levels       # 0 if SORTED
-    uint8_t zero            # code of zero; whether values are negative, if SORTED
+    uint8_t zero            # code of zero; if SORTED, whether there are negative values
     uint8_t form
 
 
@@ -80,16 +79,16 @@ cdef class SparseColumns:
 
     # The column that is being read.
     cdef Arena scratch
-    cdef intp_t pair_levels         # first of those of the last PAIR
+    cdef intp_t pair_levels         # index of the levels of the last PAIR
     cdef intp_t level_capacity
-    cdef intp_t n_read              # values other than zero of the column: entries
-    cdef float32_t* read_values     # from n_entries on, these values, their codes
-    cdef uint8_t* read_codes        # and its levels
+    cdef intp_t n_read              # number of nonzero values: entries from n_entries on,
+    cdef float32_t* read_values     # the values, their codes and levels
+    cdef uint8_t* read_codes
     cdef float32_t* read_levels
-    cdef void* keys                 # scratch of presort(): [n_rows] of 8, 8, 4 bytes
+    cdef void* keys                 # scratch of presort(): [n_rows] of 8, 8 and 4 bytes
 
     cdef int begin_reading(self) except -1 nogil
     cdef int read(self, intp_t feature) except -1 nogil
-    cdef int _keep_levels(self, SparseColumn* column) except -1 nogil
+    cdef int _store_levels(self, SparseColumn* column) except -1 nogil
     cdef void _sort(self, SparseColumn* column) noexcept nogil
     cdef int end_reading(self) except -1

@@ -1,4 +1,4 @@
-"""Sparse tables by column: only values other than zero are kept."""
+"""Sparse tables by column: only nonzero values are stored."""
 
 import numpy as np
 from libc.string cimport memcpy, memset
@@ -6,9 +6,9 @@ from libc.string cimport memcpy, memset
 from skconftree.utils._sorting cimport MAX_LEVELS, encode, presort
 
 cdef class SparseTable:
-    """A CSC table, which stays alive with this object.
+    """A CSC table, which must stay alive with this object.
 
-    Every place is stored at most once, and the rows of a column are in order.
+    The rows of a column must be ascending, without duplicates.
     """
 
     def __init__(self, X):
@@ -35,8 +35,8 @@ cdef class SparseTable:
             ascending = self._is_ascending()
         if not ascending:
             raise ValueError(
-                "X stores a place of the table more than once, or not in order, though "
-                "its flags deny it."
+                "X has duplicate or unsorted entries, although its flags say otherwise. "
+                "Call X.sum_duplicates() after resetting X.has_canonical_format."
             )
 
     cdef bint _is_ascending(self) noexcept nogil:
@@ -54,7 +54,7 @@ cdef enum:
 
 
 cdef class SparseColumns:
-    """Columns of a sparse table, to be read in ascending order."""
+    """Columns of a sparse table, read in ascending order."""
 
     def __init__(self, SparseTable table):
         if table.n_stored >= 4294967296:    # 2^32
@@ -66,7 +66,7 @@ cdef class SparseColumns:
         self.scratch = Arena()
 
     cdef int begin_reading(self) except -1 nogil:
-        # What is not used of these arrays is given back, and has never been touched.
+        # Unused parts of these arrays are released later, and never touched.
         cdef intp_t n = self.table.n_rows
         cdef intp_t size = self.table.n_stored + 1
         self.level_capacity = self.table.n_features + MAX_LEVELS
@@ -83,8 +83,8 @@ cdef class SparseColumns:
         return 0
 
     cdef int read(self, intp_t feature) except -1 nogil:
-        # Read the next column and choose its form; one that is FULL is only left in
-        # what has been read. Stored zeros are like others.
+        # Read the next column and choose its form. A FULL column is only left in the
+        # scratch arrays. Stored zeros are ignored.
         cdef SparseColumn* column = &self.columns[feature]
         cdef uint32_t* entries = self.entries + self.n_entries
         cdef intp_t n = self.table.n_rows
@@ -126,17 +126,17 @@ cdef class SparseColumns:
         if column.form == SORTED:
             self._sort(column)
         else:
-            self._keep_levels(column)
+            self._store_levels(column)
         if column.form == CODED:
             memcpy(self.codes + self.n_entries, self.read_codes, k)
         self.n_entries += k
         return 0
 
-    cdef int _keep_levels(self, SparseColumn* column) except -1 nogil:
+    cdef int _store_levels(self, SparseColumn* column) except -1 nogil:
         cdef intp_t needed = self.n_levels + column.n_levels
         cdef const float32_t* last
         if column.form == PAIR:
-            # words that occur or not have the same two values, column after column
+            # indicator columns have the same two values again and again
             last = self.levels + self.pair_levels
             if (
                 column.n_levels == 2 and self.pair_levels + 2 <= self.n_levels
@@ -159,7 +159,7 @@ cdef class SparseColumns:
         return 0
 
     cdef void _sort(self, SparseColumn* column) noexcept nogil:
-        # Bring the entries just read into the order of their values.
+        # Sort the entries of the current column by value.
         cdef intp_t n = self.table.n_rows
         cdef intp_t k = self.n_read
         cdef uint32_t* entries = self.entries + column.begin

@@ -1,4 +1,4 @@
-"""The parameters of a growth, resolved, typed and checked."""
+"""Parameters of a growth, resolved, typed and validated."""
 
 from libc.math cimport INFINITY
 
@@ -12,7 +12,7 @@ cdef tuple PREDICTIONS = ("majority", "nb", "nba")
 cdef intp_t MAX_BINS = 65536
 cdef intp_t MAX_STORED_ROWS = 1 << 40
 
-# What GrowthSettings are made from, in the order of their values.
+# Arguments of GrowthSettings, in the order of their values.
 cdef dict DEFAULTS = {
     "criterion": "gini",
     "bound": None,
@@ -42,21 +42,22 @@ NAMES = tuple(DEFAULTS)
 
 
 cdef class GrowthSettings:
-    """Every parameter of a growth; none of them changes.
+    """All parameters of a growth; immutable.
 
-    Compiled code indexes arrays and divides by what it finds here, so everything is
-    checked, wherever it comes from: numbers have exactly the type of their fields, None
-    is no limit, and all else is a ValueError. Bound and drift are parameter objects that
-    have been checked; what counts as evidence is the business of the bound.
+    Compiled code uses these values as indices and divisors, so all are validated,
+    independent of their source: numbers have the exact type of their fields, None means
+    no limit, and anything else is a ValueError. Bound and drift are parameter objects
+    that were validated before; the bound defines what counts as evidence.
     """
 
-    def __cinit__(self, **given):
-        cdef dict values = DEFAULTS | given
+    def __cinit__(self, **arguments):
+        cdef dict values = DEFAULTS | arguments
         if len(values) > len(NAMES):
             raise TypeError(
-                f"The settings of a growth are {list(NAMES)}. Got {list(given)} instead."
+                f"The settings of a growth are {list(NAMES)}. Got "
+                f"{sorted(set(arguments) - set(NAMES))}, too."
             )
-        self.criterion = _word(values, "criterion", None)
+        self.criterion = _choice(values, "criterion", None)
         self.bound = _parameters(values, "bound", OF_BOUNDS)
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")
@@ -76,7 +77,7 @@ cdef class GrowthSettings:
         self.stored_rows = _whole(values, "stored_rows", 0, MAX_STORED_ROWS)
         self.max_bins = _whole(values, "max_bins", 2, MAX_BINS)
         self.inherited = _number(values, "inherited", 1.0, INFINITY)
-        self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
+        self.leaf_prediction = _choice(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
         self.grace_limit = _number(values, "grace_limit", 0.0, INFINITY)
         self.root_grace = _number(values, "root_grace", 0.0, INFINITY)
@@ -95,15 +96,15 @@ cdef class GrowthSettings:
             self.recurses = bound.examines_children
 
     def values(self):
-        """Arguments that these settings are made from; bound and drift are objects."""
-        found = {name: getattr(self, name) for name in NAMES}
+        """Arguments of these settings; bound and drift are objects."""
+        values = {name: getattr(self, name) for name in NAMES}
         for name in ("max_features", "max_depth", "max_leaves", "row_limit", "max_bytes"):
-            if found[name] == NO_LIMIT:
-                found[name] = None
-        return found
+            if values[name] == NO_LIMIT:
+                values[name] = None
+        return values
 
     def replace(self, **changes):
-        """Make settings that differ from these in some arguments."""
+        """Make settings that differ in some arguments."""
         return GrowthSettings(**self.values() | changes)
 
     def __reduce__(self):
@@ -111,16 +112,16 @@ cdef class GrowthSettings:
 
 
 def read_settings(values):
-    """Make settings from pickled `GrowthSettings.values`; ValueError if damaged.
+    """Make settings from pickled `GrowthSettings.values`; ValueError if corrupt.
 
-    A setting that came later has its default.
+    A setting that was added later gets its default.
     """
     return GrowthSettings(**merge_defaults(values, DEFAULTS, "The state of a growth"))
 
 
-cdef _refuse(str name, value, str wanted):
+cdef _refuse(str name, value, str expected):
     raise ValueError(
-        f"The settings of a growth must have {name} be {wanted}. Got {value!r} instead."
+        f"The settings of a growth must have {name} be {expected}. Got {value!r} instead."
     )
 
 
@@ -151,7 +152,7 @@ cdef bint _flag(dict values, str name) except? -1:
     return value
 
 
-cdef str _word(dict values, str name, tuple choices):
+cdef str _choice(dict values, str name, tuple choices):
     value = values[name]
     if type(value) is not str or not (choices is None or value in choices):
         _refuse(name, value, "a str" if choices is None else f"one of {choices}")
@@ -159,7 +160,7 @@ cdef str _word(dict values, str name, tuple choices):
 
 
 cdef _parameters(dict values, str name, tuple attributes):
-    # A parameter object. Its class is not known here.
+    # A parameter object of any class.
     cdef str attribute
     value = values[name]
     if value is not None:

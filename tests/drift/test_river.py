@@ -165,7 +165,7 @@ def test_a_stream_learner_takes_it(detector):
     assert (once.n_drifts_ > 0) == (detector.most == 2)
     assert pickle.dumps(parts) == pickle.dumps(once)
     skops = pytest.importorskip("skops.io")
-    with pytest.raises(TypeError, match="not of skconftree"):
+    with pytest.raises(TypeError, match="not part of skconftree"):
         skops.dumps(once)
 
 

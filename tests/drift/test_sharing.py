@@ -136,10 +136,10 @@ def test_a_damaged_state_is_refused(name, running):
     detector = DETECTORS[name]()
     detector.update_many(ERRORS)
     state = {**detector.__getstate__(), "_running": running}
-    with pytest.raises(ValueError, match="state of this drift detector is"):
+    with pytest.raises(ValueError, match="state of this drift detector (is|does)"):
         DETECTORS[name]().__setstate__(state)
     arguments, parts = detector.__getstate__()["_running"]
     for damaged in [(arguments,), (arguments[:-1], parts), (arguments, None), ((), {})]:
         state["_running"] = damaged
-        with pytest.raises(ValueError, match="state of this drift detector is"):
+        with pytest.raises(ValueError, match="state of this drift detector (is|does)"):
             DETECTORS[name]().__setstate__(state)

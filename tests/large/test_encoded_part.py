@@ -26,7 +26,7 @@ def test_a_node_is_counted_and_divided(n, share):
     present = None if share is None else rng.random(n) < share
     rows = np.arange(n) if share is None else np.flatnonzero(present)
     members = Members.of(n, present)
-    assert_array_equal(members.places(), rows)
+    assert_array_equal(members.row_indices(), rows)
 
     counts = np.zeros((sum(N_LEVELS), N_CLASSES), int)
     for codes, first in zip(columns, (0, N_LEVELS[0]), strict=True):
@@ -37,7 +37,7 @@ def test_a_node_is_counted_and_divided(n, share):
     outcomes[:3] = range(3)
     of_rows = outcomes[columns[1][rows]]
     for outcome, child in enumerate(part.divide(members, 1, outcomes)):
-        found = child.places()
+        found = child.row_indices()
         assert_array_equal(found, rows[of_rows == outcome])
         for grandchild, side in zip(
             part.divide(child, 0, np.arange(200, dtype=np.uint16) % 2),
@@ -45,7 +45,7 @@ def test_a_node_is_counted_and_divided(n, share):
             strict=True,
         ):
             assert_array_equal(
-                grandchild.places(), found[columns[0][found] % 2 == side]
+                grandchild.row_indices(), found[columns[0][found] % 2 == side]
             )
 
 

@@ -302,7 +302,7 @@ def test_duplicate_entries_unknown_to_scipy():
     given = sp.csc_array(np.ones((3, 2), dtype=np.float32))
     assert given.has_canonical_format
     given.indptr[1], given.indices[:] = 5, [0, 0, 1, 1, 2, 2]
-    with pytest.raises(ValueError, match="more than once"):
+    with pytest.raises(ValueError, match="duplicate or unsorted entries"):
         ConfidenceTreeClassifier(bound=None).fit(given, [0, 1, 0])
 
 

@@ -1,4 +1,4 @@
-"""Pruning of a fitted tree, compiled, and pessimistic errors of leaves."""
+"""Compiled pruning, and pessimistic error estimates of leaves."""
 
 import numpy as np
 from libc.math cimport expm1, fmax, isnan, log, sqrt
@@ -14,25 +14,28 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, uint64_t, uint8_t,
 )
 
-# C4.5's: expected errors by which a smaller tree may be worse, and training errors
-# by which a test has to be better.
+# Tolerances of C4.5: of expected errors, in favor of a smaller tree, and of training
+# errors, against a split.
 cdef float64_t SLACK = 0.1
 cdef float64_t COLLAPSE = 1e-3
-cdef float64_t STRONG = STRONG_LIMIT    # logarithm of what is expected by chance
+cdef float64_t STRONG = STRONG_LIMIT    # log10 of what is expected by chance
 
 
 def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
-    """Mask of nodes that cost no more as a leaf than the best tree below them does.
+    """Mask of nodes that cost at most as much as a leaf as the best tree below them.
 
-    A tree costs the sum over its leaves, none of them negative. Of the trees that cost
-    least the mask gives the smallest.
+    The cost of a tree is the sum over its leaves, none of them negative. The mask gives
+    the smallest of the cheapest trees.
     """
     if cost.shape[0] != tree.node_count:
-        raise ValueError(f"cost must have {tree.node_count} elements.")
+        raise ValueError(
+            f"cost must have {tree.node_count} elements, one per node. Got "
+            f"{cost.shape[0]}."
+        )
     keep_as_leaf = np.zeros(tree.node_count, dtype=np.bool_)
-    least = np.array(cost)
+    lowest = np.array(cost)
     cdef uint8_t[::1] leaf = keep_as_leaf.view(np.uint8)
-    cdef float64_t[::1] best = least
+    cdef float64_t[::1] best = lowest
     cdef float64_t below
     cdef intp_t node, left, child
     with nogil:
@@ -54,7 +57,7 @@ def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
 def merge_leaves(Tree tree):
     """Merge leaves of a split without strong evidence that predict the same class.
 
-    Bottom-up, until there are none; rows keep the class that is predicted.
+    Works bottom-up until there are no such leaves. Predicted classes do not change.
     """
     cdef intp_t split = tree.n_splits()
     cdef float64_t[::1] value = np.empty(tree.n_classes)
@@ -65,7 +68,7 @@ def merge_leaves(Tree tree):
         return tree
     merged = np.zeros(tree.node_count, dtype=np.bool_)
     leaf = merged.view(np.uint8)
-    labels = np.full(tree.node_count, -1, dtype=np.int32)   # not known
+    labels = np.full(tree.node_count, -1, dtype=np.int32)   # -1: unknown
     if tree.shrinkage == 0.0:
         labels[:] = (<object> tree).value.argmax(axis=1)
     label = labels
@@ -97,7 +100,7 @@ cdef float64_t _log10_expected(Tree tree, intp_t split) noexcept:
 
 
 cdef int32_t _largest(const float64_t[::1] value) noexcept:
-    # The first one of equals, as `predict` has it.
+    # The first of equal values, as in `predict`.
     cdef intp_t best = 0
     cdef intp_t c
     for c in range(1, value.shape[0]):
@@ -109,8 +112,8 @@ cdef int32_t _largest(const float64_t[::1] value) noexcept:
 cdef float64_t upper_errors(
     float64_t n, float64_t errors, float64_t log_cf, float64_t z
 ) noexcept nogil:
-    # C4.5's errors of a leaf: Wilson's upper limit with a correction for
-    # continuity; exact without errors, and linear from there to one error.
+    # C4.5's error estimate of a leaf: Wilson's upper limit with continuity correction;
+    # exact without errors, and interpolated linearly up to one error.
     cdef float64_t rate, none
     if errors < 1.0:
         none = -n * expm1(log_cf / n)
@@ -127,7 +130,7 @@ cdef float64_t upper_errors(
 
 
 def c45_errors(n, errors, float64_t cf):
-    """Errors that C4.5 expects of leaves with `n` rows and `errors` seen."""
+    """Errors that C4.5 expects of leaves with `n` rows and `errors` training errors."""
     cdef const float64_t[::1] rows = n
     cdef const float64_t[::1] wrong = errors
     out = np.empty(len(n))
@@ -139,19 +142,19 @@ def c45_errors(n, errors, float64_t cf):
 
 
 cdef class SubtreeRaising:
-    """C4.5's pruning: a subtree becomes a leaf, or its larger branch takes its place.
+    """C4.5's pruning: a subtree is replaced by a leaf, or by its larger branch.
 
-    It works on a copy of `tree`, with the rows that it was grown from; `criterion`
-    gives the impurity of nodes whose rows change, `cf` is C4.5's confidence factor.
+    Works on a copy of `tree`, with its training rows. `criterion` computes the impurity
+    of nodes whose rows change; `cf` is C4.5's confidence factor.
     """
 
-    cdef Tree tree                  # a copy; `first_child` moves when a branch is raised
+    cdef Tree tree                  # a copy, whose `first_child` changes with a raise
     cdef Criterion criterion
     cdef const float32_t[:, ::1] X  # or, if sparse:
     cdef const int64_t[::1] row_starts
     cdef const int32_t[::1] row_indices
     cdef const float32_t[::1] row_values
-    cdef float32_t[::1] row         # the one that is dense at the moment
+    cdef float32_t[::1] row         # a row in dense form
     cdef intp_t row_held            # its index, or -1
     cdef bint sparse
     cdef const intp_t[::1] y
@@ -160,20 +163,20 @@ cdef class SubtreeRaising:
     cdef float64_t log_cf
     cdef float64_t z
     cdef uint8_t[::1] leaf
-    cdef intp_t[::1] rows           # those of a node are contiguous
+    cdef intp_t[::1] rows           # permutation; the rows of a node are contiguous
     cdef intp_t[::1] start
     cdef intp_t[::1] end
-    cdef float64_t[::1] errors      # expected of the subtree
-    cdef uint8_t[::1] changed       # since the node was last looked at
+    cdef float64_t[::1] errors      # expected errors of the subtree
+    cdef uint8_t[::1] changed       # since the node was last examined
     cdef float64_t[:, ::1] counts   # of the tree
-    # While rows try another branch: counts of those that reach a leaf.
+    # For the attempt to raise a branch: counts of the further rows of each leaf.
     cdef float64_t[:, ::1] more
-    cdef intp_t[::1] spare          # rows on their way
-    cdef intp_t[::1] place          # [n_outcomes + 1] where the next row of a child goes
+    cdef intp_t[::1] buffer         # rows during a partition
+    cdef intp_t[::1] position       # [n_outcomes + 1] of the next row of a child
     cdef uint8_t[::1] is_reached
-    cdef intp_t[::1] reached        # leaves with `more`
+    cdef intp_t[::1] reached        # leaves with further rows
     cdef float64_t[::1] seen        # scratch, [n_classes]
-    cdef intp_t[::1] stack          # a node is on it once at most
+    cdef intp_t[::1] stack          # has each node at most once
     cdef intp_t[::1] inner_stack
 
     def __init__(self, Tree tree, Criterion criterion, X, y, weight, float64_t cf):
@@ -205,8 +208,8 @@ cdef class SubtreeRaising:
         self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
         self.reached = np.zeros(n_nodes, dtype=np.intp)
         self.seen = np.zeros(tree.n_classes)
-        self.spare = np.zeros(n_rows, dtype=np.intp)
-        self.place = np.zeros((<object> tree).n_children.max() + 1, dtype=np.intp)
+        self.buffer = np.zeros(n_rows, dtype=np.intp)
+        self.position = np.zeros((<object> tree).n_children.max() + 1, dtype=np.intp)
         self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
         self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
 
@@ -220,8 +223,8 @@ cdef class SubtreeRaising:
         return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
     cdef float64_t _as_leaf(self, intp_t node, bint with_more) noexcept nogil:
-        # Errors expected of the node as a leaf. The class proportions are those
-        # with class_weight, on the scale of the rows behind them.
+        # Expected errors of a node as a leaf. Class proportions include class_weight, and
+        # are scaled to the number of rows.
         cdef float64_t n = 0.0
         cdef float64_t total = 0.0
         cdef float64_t largest = 0.0
@@ -238,7 +241,7 @@ cdef class SubtreeRaising:
         return upper_errors(n, n * (1.0 - largest / total), self.log_cf, self.z)
 
     cdef void _collapse(self) noexcept nogil:
-        # Before anything else: tests that make no fewer errors in training.
+        # First step: remove splits that do not reduce training errors.
         cdef intp_t node, c
         cdef float64_t own, count, largest
         for node in range(self.tree.node_count - 1, -1, -1):
@@ -264,7 +267,7 @@ cdef class SubtreeRaising:
         return errors
 
     cdef void _prune(self) noexcept nogil:
-        # On the stack ~node asks for the children of a node, node for itself.
+        # On the stack, ~node stands for a node before its children, node for after them.
         cdef intp_t size = 1
         cdef intp_t node, left, child
         self.stack[0] = ~0
@@ -290,22 +293,22 @@ cdef class SubtreeRaising:
                 size += 1
 
     cdef bint _raises(self, intp_t node) noexcept nogil:
-        # Decide about a node whose children are done; True if a branch took its
-        # place and the node is to be looked at again.
+        # Prune a node whose children are done. Returns True if a branch has replaced it
+        # and the node has to be examined again.
         cdef intp_t left = self.tree.first_child[node]
         cdef intp_t larger = left
         cdef float64_t as_leaf = self._as_leaf(node, False)
         cdef float64_t as_tree = self._errors_below(node)
         cdef float64_t as_branch
-        cdef float64_t most = -1.0
+        cdef float64_t largest = -1.0
         cdef float64_t n
         cdef intp_t child, c
         for child in range(left, left + self.tree.n_children[node]):
             n = 0.0
             for c in range(self.tree.n_classes):
                 n += self.counts[child, c]
-            if n > most:
-                most = n
+            if n > largest:
+                largest = n
                 larger = child
         if self.leaf[larger]:
             as_branch = as_leaf
@@ -318,7 +321,7 @@ cdef class SubtreeRaising:
         if as_branch > as_tree + SLACK:
             self.errors[node] = as_tree
             return False
-        # The branch is no leaf: that was as good as a leaf above.
+        # The branch is not a leaf: otherwise the node would have become one above.
         self.tree.nodes[node] = self.tree.nodes[larger]
         self.tree.branching[node] = self.tree.branching[larger]
         self.tree.first_child[node] = self.tree.first_child[larger]
@@ -328,7 +331,7 @@ cdef class SubtreeRaising:
         return True
 
     cdef float64_t _as_branch(self, intp_t parent, intp_t branch) noexcept nogil:
-        # Errors expected of a branch that gets the other rows of its parent too.
+        # Expected errors of a branch that also gets the other rows of its parent.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
         cdef intp_t i, row, node, c
@@ -356,8 +359,8 @@ cdef class SubtreeRaising:
         return total
 
     cdef intp_t _child(self, intp_t node, intp_t row) noexcept nogil:
-        # Where a row goes. Rows raised into a branch may have a category that it does
-        # not know: they go on with the child that was the largest.
+        # The child that a row goes to. Rows raised into a branch may have an unknown
+        # category: they go to the child that was the largest.
         cdef intp_t child = self.tree.child(node, self._row(row))
         if child == node:
             child = self.tree.first_child[node] + self.tree.branching[node].missing_left
@@ -379,7 +382,7 @@ cdef class SubtreeRaising:
         return &self.row[0]
 
     cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
-        # Give every node below the root its rows.
+        # Assign the rows of the root to all nodes below it.
         cdef intp_t size = 1
         cdef intp_t node, left, child
         self.inner_stack[0] = root
@@ -418,7 +421,7 @@ cdef class SubtreeRaising:
         self.end[left + 1] = self.end[node]
 
     cdef void _divide_by_category(self, intp_t node) noexcept nogil:
-        # From now on the test knows the categories of all these rows.
+        # Also assigns unknown categories of the rows to a child.
         cdef intp_t left = self.tree.first_child[node]
         cdef intp_t feature = self.tree.nodes[node].feature
         cdef intp_t r = self.tree.n_children[node]
@@ -426,29 +429,29 @@ cdef class SubtreeRaising:
         cdef intp_t end = self.end[node]
         cdef intp_t i, z, row
         for z in range(r + 1):
-            self.place[z] = 0
+            self.position[z] = 0
         for i in range(start, end):
             row = self.rows[i]
             if self.tree.child(node, self._row(row)) == node:
                 self.tree.set_ordinal(node, <intp_t> self._row(row)[feature])
-            self.place[self._child(node, row) - left + 1] += 1
+            self.position[self._child(node, row) - left + 1] += 1
         for z in range(r):
-            self.place[z + 1] += self.place[z]
-            self.start[left + z] = start + self.place[z]
-            self.end[left + z] = start + self.place[z + 1]
+            self.position[z + 1] += self.position[z]
+            self.start[left + z] = start + self.position[z]
+            self.end[left + z] = start + self.position[z + 1]
         for i in range(start, end):
             row = self.rows[i]
             z = self._child(node, row) - left
-            self.spare[start + self.place[z]] = row
-            self.place[z] += 1
+            self.buffer[start + self.position[z]] = row
+            self.position[z] += 1
         for i in range(start, end):
-            self.rows[i] = self.spare[i]
+            self.rows[i] = self.buffer[i]
 
     cdef void _recount(self, intp_t node) noexcept nogil:
         cdef intp_t i, c
         cdef float64_t n = 0.0
         if self.tree.n_node_samples[node] == self.end[node] - self.start[node]:
-            return      # a branch only gains rows when it is raised
+            return      # a raised branch can only gain rows
         self.changed[node] = True
         self.tree.n_node_samples[node] = self.end[node] - self.start[node]
         for c in range(self.tree.n_classes):
@@ -462,18 +465,19 @@ cdef class SubtreeRaising:
 
 
 cdef enum:
-    FEWEST = 64         # limits remembered; powers of two
-    MOST = 16384
+    MIN_SLOTS = 64         # sizes of the cache; powers of two
+    MAX_SLOTS = 16384
     HALVINGS = 60
 
-# Above it SciPy's quantile grows worse, and the law is normal but for its skewness.
-cdef float64_t MANY = 1e8
+# Above this size SciPy's quantile is inaccurate; the normal approximation with a
+# correction for skewness is used instead.
+cdef float64_t LARGE_COUNT = 1e8
 
 
 cdef struct Known:
     float64_t errors
-    float64_t n         # 0 = nothing known
-    float64_t limit     # of the errors, not of their rate
+    float64_t n         # 0: empty slot
+    float64_t limit     # of the number of errors
 
 
 cdef union Bits:
@@ -482,25 +486,25 @@ cdef union Bits:
 
 
 cdef class PessimisticCost(LeafCost):
-    """Upper limit of the errors of a leaf, as ``pruning="pessimistic"`` counts them.
+    """Upper limit of the errors of a leaf, used by ``pruning="pessimistic"``.
 
-    It is that of `skconftree.bounds.binomial_upper`, times the rows. Trees have few
-    different leaves, and the limit is costly: about `n_leaves` of the latest ones are
-    remembered. So an object belongs to one worker.
+    It is `skconftree.bounds.binomial_upper` times the number of rows. The limit is slow
+    to compute, and trees have many equal leaves, so about `n_leaves` recent limits are
+    cached. An object must not be shared between threads.
     """
 
     cdef float64_t confidence
     cdef float64_t log_confidence
     cdef Arena arena
     cdef intp_t n_slots     # a power of two
-    cdef Known* known       # [n_slots] by a hash of errors and rows
+    cdef Known* known       # [n_slots] hash table by errors and rows
 
     def __init__(self, float64_t confidence, intp_t n_leaves):
         self.confidence = confidence
         self.log_confidence = log(confidence)
         self.arena = Arena()
-        self.n_slots = FEWEST
-        while self.n_slots < min(4 * n_leaves, MOST):   # so that few share a slot
+        self.n_slots = MIN_SLOTS
+        while self.n_slots < min(4 * n_leaves, MAX_SLOTS):   # to avoid collisions
             self.n_slots *= 2
         self.known = <Known*> self.arena.take_zeros(self.n_slots, sizeof(Known))
 
@@ -536,7 +540,7 @@ cdef class PessimisticCost(LeafCost):
         cdef float64_t middle
         cdef float64_t x
         cdef intp_t _step
-        if a > MANY and b > MANY:
+        if a > LARGE_COUNT and b > LARGE_COUNT:
             x = ndtri(self.confidence)
             return (
                 a / n + x * sqrt(a / n * (b / n) / n)
@@ -545,7 +549,7 @@ cdef class PessimisticCost(LeafCost):
         x = betaincinv(a, b, self.confidence)
         if not isnan(x):
             return x
-        for _step in range(HALVINGS):       # SciPy has lost a very small confidence
+        for _step in range(HALVINGS):       # SciPy underflows for tiny confidences
             middle = (low + high) / 2.0
             if betainc(a, b, middle) < self.confidence:
                 low = middle
@@ -554,11 +558,11 @@ cdef class PessimisticCost(LeafCost):
         return high
 
     def of_nodes(self, const float64_t[:, ::1] counts not None):
-        """Cost of each node as a leaf, by its class counts."""
+        """Cost of each node as a leaf, from its class counts."""
         cdef intp_t i
-        found = np.empty(counts.shape[0])
-        cdef float64_t[::1] cost = found
+        costs = np.empty(counts.shape[0])
+        cdef float64_t[::1] cost = costs
         with nogil:
             for i in range(counts.shape[0]):
                 cost[i] = self.of(&counts[i, 0], counts.shape[1])
-        return found
+        return costs
