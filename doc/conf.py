@@ -92,7 +92,7 @@ rst_epilog = "\n".join(
 
 
 def public_modules():
-    """Give the package, its public rooms, and rooms of these that export something."""
+    """Yield the package, its public packages, and their packages with exports."""
     yield skconftree
     for room in sorted(skconftree._ROOMS):
         module = importlib.import_module(f"skconftree.{room}")

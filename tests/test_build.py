@@ -1,4 +1,4 @@
-"""The build makes C again of what has changed, and compiles it as it has to be."""
+"""The build regenerates C code after changes, with the required options."""
 
 import json
 import os

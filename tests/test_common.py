@@ -1,4 +1,4 @@
-"""Scikit-learn's own estimator checks; no failure is expected anywhere."""
+"""scikit-learn's estimator checks; no failure is expected."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md prints compiles outside the package and keeps the contracts.
+"""The code printed in CONTRIBUTING.md compiles and satisfies the contracts.
 
 Who adds a bound, a pruning, a detector or a criterion starts from that text; one that
 does not compile, or whose parameter never arrives, costs them an evening.

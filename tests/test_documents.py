@@ -1,4 +1,4 @@
-"""What the documents say can be done, can be done."""
+"""Examples and figures of the documentation are correct."""
 
 import contextlib
 import doctest

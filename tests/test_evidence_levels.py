@@ -1,4 +1,4 @@
-"""The levels of evidence keep what their tables say.
+"""The levels of evidence hold on new data as the stored tables state.
 
 Why: "overwhelming" and "strong" are claims about rows that nobody has seen yet. A
 change of the default or of the levels that weakens them has to be noticed.

@@ -1,4 +1,4 @@
-"""The performance ratchet notices what is slower, and nothing else."""
+"""The performance ratchet detects slower results, and nothing else."""
 
 import sys
 from pathlib import Path

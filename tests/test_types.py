@@ -1,4 +1,4 @@
-"""Programs of users have types: what mypy, and pyright where it is installed, see."""
+"""Type checkers accept the calls of users: mypy, and pyright if installed."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Every kernel answers as its slow reference does, for any node one can describe.
+"""Every kernel equals its slow reference, for any node.
 
 Trees on small tables never visit most of these nodes: deep, huge, fractional,
 with a long stream or many attributes behind them.

@@ -1,4 +1,4 @@
-"""The evidence bounds keep their word.
+"""The evidence bounds keep their guarantees.
 
 Why: `evalue` promises that pure noise is left alone however often one looks, a
 promise no other tree library makes. Here it is compared with a slow reference,

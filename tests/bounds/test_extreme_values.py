@@ -1,4 +1,4 @@
-"""The vectorised functions at the ends of floating point numbers.
+"""The vectorized functions with extreme floating-point numbers.
 
 What cannot be is refused in a sentence that names the argument and its value; the rest
 has a value, without a warning, however small or large the numbers are.

@@ -1,4 +1,4 @@
-"""The reference is the judge of the compiled code, so it is judged here first.
+"""Tests of the reference implementations themselves.
 
 Printed numbers, closed forms, simulations, SciPy's and scikit-learn's own
 implementations: nothing here repeats the reference's formulas.

@@ -1,4 +1,4 @@
-"""Limits of class probabilities that hold at every look."""
+"""Limits of class probabilities that hold at every time."""
 
 import numpy as np
 import pytest

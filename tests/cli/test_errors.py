@@ -1,4 +1,4 @@
-"""Tables and options that a command refuses: it says what is wrong, in one line."""
+"""Invalid tables and options: a command prints one line with the error."""
 
 import gzip
 import sys

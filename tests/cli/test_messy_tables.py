@@ -1,4 +1,4 @@
-"""Files as people have them: what is odd about one is said, with the way out."""
+"""Irregular files: each irregularity is reported with a remedy."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The command without arguments: an example tree, and commands that exist."""
+"""The command without arguments shows an example tree and existing commands."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How far a command is: a line on a terminal, and silence in pipes."""
+"""Progress of a command: a line on a terminal, and silence in pipes."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Whichever allocation fails first, and all after it: a MemoryError, and a sound model.
+"""Any failing allocation raises a MemoryError and leaves a valid model.
 
 Memory runs out at a place where nobody has looked at a pointer, or where an object is
 half made. The checked build makes every allocation fail in its turn, and counts the

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn: told of a fit, and never in its way."""
+"""Callbacks of scikit-learn receive the progress of a fit and do not change it."""
 
 import pickle
 import threading

@@ -1,4 +1,4 @@
-"""Cutting a stream into calls never matters: the reason why partial_fit can be trusted.
+"""The division of a stream into calls does not matter.
 
 Any model that has learnt the same rows in the same order is the same bytes, however
 the rows came, whatever else was asked of it in between.

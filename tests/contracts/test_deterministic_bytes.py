@@ -1,4 +1,4 @@
-"""The same state has the same bytes, whatever became of the model on its way there.
+"""Equal states have equal bytes, independent of the history of the model.
 
 So two models can be compared by their files, and a file that is made again is the same
 file. What a pickle makes a reference of depends on which objects are identical; that is

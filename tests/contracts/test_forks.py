@@ -1,4 +1,4 @@
-"""A process forks: a model in use is refused in the child, every other one works."""
+"""After a fork, a model in use raises in the child, and idle models work."""
 
 import sys
 import textwrap

@@ -1,4 +1,4 @@
-"""An interrupted call leaves a model that has learnt a known number of rows.
+"""An interrupted call leaves a model trained on a known number of rows.
 
 Ctrl-C in a long call must neither be swallowed nor leave a half-learnt row behind.
 """

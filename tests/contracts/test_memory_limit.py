@@ -1,4 +1,4 @@
-"""max_bytes is kept at every multiple of 1,024 rows, and nothing fails because of it.
+"""max_bytes holds at every multiple of 1,024 rows, and causes no failure.
 
 The limit is for streams that never end; the promise is within 10 %, by n_bytes_.
 """

@@ -1,4 +1,4 @@
-"""What comes out of a file is not believed: parts of models that do not fit together.
+"""States from files are validated: parts of models that do not match.
 
 What is damaged within a tree or its leaves stands in `test_state.py`.
 """

@@ -1,4 +1,4 @@
-"""The state of a model is arrays and plain values: files of other kinds can hold it."""
+"""The state of a model is arrays and primitive values, so skops can store it."""
 
 import copy
 import pickle

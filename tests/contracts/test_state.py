@@ -1,4 +1,4 @@
-"""A damaged state raises an error or is a usable model; it never ends the process.
+"""A corrupt state raises an error or gives a usable model; it never crashes.
 
 Models are saved on disks and sent over networks. Kernels index arrays with what they
 find in a state, so indices, sizes and pointers in it are checked.

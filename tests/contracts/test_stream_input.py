@@ -1,4 +1,4 @@
-"""Bad rows in a stream: a clear error before the first row, and the model as it was.
+"""Invalid rows in a stream: an error before the first row, and an unchanged model.
 
 A stream cannot be rewound, so that half of a bad chunk must not have been learnt.
 """

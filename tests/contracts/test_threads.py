@@ -1,4 +1,4 @@
-"""Any number of threads read a model; one that learns keeps the others waiting.
+"""Any number of threads read a model; training excludes them.
 
 Whatever a thread is told while another one learns is true of the model between two
 calls of the learner: never of the middle of one.

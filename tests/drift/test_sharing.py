@@ -1,4 +1,4 @@
-"""A detector is shared by threads, interrupted and copied as a model is."""
+"""Detectors can be shared by threads, interrupted and copied."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""A stream of dictionaries, as river has it, is that of a frame of the same rows."""
+"""A stream of dictionaries equals a stream of data frames with the same rows."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""A run is shared by threads, interrupted, saved and copied as a model is."""
+"""Evaluators can be shared by threads, interrupted, saved and copied."""
 
 import copy
 import pickle

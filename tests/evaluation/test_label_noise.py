@@ -1,4 +1,4 @@
-"""The share of wrong labels is found where the classifier is sure, and nowhere else."""
+"""The label noise is estimated where the classifier is confident."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Dictionaries one by one teach what a frame of the same rows teaches, and soon."""
+"""Training with single dictionaries equals training with a data frame."""
 
 import pickle
 import warnings

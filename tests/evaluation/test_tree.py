@@ -1,4 +1,4 @@
-"""Our own trees are tested on every row before they learn it, however rows come."""
+"""Prequential evaluation of trees: each row is predicted before it is learned."""
 
 import dataclasses
 

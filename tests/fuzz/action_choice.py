@@ -1,4 +1,4 @@
-"""Which action comes next, and how often: usually, and in each theme."""
+"""Frequencies of the actions, by default and in each theme."""
 
 from . import (
     actions,

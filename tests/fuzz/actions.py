@@ -1,4 +1,4 @@
-"""What a sequence may do next: each action makes calls and looks at what is true."""
+"""Actions of a sequence: each one makes calls and checks the results."""
 
 import copy
 import pickle

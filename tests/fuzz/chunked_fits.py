@@ -1,4 +1,4 @@
-"""Fits of tables in parts, by any engine, are those of the whole table in memory."""
+"""Fits of tables in several parts equal the fit of the full table in memory."""
 
 import pickle
 import tempfile

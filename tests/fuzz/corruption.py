@@ -1,4 +1,4 @@
-"""Pickles whose parts are not what they were."""
+"""Pickles with corrupt parts."""
 
 import io
 import pickle

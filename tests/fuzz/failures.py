@@ -1,4 +1,4 @@
-"""What a fuzz reports: a broken promise, and where."""
+"""Failures that the fuzz tests report: a broken contract, and its location."""
 
 import re
 import traceback

@@ -1,4 +1,4 @@
-"""Rows that are made up."""
+"""Synthetic rows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exceptions out of signal handlers, at places drawn beforehand or by a timer."""
+"""Exceptions raised by signal handlers, at drawn lines or by a timer."""
 
 import dis
 import signal

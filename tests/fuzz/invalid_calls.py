@@ -1,4 +1,4 @@
-"""Calls that must be refused, by an error that says why, and change nothing."""
+"""Calls that must raise an error with a reason, and change nothing."""
 
 import numpy as np
 from scipy import sparse

@@ -1,4 +1,4 @@
-"""Calls with one bad row, label or weight at any place learn nothing at all."""
+"""Calls with one invalid row, label or weight train on no row at all."""
 
 from . import invariants
 from .failures import Finding, require

@@ -1,4 +1,4 @@
-"""What must be true of every model, whatever happened to it."""
+"""Invariants of every model, whatever calls were made."""
 
 import io
 import pickle

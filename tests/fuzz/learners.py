@@ -1,4 +1,4 @@
-"""Classifiers that other rooms are given: trees, forests, and one of no tree."""
+"""Classifiers for other packages: trees, forests, and one without a tree."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin

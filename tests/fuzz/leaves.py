@@ -1,4 +1,4 @@
-"""What growing leaves remember is true, whoever wrote it."""
+"""Invariants of the memories of growing leaves."""
 
 import numpy as np
 from reference.leaf_state import NOMINAL, read_leaves

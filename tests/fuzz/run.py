@@ -1,4 +1,4 @@
-"""Many sequences, in child processes: the end of one of these is a finding too."""
+"""Runs many sequences in child processes; a crash is reported like a failure."""
 
 import argparse
 import json

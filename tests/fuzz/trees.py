@@ -1,4 +1,4 @@
-"""Trees of tables of their own: beside a slow tree, within limits, of row numbers."""
+"""Trees compared with a slow tree, trees within limits, and row numbers."""
 
 import pickle
 

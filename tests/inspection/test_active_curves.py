@@ -1,4 +1,4 @@
-"""The picture shows the means and standard errors of a simulation's runs."""
+"""The plot shows means and standard errors over the runs of a simulation."""
 
 import subprocess
 import sys

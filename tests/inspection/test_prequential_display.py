@@ -1,4 +1,4 @@
-"""The picture shows the windows of the records, and where drifts were found."""
+"""The plot shows the windows of the records and the detected drifts."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The picture shows what the tree holds, on the axes it was given."""
+"""The plot shows the tree, on the axes that were passed."""
 
 import gc
 import io

@@ -1,4 +1,4 @@
-"""Rows of a part in several blocks, beside what NumPy says of them."""
+"""Rows of a part in several blocks, compared with NumPy."""
 
 import numpy as np
 import pytest

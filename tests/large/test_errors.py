@@ -1,4 +1,4 @@
-"""What a fit of files cannot have is an error, and the estimator is as it was."""
+"""Invalid files: fits raise errors, and the estimator is unchanged."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What can be got wrong with OASIS is an error that names it, before any work."""
+"""Invalid input of OASIS raises an error that names it, before any work."""
 
 import numpy as np
 import pandas as pd

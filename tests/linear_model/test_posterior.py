@@ -1,4 +1,4 @@
-"""Moves against exact answers: integrals, the prior, and long Markov chains."""
+"""Particle moves against exact results: integrals, the prior, Markov chains."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every bound once more, written for reading: dictionaries in, decision out.
+"""Reference implementations of all bounds, written for reading.
 
 Shares no code with the compiled kernels; quantiles come from root searches and
 SciPy's distributions rather than from the special functions the kernels call. A

@@ -1,4 +1,4 @@
-"""Every bound in all its forms, with its reference beside it."""
+"""Every bound in all its forms, with its reference implementation."""
 
 from . import bounds
 from .registries import BOUNDS

@@ -1,4 +1,4 @@
-"""Compile a file that is no part of the package, as users do who extend it."""
+"""Compile a file outside the package, as users do who extend it."""
 
 import importlib.util
 import shutil

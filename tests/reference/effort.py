@@ -1,4 +1,4 @@
-"""How often a property is tried, and which cases wait for the slow tier."""
+"""Number of examples of a property, and cases that only the slow tier runs."""
 
 import os
 from itertools import product

@@ -1,4 +1,4 @@
-"""A slow, obvious forest: rows in a dictionary, draws written out one by one."""
+"""A slow, simple forest: rows in a dictionary, draws written out one by one."""
 
 import bisect
 import functools

@@ -1,4 +1,4 @@
-"""A pool that a plane divides, and planes drawn from the prior to ask about it."""
+"""A pool separated by a hyperplane, and hyperplanes drawn from the prior."""
 
 import numpy as np
 

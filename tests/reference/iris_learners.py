@@ -1,4 +1,4 @@
-"""Active learners of a pool of irises."""
+"""Active learners with the iris data as pool."""
 
 import numpy as np
 from sklearn.datasets import load_iris

@@ -1,4 +1,4 @@
-"""A frame of numbers, words, categories and truth values, with holes."""
+"""A frame of numbers, texts, categories and booleans, with missing values."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A table with columns of each kind and awkward names, and settings of trees of it."""
+"""A table with all kinds of columns and unusual names, and settings of trees."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Node tables of any shape, without a test in any node."""
+"""Node tables of any shape, without splits."""
 
 import numpy as np
 from skconftree.tree.nodes._node_table import NodeTable

@@ -1,4 +1,4 @@
-"""Nodes of the slow tree, and the tests that may divide them."""
+"""Nodes of the slow tree, and their candidate splits."""
 
 import math
 from dataclasses import dataclass, field

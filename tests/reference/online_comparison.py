@@ -1,4 +1,4 @@
-"""One stream, learnt by the compiled tree and by the slow one beside it."""
+"""Trains the compiled tree and the slow one on the same stream."""
 
 import numpy as np
 

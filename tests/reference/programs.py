@@ -1,4 +1,4 @@
-"""Programs in processes of their own, which need not import everything again.
+"""Programs in processes of their own, without importing everything again.
 
 The imports of a new interpreter take longer than what most tests run in it. So one
 server imports them once, and each program runs in a fork of it, up to the regular end

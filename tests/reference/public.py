@@ -1,4 +1,4 @@
-"""What is public, as `doc/conf.py` lists it."""
+"""Public modules, as `doc/conf.py` lists them."""
 
 import importlib
 import pkgutil

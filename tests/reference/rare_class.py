@@ -1,4 +1,4 @@
-"""Rows of which few are of the second class, and these lie together."""
+"""Classification data with a rare class, whose rows form one cluster."""
 
 from sklearn.datasets import make_classification
 

@@ -1,4 +1,4 @@
-"""Trees of samples, as a forest grows them."""
+"""Trees of bootstrap samples, as a forest grows them."""
 
 from skconftree.tables._growth_data import SampledData
 from skconftree.tree.batch._grow import grow

@@ -1,4 +1,4 @@
-"""Threads and signal handlers that come while a test uses a model."""
+"""Threads and signal handlers that run while a test uses a model."""
 
 import _thread
 import gc

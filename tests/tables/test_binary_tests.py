@@ -1,4 +1,4 @@
-"""Columns as tests: what they ask, what they are called, what a tree makes of them."""
+"""Columns as binary tests: their values, their names, and trees trained on them."""
 
 import pickle
 

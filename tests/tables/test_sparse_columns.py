@@ -1,4 +1,4 @@
-"""Columns of which only the values other than zero are kept give the same tree.
+"""Columns stored as their nonzero values give the same tree.
 
 Every form such a column has (one other value, codes, sorted rows, full) meets every
 way of growing a tree: what is counted from a few entries and the rest of the node must

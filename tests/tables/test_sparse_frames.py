@@ -1,4 +1,4 @@
-"""Frames of sparse columns are no sparse matrices; the error has to say what is."""
+"""Frames of sparse columns are rejected with a clear error."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Rows that are made up lie between rows and their neighbours."""
+"""Synthetic rows lie between rows and their neighbors."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A table most of whose categories are new to a model is warned of, once a model."""
+"""A table with mostly unknown categories causes one warning per model."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""One word among its numbers makes a column of texts, and a category of each number.
+"""One text among its numbers makes a column nominal, with a category per number.
 
 That is legal, and hardly ever meant: it is said, with the column and the way out.
 """

@@ -1,4 +1,4 @@
-"""Everything a user can get wrong: a clear error, and nothing half done.
+"""Invalid input of users: a clear error, and an unchanged model.
 
 An error names the parameter or the input and the value; a fitted model keeps
 every attribute, bit for bit.

@@ -1,4 +1,4 @@
-"""How many Python functions of the package a fit of few rows runs."""
+"""Number of Python functions of the package that a fit of few rows calls."""
 
 import sys
 from pathlib import Path

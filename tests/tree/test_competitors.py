@@ -1,4 +1,4 @@
-"""The tests that a split was chosen over: which they are, and what is told of them."""
+"""The competitors of a split: which they are, and how they are printed."""
 
 import numpy as np
 import pandas as pd

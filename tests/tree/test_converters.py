@@ -1,4 +1,4 @@
-"""What other tools make of the copies that `to_sklearn` gives."""
+"""Converters of other libraries accept the results of `to_sklearn`."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""Trees deeper than a stack of calls: nothing recurses into them."""
+"""Trees deeper than the call stack: no function recurses into them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""ConfidenceTreeClassifier stands wherever scikit-learn's tree stands.
+"""ConfidenceTreeClassifier works wherever scikit-learn's tree works.
 
 Model selection, pipelines, frames, labels, weights and memory layouts as users
 combine them; estimator_checks tries few of these together.

@@ -1,4 +1,4 @@
-"""The number expected by chance is one number, whichever rule made the split."""
+"""The number expected by chance does not depend on the rule that made the split."""
 
 import math
 

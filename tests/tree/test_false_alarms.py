@@ -1,4 +1,4 @@
-"""A detector leaves a sound tree alone on short streams of many classes."""
+"""A detector does not change a correct tree on short streams of many classes."""
 
 import numpy as np
 import pytest

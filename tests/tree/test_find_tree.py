@@ -1,4 +1,4 @@
-"""Functions that read a tree are given what holds one, and say where it is."""
+"""Functions that read a tree find it in a container, and errors name its location."""
 
 import pytest
 from sklearn.base import BaseEstimator

@@ -1,4 +1,4 @@
-"""Leaves of a growing tree that count their rows and keep them to hand over."""
+"""Leaves of a growing tree count their rows and store some for their children."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Adaptive leaves look at their latest rows.
+"""Adaptive leaves use their latest rows.
 
 After a change of concept the frequencies of a leaf, and its naive Bayes model, stay
 wrong for as long as the old concept lasted, unless something in the leaf forgets.

@@ -1,4 +1,4 @@
-"""What growing leaves remember is what NumPy computes from their rows.
+"""The memories of growing leaves equal what NumPy computes from their rows.
 
 Histograms, moments and naive Bayes decide splits and predictions; errors in them would
 show as slightly worse accuracy and nothing else.

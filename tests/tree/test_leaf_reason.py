@@ -1,4 +1,4 @@
-"""Every leaf knows why it is one."""
+"""Every leaf reports why it is a leaf."""
 
 import copy
 import pickle

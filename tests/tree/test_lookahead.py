@@ -1,4 +1,4 @@
-"""Look-ahead among the tests that the bound accepts."""
+"""Look-ahead among the splits that the bound accepts."""
 
 import copy
 import functools

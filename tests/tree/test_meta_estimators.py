@@ -1,4 +1,4 @@
-"""The tree within scikit-learn's own tools: it works, or says clearly why not."""
+"""The tree in meta-estimators of scikit-learn: it works, or raises a clear error."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""partial_fit grows what a slow, obvious tree grows, node for node.
+"""partial_fit grows the tree of a slow, simple reference, node for node.
 
 With leaf_memory="rows" the published online algorithms are reproduced exactly: Update
 of BOCT with its recursion and its rows without label (A3), O-PiTree (B5), the race of

@@ -1,4 +1,4 @@
-"""Growing trees on tables with categories and holes keep the contracts of growth.
+"""Growing trees with categories and missing values satisfy the contracts of growth.
 
 Histograms of categories grow while a leaf lives, missing values need bins of their own
 and categories may turn up where no branch waits for them: none of that may depend on

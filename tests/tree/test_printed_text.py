@@ -1,4 +1,4 @@
-"""What people read of a tree is true, short, and never says that a chance is zero."""
+"""Printed text about a tree is correct, short, and never prints a zero probability."""
 
 import html.parser
 import math

@@ -1,4 +1,4 @@
-"""Limits of class probabilities from rows that had no say in the tree."""
+"""Confidence limits of class probabilities from held-out rows."""
 
 import copy
 import pickle

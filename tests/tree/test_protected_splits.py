@@ -1,4 +1,4 @@
-"""Pruning by errors leaves strong splits alone that only probabilities need."""
+"""Pruning by errors keeps strong splits that only change probabilities."""
 
 import pickle
 

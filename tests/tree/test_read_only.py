@@ -1,4 +1,4 @@
-"""Nobody can write to the arrays of a tree: routing believes what it finds there."""
+"""The arrays of a tree are read-only, because routing does not check them."""
 
 import sys
 

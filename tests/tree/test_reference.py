@@ -1,4 +1,4 @@
-"""The compiled tree grows what a slow, obvious tree grows, node for node.
+"""The compiled tree equals a slow, simple reference, node for node.
 
 Random small tables with everything that can interact: ties, weights, pool rows,
 class weights, growth parameters, every bound and criterion. A failure is shrunk

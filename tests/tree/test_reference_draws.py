@@ -1,4 +1,4 @@
-"""Drawn features and drawn cuts: the tree is the slow reference's, node for node.
+"""Drawn features and cuts: the tree equals the slow reference, node for node.
 
 The reference writes the random numbers out in whole numbers. That fixes what contract
 1 of growth promises: a draw depends on the seed, the node, the attempt and the

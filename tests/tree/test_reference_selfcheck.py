@@ -1,4 +1,4 @@
-"""The slow tree is the judge of the compiled one, so it is judged here first."""
+"""Tests of the slow reference tree itself."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Which row of a pool lies in which node: whatever a tree does, as `apply` says."""
+"""The node of each row of a pool equals the result of `apply` after any change."""
 
 import copy
 import pickle

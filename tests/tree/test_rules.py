@@ -1,4 +1,4 @@
-"""Rules in Python and SQL say what the tree says, and need nothing of ours."""
+"""Rules in Python and SQL give the predictions of the tree without the package."""
 
 import enum
 import math

@@ -1,4 +1,4 @@
-"""A split is decided, or a tie: its gain beside those of the best other attributes."""
+"""A split is decided or a near tie: its gain compared with the best other features."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Rows that are looked up grow the trees of rows that are divided, to the last bit."""
+"""Two sources of rows, by index and by partition, grow equal trees."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Probabilities of a fitted tree, drawn towards those of the nodes above."""
+"""Probabilities of a fitted tree, shrunk toward those of the nodes above."""
 
 import copy
 import pickle

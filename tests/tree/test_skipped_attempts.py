@@ -1,4 +1,4 @@
-"""Looks that are known to end without a split are not made, and nothing else changes.
+"""Split attempts that cannot succeed are skipped, without any other effect.
 
 The first test that a bound accepts is ahead by a hair, as every row is a look: limits
 that were wrong would miss it.

@@ -1,4 +1,4 @@
-"""What is known to be valid is not checked again, and nothing changes by that."""
+"""Values that are known to be valid are not checked again, without any effect."""
 
 import warnings
 from numbers import Integral, Real

@@ -1,4 +1,4 @@
-"""When a growing leaf looks for a split, and which rows are evidence then."""
+"""When a growing leaf attempts a split, and which rows are evidence then."""
 
 import pickle
 

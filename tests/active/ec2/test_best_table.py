@@ -1,4 +1,4 @@
-"""The table of hypotheses at the best row, by which benchmarks ask when to stop."""
+"""The table of hypotheses at the best row, which stopping rules of benchmarks use."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Learning to sample: what it buys, from whom, and when."""
+"""Learning to sample: which labels it queries, from which groups, and when."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Answers, questions and oracles that are wrong, or fail, change nothing."""
+"""Invalid labels, queries and oracles, and failing ones, change nothing."""
 
 import pickle
 

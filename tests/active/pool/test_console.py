@@ -1,4 +1,4 @@
-"""A person answers the questions."""
+"""An annotator labels rows in the terminal."""
 
 import builtins
 

@@ -1,4 +1,4 @@
-"""The active learner: labels, questions, answers, and what it must not forget."""
+"""The active learner: labels, queries, and its state."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""One question, without a learner that remembers."""
+"""One query without a learner."""
 
 import numpy as np
 import pytest

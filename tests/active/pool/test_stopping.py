@@ -1,4 +1,4 @@
-"""When to stop, and what simulations say."""
+"""Stopping rules and simulations."""
 
 import pickle
 from types import SimpleNamespace

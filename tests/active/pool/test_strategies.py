@@ -1,4 +1,4 @@
-"""Scores of query strategies against slow, obvious versions."""
+"""Scores of query strategies against slow, simple versions."""
 
 from functools import partial
 
