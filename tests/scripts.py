@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-ROOMS = ("speed", "studies", "papers")
+FOLDERS = ("speed", "studies", "papers")
 SCRIPTS = sorted(
-    path for room in ROOMS for path in (BENCHMARKS / room).glob("[!_]*.py")
+    path for folder in FOLDERS for path in (BENCHMARKS / folder).glob("[!_]*.py")
 )
 
 
@@ -19,5 +19,5 @@ def benchmarks_on_path(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield
     for name in list(sys.modules):
-        if name.split(".")[0] in ("common", *ROOMS):
+        if name.split(".")[0] in ("common", *FOLDERS):
             del sys.modules[name]

@@ -64,7 +64,7 @@ def nodes(draw, outcomes):
 def decide_by_reference(bound, node, criterion):
     children = node["children"]
     parent = [sum(column) for column in zip(*children, strict=True)]
-    facts = {
+    node_stats = {
         "n_classes": len(parent),
         "counts": parent,
         "n": node["n"],
@@ -79,19 +79,19 @@ def decide_by_reference(bound, node, criterion):
         "depth": node["depth"],
     }
     if bound.kind == "interval":
-        limit = bound.limit(facts)
+        limit = bound.limit(node_stats)
         cost = sum(
-            bound.cost(facts, c, sum(c), pool, r=len(children))
+            bound.cost(node_stats, c, sum(c), pool, r=len(children))
             for c, pool in zip(children, node["pool"], strict=True)
         )
         answer = {
-            "parent_limit": limit / facts[bound.per],
-            "child_limit": cost / facts[bound.per],
+            "parent_limit": limit / node_stats[bound.per],
+            "child_limit": cost / node_stats[bound.per],
         }
         return cost < limit, answer, abs(cost - limit) / max(limit, 1e-300)
     if bound.kind == "evidence":
-        log_evidence = bound.log_evidence(facts, children)
-        split, statistic = bound.decide(facts, log_evidence)
+        log_evidence = bound.log_evidence(node_stats, children)
+        split, statistic = bound.decide(node_stats, log_evidence)
         return split, {"statistic": statistic}, 1.0
     score = total(criterion, children) / node["n"]
     competitor = competitor_of(node, criterion)
@@ -100,7 +100,7 @@ def decide_by_reference(bound, node, criterion):
         "runner_up_score": math.inf if competitor is None else competitor,
         "runner_up_feature": -1 if competitor is None else 1,
     }
-    split, answer = bound.decide(facts, children, evidence)
+    split, answer = bound.decide(node_stats, children, evidence)
     margin = 1.0
     if "radius" in answer:
         gap = answer["runner_up_score"] - score - bound.factor * answer["radius"]

@@ -132,9 +132,9 @@ def test_mcdiarmid_by_its_formula():
 
 
 def test_shares_by_their_formulas():
-    facts = {"n": 300, "depth": 2, "time": 4_000, "n_attributes": 6}
+    node_stats = {"n": 300, "depth": 2, "time": 4_000, "n_attributes": 6}
     for form in ("paper", "tight"):
-        assert derosa_share(0.1, form=form, **facts) == pytest.approx(
+        assert derosa_share(0.1, form=form, **node_stats) == pytest.approx(
             0.1 / (3 * 4 * 4_000 * 6 * 300)
         )
     assert derosa_share(
@@ -272,7 +272,7 @@ def leaf_stats(k):
 def test_splits_iff_the_gap_exceeds_the_radii(criterion, form, k):
     table = np.full((2, k), 40.0)
     table[0, 0] = table[1, 1] = 40_000.0
-    facts = leaf_stats(k)
+    node_stats = leaf_stats(k)
     if form == "practical":
         radius = derosa_practical_radius(
             20_000, time=50_000, n_attributes=6, depth=1, criterion=criterion
@@ -298,7 +298,7 @@ def test_splits_iff_the_gap_exceeds_the_radii(criterion, form, k):
         if competitor >= node:  # "no split" is the competitor then
             split = node - conditional(table, criterion) > needed
         answer = bound.evaluate(
-            table, criterion=criterion, runner_up=competitor, **facts
+            table, criterion=criterion, runner_up=competitor, **node_stats
         )
         assert answer.radius == pytest.approx(radius, rel=1e-12)
         assert answer.split == split

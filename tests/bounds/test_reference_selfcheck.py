@@ -163,9 +163,9 @@ def test_first_split_of_a_planted_boundary(purity, delta, expected):
     def splits(n):
         major = round(purity * n)
         children = [[major, n - major], [n - major, major]]
-        facts = {"counts": [n, n], "n": 2 * n, "pool": 2 * n}
-        cost = sum(credible.cost(facts, c, n, n, 2) for c in children)
-        return cost < credible.limit(facts)
+        node_stats = {"counts": [n, n], "n": 2 * n, "pool": 2 * n}
+        cost = sum(credible.cost(node_stats, c, n, n, 2) for c in children)
+        return cost < credible.limit(node_stats)
 
     step = 1 if purity == 1.0 else 10
     first = next(n for n in range(step, 200, step) if splits(n))
@@ -186,20 +186,20 @@ def test_first_split_of_both_readings_of_hoeffding(purity, gain, interval):
 
     def by_gain(n):
         bound = bounds.Hoeffding("entropy", 2, 0.1, against="no_split")
-        facts = {"counts": [n, n], "n": 2 * n}
+        node_stats = {"counts": [n, n], "n": 2 * n}
         score = criteria.total("entropy", children(n)) / (2 * n)
         evidence = {
             "score": score,
             "runner_up_score": math.inf,
             "runner_up_feature": -1,
         }
-        return bound.decide(facts, children(n), evidence)[0]
+        return bound.decide(node_stats, children(n), evidence)[0]
 
     def by_interval(n):
         bound = bounds.HoeffdingInterval("entropy", 2, 0.1)
-        facts = {"counts": [n, n], "n": 2 * n, "pool": 2 * n}
-        cost = sum(bound.cost(facts, c, n, n, 2) for c in children(n))
-        return cost < bound.limit(facts)
+        node_stats = {"counts": [n, n], "n": 2 * n, "pool": 2 * n}
+        cost = sum(bound.cost(node_stats, c, n, n, 2) for c in children(n))
+        return cost < bound.limit(node_stats)
 
     assert first(by_gain) == gain
     assert first(by_interval) == interval
@@ -265,9 +265,9 @@ def test_rows_that_resolve_a_gap_of_a_tenth(criterion, form, expected):
     bound = bounds.DeRosa(criterion, 2, delta=0.05, form=form)
 
     def two_radii(m):
-        facts = {"depth": 0, "n_fresh": m, "time": m, "n_attributes": 10,
+        node_stats = {"depth": 0, "n_fresh": m, "time": m, "n_attributes": 10,
                  "n_tests": 100, "attempt": 1}  # fmt: skip
-        return bound.factor * bound.radius(facts)
+        return bound.factor * bound.radius(node_stats)
 
     assert smallest_m(two_radii, 0.1) == pytest.approx(expected, rel=0.05)
 
@@ -276,9 +276,9 @@ def test_rows_that_the_anytime_form_needs():
     bound = bounds.DeRosa("gini", 2, delta=0.05, form="anytime")
 
     def two_radii(m):
-        facts = {"depth": 0, "n_fresh": m, "time": m, "n_attributes": 10,
+        node_stats = {"depth": 0, "n_fresh": m, "time": m, "n_attributes": 10,
                  "n_tests": 100, "attempt": m / 100}  # fmt: skip
-        return bound.factor * bound.radius(facts)
+        return bound.factor * bound.radius(node_stats)
 
     assert smallest_m(two_radii, 0.1) == pytest.approx(1.5e4, rel=0.05)
 
@@ -307,11 +307,11 @@ def test_range_of_kearns_mansour():
 def test_practical_radius_is_the_author_s():
     """Radius c sqrt(ln(m^2 h^2 t d) / m) with the root at h = 1: ln(e^6) at m = e^3."""
     m = math.e**3
-    facts = {"depth": 0, "n_fresh": m, "time": 1, "n_attributes": 1}
+    node_stats = {"depth": 0, "n_fresh": m, "time": 1, "n_attributes": 1}
     gini = bounds.DeRosa("gini", 2, form="practical", c=0.5)
-    assert gini.radius(facts) == pytest.approx(0.5 * math.sqrt(6 / m))
+    assert gini.radius(node_stats) == pytest.approx(0.5 * math.sqrt(6 / m))
     entropy = bounds.DeRosa("entropy", 2, form="practical", c=0.5)
-    assert entropy.radius(facts) == pytest.approx(3 * gini.radius(facts))
+    assert entropy.radius(node_stats) == pytest.approx(3 * gini.radius(node_stats))
 
 
 # --- tests ------------------------------------------------------------------
@@ -430,9 +430,9 @@ def test_g_statistic_is_scipy_s():
     theirs = stats.chi2_contingency(
         np.array(children)[:, :2], correction=False, lambda_="log-likelihood"
     )
-    facts = {"attribute_tests": 12, "n_varying": 3, "attempt": 1}
+    node_stats = {"attribute_tests": 12, "n_varying": 3, "attempt": 1}
     bound = bounds.GTest("gini", 3, delta=2.0)
-    _, evidence = bound.decide(facts, children, {})
+    _, evidence = bound.decide(node_stats, children, {})
     assert evidence["statistic"] == pytest.approx(36 * theirs.pvalue)
 
 
@@ -476,9 +476,9 @@ def test_rows_that_evidence_needs(share, expected):
             [share * half, (1 - share) * half],
             [(1 - share) * half, share * half],
         ]
-        facts = {"counts": [half, half], "depth": 0}
-        log_mean = bound.log_evidence(facts, children) - math.log(100)
-        return bound.decide(facts, log_mean)[0]
+        node_stats = {"counts": [half, half], "depth": 0}
+        log_mean = bound.log_evidence(node_stats, children) - math.log(100)
+        return bound.decide(node_stats, log_mean)[0]
 
     first = next(n for n in range(2, 400) if splits(n))
     assert first == pytest.approx(expected, rel=0.2)
@@ -493,9 +493,9 @@ def test_evalue_rarely_splits_noise_at_any_attempt():
         for n in range(2, 61, 2):
             counts = np.zeros((2, 2))
             np.add.at(counts, (side[:n], label[:n]), 1)
-            facts = {"counts": counts.sum(0).tolist(), "depth": 0}
-            log_e = bound.log_evidence(facts, counts.tolist())
-            if bound.decide(facts, log_e)[0]:
+            node_stats = {"counts": counts.sum(0).tolist(), "depth": 0}
+            log_e = bound.log_evidence(node_stats, counts.tolist())
+            if bound.decide(node_stats, log_e)[0]:
                 false += 1
                 break
     assert false <= 25
@@ -503,7 +503,7 @@ def test_evalue_rarely_splits_noise_at_any_attempt():
 
 def test_posterior_odds_are_one_when_the_sides_are_empty_of_labels():
     bound = bounds.BayesFactor("gini", 2)
-    facts = {"counts": [3, 4], "depth": 0}
-    assert bound.log_evidence(facts, [[3, 4], [0, 0]]) == pytest.approx(0.0)
-    assert bound.decide(facts, 0.0) == (False, pytest.approx(0.5))
-    assert bound.decide(facts, math.log(3)) == (True, pytest.approx(0.25))
+    node_stats = {"counts": [3, 4], "depth": 0}
+    assert bound.log_evidence(node_stats, [[3, 4], [0, 0]]) == pytest.approx(0.0)
+    assert bound.decide(node_stats, 0.0) == (False, pytest.approx(0.5))
+    assert bound.decide(node_stats, math.log(3)) == (True, pytest.approx(0.25))

@@ -121,7 +121,7 @@ BY_THEME = {
     "states": {"states": 3},
     "large": {"parts": 20, "learn": 1},
     "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},
-    "rooms": {
+    "packages": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
         **{"simulate": 0.5, "sampling": 1, "select": 1},
     },

@@ -21,7 +21,7 @@ from .tables import Rows, draw_table
 THEMES = {
     **{"batch": 14, "stream": 16, "sparse": 17, "drift": 15, "threads": 16},
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
-    **{"memory": 2, "competition": 6, "forests": 8, "rooms": 4},
+    **{"memory": 2, "competition": 6, "forests": 8, "packages": 4},
     **{"mistakes": 5, "interrupts": 5, "shared": 4, "states": 4, "indexes": 4},
     **{"teams": 2, "large": 4},
 }

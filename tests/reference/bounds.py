@@ -3,16 +3,16 @@
 Shares no code with the compiled kernels; quantiles come from root searches and
 SciPy's distributions rather than from the special functions the kernels call. A
 bound is made for one criterion and number of classes. It is asked at one node
-with ``facts`` (the fields of the compiled ``NodeStats``) and answers with
+with ``node_stats`` (the fields of the compiled ``NodeStats``) and answers with
 (split, evidence), evidence being a dictionary with fields of ``SplitEvidence``.
 
 Each class has a ``kind``:
 
-race      decide(facts, children, evidence); where `ranks_attributes`, attributes
-          compete by rank(facts, children, number of tests of the attribute)
-interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test;
+race      decide(node_stats, children, evidence); where `ranks_attributes`, attributes
+          compete by rank(node_stats, children, number of tests of the attribute)
+interval  limit(node_stats), cost(node_stats, counts, n, pool, r): it chooses the test;
           `per` is the fact by which both are divided in the evidence
-evidence  log_evidence(facts, children), decide(facts, log_mean) -> (split,
+evidence  log_evidence(node_stats, children), decide(node_stats, log_mean) -> (split,
           confidence): it may choose
 """
 
@@ -39,7 +39,7 @@ class NoBound:
     def __init__(self, criterion, n_classes):
         pass
 
-    def decide(self, facts, children, evidence):
+    def decide(self, node_stats, children, evidence):
         return True, evidence
 
 
@@ -140,13 +140,13 @@ class Credible:
         self.criterion, self.delta, self.prior = criterion, delta, prior
         self.pool_weight = pool_weight
 
-    def limit(self, facts):
+    def limit(self, node_stats):
         eps = credible_eps(
-            self.criterion, facts["counts"], 1.0 - self.delta, self.prior
+            self.criterion, node_stats["counts"], 1.0 - self.delta, self.prior
         )
-        return facts["pool"] * eps
+        return node_stats["pool"] * eps
 
-    def cost(self, facts, counts, n, pool, r):
+    def cost(self, node_stats, counts, n, pool, r):
         return pool * credible_eps(self.criterion, counts, self.delta, self.prior)
 
 
@@ -189,21 +189,21 @@ class Possibilistic:
     ):
         self.delta, self.correction, self.classes = delta, correction, classes
 
-    def kept(self, facts, counts):
+    def kept(self, node_stats, counts):
         if self.classes == "all":
             return list(counts)
-        pairs = sorted(zip(facts["counts"], counts, strict=True), reverse=True)
-        present = sum(count > 0 for count in facts["counts"])
+        pairs = sorted(zip(node_stats["counts"], counts, strict=True), reverse=True)
+        present = sum(count > 0 for count in node_stats["counts"])
         return [count for _, count in pairs[: max(2, present)]]
 
-    def limit(self, facts):
-        counts = self.kept(facts, facts["counts"])
-        return facts["n"] * possibilistic_entropy(counts, self.delta)
+    def limit(self, node_stats):
+        counts = self.kept(node_stats, node_stats["counts"])
+        return node_stats["n"] * possibilistic_entropy(counts, self.delta)
 
-    def cost(self, facts, counts, n, pool, r):
+    def cost(self, node_stats, counts, n, pool, r):
         if self.correction == "all_tests":
-            r = r * facts["n_tests"]
-        counts = self.kept(facts, counts)
+            r = r * node_stats["n_tests"]
+        counts = self.kept(node_stats, counts)
         return n * possibilistic_entropy(counts, dunn_sidak(self.delta, r))
 
 
@@ -221,20 +221,20 @@ class Race:
     factor = 1.0
     against = "runner_up"
 
-    def radius(self, facts, r=2):
+    def radius(self, node_stats, r=2):
         raise NotImplementedError
 
-    def confidence(self, facts):
+    def confidence(self, node_stats):
         return 1.0 - self.delta
 
-    def decide(self, facts, children, evidence):
+    def decide(self, node_stats, children, evidence):
         evidence = dict(evidence)
-        no_split = phi(self.criterion, facts["counts"])
+        no_split = phi(self.criterion, node_stats["counts"])
         if self.against == "no_split" or evidence["runner_up_score"] >= no_split:
             evidence["runner_up_score"] = no_split
             evidence["runner_up_feature"] = -1
-        evidence["radius"] = self.radius(facts, len(children))
-        evidence["statistic"] = self.confidence(facts)
+        evidence["radius"] = self.radius(node_stats, len(children))
+        evidence["statistic"] = self.confidence(node_stats)
         if evidence["score"] >= no_split - 1e-12:
             return False, evidence
         gap = evidence["runner_up_score"] - evidence["score"]
@@ -263,8 +263,8 @@ class Hoeffding(Race):
             else hoeffding_range(criterion, n_classes)
         )
 
-    def radius(self, facts, r=2):
-        m = facts["n"] if self.against == "no_split" else facts["n_fresh"]
+    def radius(self, node_stats, r=2):
+        m = node_stats["n"] if self.against == "no_split" else node_stats["n_fresh"]
         return self.range * math.sqrt(math.log(1.0 / self.delta) / (2.0 * m))
 
 
@@ -291,10 +291,12 @@ class HoeffdingInterval:
         value = self._heterogeneity(counts) + sign * self.factor * radius
         return min(max(value, 0.0), self.largest)
 
-    def limit(self, facts):
-        return facts["pool"] * self._clip(facts["counts"], facts["n"], -1)
+    def limit(self, node_stats):
+        return node_stats["pool"] * self._clip(
+            node_stats["counts"], node_stats["n"], -1
+        )
 
-    def cost(self, facts, counts, n, pool, r):
+    def cost(self, node_stats, counts, n, pool, r):
         return pool * self._clip(counts, n, +1)
 
 
@@ -302,8 +304,8 @@ class McDiarmid(Race):
     def __init__(self, criterion, n_classes, delta):
         self.criterion, self.delta, self.n_classes = criterion, delta, n_classes
 
-    def radius(self, facts, r=2):
-        m, K = facts["n_fresh"], self.n_classes
+    def radius(self, node_stats, r=2):
+        m, K = node_stats["n_fresh"], self.n_classes
         if self.criterion == "gini":
             constant = 8.0
         else:
@@ -348,27 +350,35 @@ class DeRosa(Race):
         self.delta, self.form, self.c = delta, form, c
         self.factor = 1.0 if form == "practical" else 2.0
 
-    def node_delta(self, facts):
-        h, m, t = facts["depth"], facts["n_fresh"], facts["time"]
-        d, N, j = facts["n_attributes"], facts["n_tests"], facts["attempt"]
+    def node_delta(self, node_stats):
+        h, m, t = node_stats["depth"], node_stats["n_fresh"], node_stats["time"]
+        d, N, j = (
+            node_stats["n_attributes"],
+            node_stats["n_tests"],
+            node_stats["attempt"],
+        )
         if self.form == "anytime":
             return self.delta / ((h + 1) * (h + 2) * j * (j + 1) * N)
         return self.delta / ((h + 1) * (h + 2) * t * d * m)
 
-    def radius(self, facts, r=2):
-        m = facts["n_fresh"]
+    def radius(self, node_stats, r=2):
+        m = node_stats["n_fresh"]
         if self.form == "practical":
-            h = facts["depth"] + 1
-            inside = m**2 * h**2 * facts["time"] * facts["n_attributes"]
+            h = node_stats["depth"] + 1
+            inside = m**2 * h**2 * node_stats["time"] * node_stats["n_attributes"]
             eps = self.c * math.sqrt(math.log(inside) / m)
             return eps * math.log(m) if self.criterion == "entropy" else eps
         return EPS[self.criterion](
-            m, self.node_delta(facts), self.n_classes, r, tight=self.form != "paper"
+            m,
+            self.node_delta(node_stats),
+            self.n_classes,
+            r,
+            tight=self.form != "paper",
         )
 
-    def confidence(self, facts):
+    def confidence(self, node_stats):
         if self.form == "practical":
-            return 1.0 - 1.0 / facts["time"]
+            return 1.0 - 1.0 / node_stats["time"]
         return 1.0 - self.delta
 
 
@@ -384,16 +394,16 @@ class Chi2:
         self.delta, self.correction = delta, correction
         self.ranks_attributes = correction is not None
 
-    def rank(self, facts, children, attribute_tests):
+    def rank(self, node_stats, children, attribute_tests):
         number = attribute_tests if self.correction == "tests" else 1
         return chi2_log_pvalue(children) + math.log(number)
 
-    def decide(self, facts, children, evidence):
+    def decide(self, node_stats, children, evidence):
         p = chi2_pvalue(children)
         if self.correction is not None:
-            p *= facts["n_varying"]
+            p *= node_stats["n_varying"]
         if self.correction == "tests":
-            p *= facts["attribute_tests"]
+            p *= node_stats["attribute_tests"]
         return p <= self.delta, {**evidence, "statistic": min(p, 1.0)}
 
 
@@ -459,11 +469,11 @@ class EC2:
         self.noise, self.minimum, self.margin = noise, confidence, margin
         self.error_outcomes, self.against = error_outcomes, against
 
-    def decide(self, facts, children, evidence):
-        n = facts["n"]
+    def decide(self, node_stats, children, evidence):
+        n = node_stats["n"]
         if self.against == "chance":
             confidence = ec2_confidence_over_chance(
-                facts["counts"], children, self.noise, self.margin
+                node_stats["counts"], children, self.noise, self.margin
             )
             return confidence >= self.minimum, {**evidence, "statistic": confidence}
         if self.error_outcomes == "uniform":
@@ -471,7 +481,7 @@ class EC2:
         else:
             beta = noise_beta_prior(self.noise, [sum(c) / n for c in children])
         confidence = ec2_confidence(
-            facts["counts"], children, facts["depth"], beta, self.margin
+            node_stats["counts"], children, node_stats["depth"], beta, self.margin
         )
         return confidence >= self.minimum, {**evidence, "statistic": confidence}
 
@@ -488,7 +498,7 @@ class GTest:
     def __init__(self, criterion, n_classes, delta):
         self.delta = delta
 
-    def rank(self, facts, children, attribute_tests):
+    def rank(self, node_stats, children, attribute_tests):
         n = sum(map(sum, children))
         parent = [sum(column) for column in zip(*children, strict=True)]
         G = 0.0
@@ -501,10 +511,10 @@ class GTest:
         freedom = (present - 1) * (len(children) - 1)
         return math.log(attribute_tests) + log_chi2_tail(freedom, G)
 
-    def decide(self, facts, children, evidence):
-        j = facts["attempt"]
-        log_number = self.rank(facts, children, facts["attribute_tests"])
-        share = facts["n_varying"] * j * (j + 1) / 2
+    def decide(self, node_stats, children, evidence):
+        j = node_stats["attempt"]
+        log_number = self.rank(node_stats, children, node_stats["attribute_tests"])
+        share = node_stats["n_varying"] * j * (j + 1) / 2
         expected = math.exp(min(math.log(share) + log_number, 700))
         return expected < self.delta, {**evidence, "statistic": expected}
 
@@ -512,18 +522,19 @@ class GTest:
 BY_CHANCE = ("n_candidates", "multiplicity", "log10_expected_by_chance")
 
 
-def by_chance(facts, children, feature, compared):
+def by_chance(node_stats, children, feature, compared):
     """Evidence for a split, whatever made it: A * N * p, and a factor for attempts.
 
     `compared` has the number of candidate splits of each feature that has any.
     """
-    j, number = facts["attempt"], compared[feature]
+    j, number = node_stats["attempt"], compared[feature]
     share = len(compared) * j * (j + 1) / 2
     total, huge = sum(compared.values()), 2**1000 - 1
     found = (
         math.inf if total >= huge else float(total),
         math.inf if math.log(number) >= 690 else share * number,
-        (math.log(share) + GTest.rank(None, facts, children, number)) / math.log(10),
+        (math.log(share) + GTest.rank(None, node_stats, children, number))
+        / math.log(10),
     )
     return dict(zip(BY_CHANCE, found, strict=True))
 
@@ -553,12 +564,12 @@ class EValue:
         self.delta, self.a = delta, a
         self.per_path, self.choose = per_path, choose
 
-    def log_evidence(self, facts, children):
+    def log_evidence(self, node_stats, children):
         split = sum(log_dirichlet_multinomial(c, self.a) for c in children)
-        return split - log_no_split(facts["counts"])
+        return split - log_no_split(node_stats["counts"])
 
-    def decide(self, facts, log_mean):
-        h = facts["depth"]
+    def decide(self, node_stats, log_mean):
+        h = node_stats["depth"]
         delta = self.delta / ((h + 1) * (h + 2)) if self.per_path else self.delta
         return log_mean >= math.log(1.0 / delta), min(1.0, math.exp(-log_mean))
 
@@ -572,11 +583,11 @@ class BayesFactor:
         self.delta, self.prior_odds, self.choose = delta, prior_odds, choose
         self.a = 1.0 / n_classes if a is None else a
 
-    def log_evidence(self, facts, children):
+    def log_evidence(self, node_stats, children):
         split = sum(log_dirichlet_multinomial(c, self.a) for c in children)
-        return split - log_dirichlet_multinomial(facts["counts"], self.a)
+        return split - log_dirichlet_multinomial(node_stats["counts"], self.a)
 
-    def decide(self, facts, log_mean):
+    def decide(self, node_stats, log_mean):
         odds = math.log(self.prior_odds) + log_mean
         no_split = float(special.expit(-odds))
         return odds > math.log((1.0 - self.delta) / self.delta), no_split

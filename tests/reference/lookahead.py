@@ -73,18 +73,18 @@ class LookaheadGrower(Grower):
             own = [test for test in tests if test.feature == feature]
             scores = [total(self.criterion, test.counts) for test in own]
             best = first_lowest(scores, TIE * n)
-            facts = self.stats_of(node, n_tests=float(sum(compared.values())))
-            facts["n_varying"] = len(compared)
-            facts["attribute_tests"] = compared[feature]
+            node_stats = self.stats_of(node, n_tests=float(sum(compared.values())))
+            node_stats["n_varying"] = len(compared)
+            node_stats["attribute_tests"] = compared[feature]
             evidence = {
                 "score": scores[best] / n,
                 "runner_up_score": chosen.evidence["score"],
                 "runner_up_feature": chosen.feature,
             }
             accepted, evidence = self.bound.decide(
-                facts, own[best].bound_counts, evidence
+                node_stats, own[best].bound_counts, evidence
             )
-            evidence |= by_chance(facts, own[best].bound_counts, feature, compared)
+            evidence |= by_chance(node_stats, own[best].bound_counts, feature, compared)
             improvement = self.improvement(node, own[best])
             small = improvement + EPSILON < self.rules["min_impurity_decrease"]
             if not accepted or small:

@@ -263,11 +263,11 @@ class OnlineTree(Grower):
     # -- what the batch reference asks ---------------------------------------------
 
     def stats_of(self, node, n_tests):
-        facts = super().stats_of(node, n_tests)
-        facts["n_fresh"] = self.weight_at(self.fresh(self.leaf))
+        node_stats = super().stats_of(node, n_tests)
+        node_stats["n_fresh"] = self.weight_at(self.fresh(self.leaf))
         # rows that the parent has looked at are looked at again
-        facts["attempt"] = self.leaf.attempt + self.counts_every_row
-        return facts
+        node_stats["attempt"] = self.leaf.attempt + self.counts_every_row
+        return node_stats
 
     def numeric_tests(self, node, feature):
         if not self.fixes_cuts:
@@ -287,10 +287,12 @@ class OnlineTree(Grower):
             compared |= nominal  # sets of categories are not fixed
         return result, compared
 
-    def _decide_race(self, node, tests, facts, compared):
-        chosen, accepted, evidence = super()._decide_race(node, tests, facts, compared)
+    def _decide_race(self, node, tests, node_stats, compared):
+        chosen, accepted, evidence = super()._decide_race(
+            node, tests, node_stats, compared
+        )
         radius = evidence.get("radius", math.inf)
         if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
-            no_split = phi(self.criterion, facts["counts"])
+            no_split = phi(self.criterion, node_stats["counts"])
             accepted = accepted or evidence["score"] < no_split - 1e-12
         return chosen, accepted, evidence

@@ -275,14 +275,14 @@ class Grower:
         tests, compared = self.candidates(node)
         if not tests:
             return None
-        facts = self.stats_of(node, n_tests=float(sum(compared.values())))
-        facts["n_varying"] = len(compared)
+        node_stats = self.stats_of(node, n_tests=float(sum(compared.values())))
+        node_stats["n_varying"] = len(compared)
         ask = {
             "race": self._decide_race,
             "interval": self._decide_interval,
             "evidence": self._decide_evidence,
         }[self.bound.kind]
-        chosen, accepted, evidence = ask(node, tests, facts, compared)
+        chosen, accepted, evidence = ask(node, tests, node_stats, compared)
         if not accepted:
             return None
         improvement = self.improvement(node, chosen)
@@ -291,12 +291,12 @@ class Grower:
         evidence.setdefault(
             "score", total(self.criterion, chosen.counts) / node.counts.sum()
         )
-        evidence |= by_chance(facts, chosen.bound_counts, chosen.feature, compared)
+        evidence |= by_chance(node_stats, chosen.bound_counts, chosen.feature, compared)
         return Split(chosen, evidence, improvement)
 
-    def _decide_race(self, node, tests, facts, compared):
+    def _decide_race(self, node, tests, node_stats, compared):
         if getattr(self.bound, "ranks_attributes", False):
-            return self._decide_ranking(node, tests, facts, compared)
+            return self._decide_ranking(node, tests, node_stats, compared)
         n = float(node.counts.sum())
         best, competitor, scores = best_by_criterion(
             self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
@@ -311,11 +311,11 @@ class Grower:
             else tests[competitor].feature,
         }
         accepted, evidence = self.bound.decide(
-            facts, tests[best].bound_counts, evidence
+            node_stats, tests[best].bound_counts, evidence
         )
         return tests[best], accepted, evidence
 
-    def _decide_ranking(self, node, tests, facts, compared):
+    def _decide_ranking(self, node, tests, node_stats, compared):
         """Attributes compete by what the bound says of their best tests."""
         n = float(node.counts.sum())
         contenders = []
@@ -323,7 +323,9 @@ class Grower:
             own = [t for t in tests if t.feature == feature]
             scores = [total(self.criterion, t.counts) for t in own]
             best = first_lowest(scores, TIE * n)
-            rank = self.bound.rank(facts, own[best].bound_counts, compared[feature])
+            rank = self.bound.rank(
+                node_stats, own[best].bound_counts, compared[feature]
+            )
             contenders.append((rank, scores[best], own[best]))
 
         def first(contenders):
@@ -342,17 +344,19 @@ class Grower:
             "runner_up_score": math.inf if competitor is None else competitor[1] / n,
             "runner_up_feature": -1 if competitor is None else competitor[2].feature,
         }
-        facts["attribute_tests"] = compared[chosen.feature]
-        accepted, evidence = self.bound.decide(facts, chosen.bound_counts, evidence)
+        node_stats["attribute_tests"] = compared[chosen.feature]
+        accepted, evidence = self.bound.decide(
+            node_stats, chosen.bound_counts, evidence
+        )
         return chosen, accepted, evidence
 
-    def _decide_interval(self, node, tests, facts, compared):
-        limit = self.bound.limit(facts)
+    def _decide_interval(self, node, tests, node_stats, compared):
+        limit = self.bound.limit(node_stats)
         share = self.share_of(node)
         costs = [
             sum(
                 self.bound.cost(
-                    facts, counts, weight * share, pool * share, r=len(t.counts)
+                    node_stats, counts, weight * share, pool * share, r=len(t.counts)
                 )
                 for counts, weight, pool in zip(
                     t.bound_counts, t.weights, t.pool, strict=True
@@ -360,16 +364,16 @@ class Grower:
             )
             for t in tests
         ]
-        best = first_lowest(costs, TIE * facts["pool"])
+        best = first_lowest(costs, TIE * node_stats["pool"])
         evidence = {
-            "parent_limit": limit / facts[self.bound.per],
-            "child_limit": costs[best] / facts[self.bound.per],
+            "parent_limit": limit / node_stats[self.bound.per],
+            "child_limit": costs[best] / node_stats[self.bound.per],
         }
-        self.ambiguous |= abs(costs[best] - limit) < ROUNDING * facts["pool"]
+        self.ambiguous |= abs(costs[best] - limit) < ROUNDING * node_stats["pool"]
         return tests[best], costs[best] < limit, evidence
 
-    def _decide_evidence(self, node, tests, facts, compared):
-        logs = [self.bound.log_evidence(facts, t.bound_counts) for t in tests]
+    def _decide_evidence(self, node, tests, node_stats, compared):
+        logs = [self.bound.log_evidence(node_stats, t.bound_counts) for t in tests]
         own = [t.feature for t in tests]
         log_weights = [-math.log(len(compared)) - math.log(compared[f]) for f in own]
         terms = [a + b for a, b in zip(logs, log_weights, strict=True)]
@@ -380,12 +384,12 @@ class Grower:
                 self.criterion, own, [t.counts for t in tests], float(node.counts.sum())
             )
         else:
-            best = first_lowest([-v for v in logs], TIE * facts["n"])
+            best = first_lowest([-v for v in logs], TIE * node_stats["n"])
         self.ambiguous |= (
-            self.bound.decide(facts, log_mean - ROUNDING)[0]
-            != self.bound.decide(facts, log_mean + ROUNDING)[0]
+            self.bound.decide(node_stats, log_mean - ROUNDING)[0]
+            != self.bound.decide(node_stats, log_mean + ROUNDING)[0]
         )
-        accepted, statistic = self.bound.decide(facts, log_mean)
+        accepted, statistic = self.bound.decide(node_stats, log_mean)
         return tests[best], accepted, {"statistic": statistic}
 
     def improvement(self, node, test):

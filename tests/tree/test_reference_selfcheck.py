@@ -71,7 +71,7 @@ def test_pool_rows_weigh_children_but_make_no_cuts():
     class Recorder(bounds.Credible):
         seen = ()
 
-        def cost(self, facts, counts, n, pool, r):
+        def cost(self, node_stats, counts, n, pool, r):
             self.seen += ((n, pool),)
             return 0.0
 
@@ -90,10 +90,10 @@ def test_evidence_is_averaged_over_attributes_then_tests():
     y = np.array([0, 0, 0, 1])
 
     class Recorder(bounds.BayesFactor):
-        def log_evidence(self, facts, children):
+        def log_evidence(self, node_stats, children):
             return {1: 0.0, 3: math.log(5.0), 2: math.log(9.0)}[sum(children[0])]
 
-        def decide(self, facts, log_mean):
+        def decide(self, node_stats, log_mean):
             self.mean = math.exp(log_mean)
             return False, math.nan
 
