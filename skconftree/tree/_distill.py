@@ -22,7 +22,7 @@ from ..utils._types import Estimator, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
 from ._classes import ConfidenceTreeClassifier
 from .nodes._derived import sum_of_leaves
-from .reading._evidence import write_rows
+from .reading._evidence import format_rows
 
 
 def real_competitors(tree, rows, codes, weight, n_real):
@@ -331,7 +331,7 @@ def distill(
     if n_made and can_make_up(X):
         if n_real < FEW:
             warn(
-                f"X has only {write_rows(n_real)} to make up {n_made} others from. "
+                f"X has only {format_rows(n_real)} to make up {n_made} others from. "
                 "Give more rows, which need no labels, or n_rows=None."
             )
         nominal = schema.is_categorical

@@ -198,7 +198,7 @@ class Replay:
 
     def to_sklearn(self):
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Some tests send missing values")
+            warnings.filterwarnings("ignore", "Some splits send missing values")
             copy = self.model.to_sklearn()
         np.testing.assert_array_equal(
             copy.predict_proba(self.X), self.model.predict_proba(self.X)

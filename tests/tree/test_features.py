@@ -28,7 +28,7 @@ from skconftree.tree.nodes._state import (
     NODE_DTYPE,
 )
 
-TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some tests send missing values")
+TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some splits send missing values")
 OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
 SETTINGS = {
     "binary": {},

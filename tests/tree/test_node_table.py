@@ -222,7 +222,7 @@ class Counted:
         return found
 
 
-@pytest.mark.filterwarnings("ignore:Some tests send missing values to the left")
+@pytest.mark.filterwarnings("ignore:Some splits send missing values to the left")
 @pytest.mark.parametrize(
     ("reader", "most"),
     [

@@ -22,7 +22,7 @@ from skconftree.tree import (
     export_text,
     node_table,
 )
-from skconftree.tree.reading._evidence import write_expected, write_probability
+from skconftree.tree.reading._evidence import format_expected, format_probability
 from skconftree.tree.reading._html import STYLE
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
@@ -95,7 +95,7 @@ def test_evidence_is_the_p_value_times_the_candidates(tree):
 def test_expected_numbers_are_written_with_one_digit_and_never_as_zero(
     log10_expected, written
 ):
-    assert write_expected(log10_expected) == written
+    assert format_expected(log10_expected) == written
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_expected_numbers_are_written_with_one_digit_and_never_as_zero(
     ],
 )
 def test_no_probability_looks_certain_that_is_not(probability, written):
-    assert write_probability(probability) == written
+    assert format_probability(probability) == written
 
 
 def test_gtest_is_judged_by_its_own_number():
@@ -215,7 +215,8 @@ def test_summary():
     assert f"{own:.3f} within" in text
     stump = ConfidenceTreeClassifier(min_samples_leaf=300).fit(X, y)
     assert (
-        "no split: every row is given the class 1: 357 of 569 rows, " in stump.summary()
+        "no split: the class 1 is predicted for every row: 357 of 569, "
+        in stump.summary()
     )
     with pytest.raises(NotFittedError):
         ConfidenceTreeClassifier().summary()
@@ -231,7 +232,7 @@ def test_a_row_is_explained_as_text(tree):
     for place, part in enumerate(parts):
         lines = part.splitlines()
         assert lines[0] == f"row {place}"
-        likeliest = write_probability(likely[place])
+        likeliest = format_probability(likely[place])
         assert lines[1].startswith(f"class {labels[place]} ({likeliest}), ")
         assert part.partition("Stops here")[0].count(" by chance)") == len(steps[place])
 
@@ -266,7 +267,7 @@ def test_an_unknown_category_is_explained():
     model.fit([["a"], ["b"]] * 20, ["x", "y"] * 20)
     text = model.explain_text([["c"]])
     assert "x0 is unknown or missing" in text
-    assert "Stops here: no row of that node had this category." in text
+    assert "Stops here: no training row of that node had this category." in text
 
 
 def test_text_of_a_stream():

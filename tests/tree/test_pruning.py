@@ -191,7 +191,7 @@ def assert_consistent(tree):
     assert_array_equal(again.parent, parent)
 
 
-@pytest.mark.filterwarnings("ignore:Some tests send missing values to the left")
+@pytest.mark.filterwarnings("ignore:Some splits send missing values to the left")
 @pytest.mark.parametrize("pruning", DEFINED)
 @settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())

@@ -203,9 +203,9 @@ def test_what_is_not_known_is_nan():
         assert np.isnan(model.tree_.evidence["runner_up_z"]).all()
         assert model.tree_.competitors is None
         assert not any(row.tie for row in node_table(model))
-        with pytest.warns(UserWarning, match="knows no competitors"):
+        with pytest.warns(UserWarning, match="does not store competitors"):
             assert not any(row.competitors for row in node_table(model, competitors=1))
-        with pytest.warns(UserWarning, match="knows no competitors"):
+        with pytest.warns(UserWarning, match="does not store competitors"):
             assert model.explain(X[:1], competitors=3)[0][0]["competitors"] == []
     plain = ConfidenceTreeClassifier(bound=None).fit(X, y)
     assert np.isnan(plain.tree_.evidence["runner_up_z"]).all()  # no bound compared

@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import audit_splits
 from skconftree.tree import distill, export_html, export_text, node_table
-from skconftree.tree.reading._evidence import LEVELS, write_expected
-from skconftree.tree.reading._records import weak_subtrees, write_value
+from skconftree.tree.reading._evidence import LEVELS, format_expected
+from skconftree.tree.reading._records import format_value, weak_subtrees
 from skconftree.tree.reading._text import fit_condition
 
 LONG = "a feature with a name that is much too long to be printed in one line of a tree"
@@ -45,7 +45,7 @@ def level_of(log10_expected):
 @given(st.floats(-400.0, 12.0))
 def test_a_written_number_is_on_its_side_of_the_levels(log10_expected):
     assume(all(abs(log10_expected - limit) > 1e-5 for limit, _ in LEVELS))
-    written = write_expected(log10_expected)
+    written = format_expected(log10_expected)
     mantissa, _, power = written.replace(",", "").partition("e")
     again = math.log10(float(mantissa)) + int(power or 0)
     assert level_of(again) == level_of(log10_expected)
@@ -66,7 +66,7 @@ def test_a_written_number_is_on_its_side_of_the_levels(log10_expected):
     ],
 )
 def test_digits_of_numbers_near_a_limit(number, written):
-    assert write_expected(math.log10(number)) == written
+    assert format_expected(math.log10(number)) == written
 
 
 @pytest.mark.parametrize("tree", ["cancer", "nominal"])
@@ -335,4 +335,4 @@ def test_missing_values_leave_a_column_of_integers():
     ],
 )
 def test_numbers_have_no_exponent_without_need(value, written):
-    assert write_value(value, None, 0, 4) == written
+    assert format_value(value, None, 0, 4) == written

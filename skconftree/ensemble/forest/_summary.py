@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from ...tree.reading._records import write_value
+from ...tree.reading._records import format_value
 from ...tree.reading._text import bound_name, listed, shortened
 
 MAX_TREES = 8  # maximum number of trees that are listed
@@ -58,7 +58,7 @@ def _at(forest, trees, feature):
     if not np.isfinite(threshold):  # splits on categories or on missing values
         return ""
     dates = forest.estimators_[0]._model.schema.dates
-    return f" at about {write_value(threshold, dates, feature, 3)}"
+    return f" at about {format_value(threshold, dates, feature, 3)}"
 
 
 def explain_votes(forest, X, rows):

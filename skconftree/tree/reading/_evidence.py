@@ -1,10 +1,10 @@
-"""Evidence for a split, as a number and as a level, and how numbers are printed.
+"""Evidence for a split, as a number and as a level, and formatting of numbers.
 
-Bounds compare different things. For every split, whichever bound made it, the tree
-stores how many candidate splits of the node are expected to look as good by chance: the
-p-value of the likelihood-ratio test of the children, times the candidate splits of the
-chosen feature, times the features that have any. It is a logarithm, so that no number
-is too small to be distinguished from another.
+Bounds use different statistics. For every split, regardless of the bound, the tree
+stores the number of candidate splits of the node that are expected to look as good by
+chance: the p-value of the likelihood-ratio test of the children, times the number of
+candidate splits of the chosen feature, times the number of features that have any. The
+logarithm is stored, because the number can be too small for a float.
 """
 
 import math
@@ -16,16 +16,17 @@ from scipy.special import chdtri, gammaln, xlogy
 from ..nodes._state import STRONG
 
 
-def write_expected(log10_expected, *limits):
-    """Write an expected number: ``"0.02"``, ``"3e-94"``, ``"12"``.
+def format_expected(log10_expected, *limits):
+    """Format an expected number, such as ``"0.02"``, ``"3e-94"``, ``"12"``.
 
-    With one digit, or as many as keep it apart from the limits of the levels, so that
-    0.0098 is not written as 0.01, and from other `limits`, also logarithms.
+    It has one digit, or as many as distinguish it from the limits of the levels, so
+    that 0.0098 does not become 0.01, and from further `limits`, which are logarithms as
+    well.
     """
     limits = (*(limit for limit, _ in LEVELS), *limits)
     for digits in range(1, 7):
-        written = _write_expected(log10_expected, digits)
-        mantissa, _, power = written.replace(",", "").partition("e")
+        text = _format_expected(log10_expected, digits)
+        mantissa, _, power = text.replace(",", "").partition("e")
         number = math.log10(float(mantissa)) + int(power or 0)
         if all(
             (number > limit) - (number < limit)
@@ -33,13 +34,13 @@ def write_expected(log10_expected, *limits):
             for limit in limits
         ):
             break
-    return written
+    return text
 
 
-def _write_expected(log10_expected, digits):
+def _format_expected(log10_expected, digits):
     number = 10.0 ** min(log10_expected, 300.0)
     if number >= 9.5:
-        return write_count(number)
+        return format_count(number)
     if number >= 0.00095:
         return f"{number:.{digits}g}"
     power = math.floor(log10_expected)
@@ -49,27 +50,27 @@ def _write_expected(log10_expected, digits):
     return f"{mantissa}e{power}"
 
 
-def write_count(n):
-    """Write a count with separated thousands, a very large one shortened."""
+def format_count(n):
+    """Format a count with separated thousands; very large counts are shortened."""
     return f"{n:,.0f}" if n < 1e10 else f"{n:.1e}"
 
 
-def write_weight(weight):
-    """Write how many rows there are, which class weights never are but streams may."""
-    return write_count(weight) if float(weight).is_integer() else f"{weight:,.6g}"
+def format_weight(weight):
+    """Format a number of rows, which may be fractional in streams."""
+    return format_count(weight) if float(weight).is_integer() else f"{weight:,.6g}"
 
 
-def write_rows(weight):
-    """Write a number of rows with its noun."""
-    return f"{write_weight(weight)} {'row' if weight == 1 else 'rows'}"
+def format_rows(weight):
+    """Format a number of rows with its noun."""
+    return f"{format_weight(weight)} {'row' if weight == 1 else 'rows'}"
 
 
-def write_probability(probability):
-    """Write a probability with two decimals, more where it would look certain."""
+def format_probability(probability):
+    """Format a probability with two decimals, or more if it would round to 1."""
     for decimals in (2, 3, 4):
-        written = f"{probability:.{decimals}f}"
-        if probability == 1.0 or float(written) < 1.0:
-            return written
+        text = f"{probability:.{decimals}f}"
+        if probability == 1.0 or float(text) < 1.0:
+            return text
     return "> 0.9999"
 
 
@@ -80,7 +81,7 @@ LEVELS = (
     (0.0, "weak"),
     (math.inf, "none"),
 )
-WEAK = ("weak", "none")  # levels that are treated alike: such splits are guesses
+WEAK = ("weak", "none")  # levels of splits that may be due to chance
 LEVEL_LINE = "evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise"
 LEGEND = (
     "by chance: expected number of candidate splits of the node that would look this "
@@ -97,30 +98,31 @@ DISTILLED_LEGEND = (
     "real rows: decided if they prefer the split to those of all other features, a "
     "near tie if the difference is below 1.96 standard errors",
 )
-TINY = 1e-300  # smaller floats lose digits, then vanish
-MAX_PRINTED = 1e15  # of a number of candidate splits
+TINY = 1e-300  # smaller floats lose precision
+MAX_PRINTED = 1e15  # larger numbers of candidate splits are not printed
 NO_SPLIT = "no split"
 
 
 def level_of(log10_expected):
-    """The level of evidence of an expected number."""
+    """Return the level of evidence of an expected number."""
     return next(level for limit, level in LEVELS if log10_expected < limit)
 
 
 def describe_level(level, number):
-    """Level and expected number, in words."""
+    """Describe a level and an expected number."""
     return f"{'no' if level == 'none' else level} evidence ({number} by chance)"
 
 
-MAX_FACTOR = 20.0  # of the rows of a node; larger estimates are none
+MAX_FACTOR = 20.0  # larger multiples of the rows of a node are not reported
 
 
 def rows_until_strong(evidence, df, n_rows):
     """Estimate how many more rows of the node would make a weak split strong, or None.
 
-    G grows in proportion to the rows, up to its quantile at 0.01 over the multiplicity.
-    The split was chosen for it, so the effect is what exceeds the quantile at 1 over
-    the multiplicity, which the best candidate split reaches by chance.
+    G is assumed to grow in proportion to the rows, up to its quantile at 0.01 divided
+    by the multiplicity. As the split was selected by G, the effect is the excess over
+    the quantile at 1 divided by the multiplicity, which the best candidate split
+    reaches by chance.
     """
     if evidence.level != "weak" or not math.isfinite(evidence.multiplicity):
         return None
@@ -156,7 +158,7 @@ class SplitEvidence(NamedTuple):
 
     @property
     def expected_by_chance(self):
-        """Candidate splits of the node expected to look as good in pure noise."""
+        """Number of candidate splits of the node expected to look as good by chance."""
         if self.log10_expected_by_chance > 308.0:
             return math.inf
         return 10.0**self.log10_expected_by_chance
@@ -168,51 +170,51 @@ class SplitEvidence(NamedTuple):
 
     @property
     def number(self):
-        """The expected number with as many digits as are needed."""
-        return write_expected(self.log10_expected_by_chance)
+        """Expected number, as text."""
+        return format_expected(self.log10_expected_by_chance)
 
     @property
     def by_chance(self):
-        """The expected number, in words."""
+        """Expected number with explanation, as text."""
         if self.level == DISTILLED:
             return "no evidence"
         return f"{self.number} by chance"
 
     @property
     def short(self):
-        """Level and expected number, in words."""
+        """Level and expected number, as text."""
         if self.level == DISTILLED:
             return self.by_chance
         return describe_level(self.level, self.number)
 
     @property
     def candidates(self):
-        """The number of candidate splits of the node, in words."""
+        """Number of candidate splits of the node, as text."""
         if self.level == DISTILLED:
             return ""
         if self.n_candidates > MAX_PRINTED:
             return "countless candidate splits"
         noun = "split" if self.n_candidates == 1 else "splits"
-        return f"{write_count(self.n_candidates)} candidate {noun}"
+        return f"{format_count(self.n_candidates)} candidate {noun}"
 
     @property
     def legend(self):
-        """What number and level mean, in lines."""
+        """Lines that explain the number and the levels."""
         return [*(DISTILLED_LEGEND if self.level == DISTILLED else LEGEND), *self.notes]
 
     def applying(self):
         """Return the fields that apply as a dict, without the notes."""
-        found = {"level": self.level}
+        fields = {"level": self.level}
         if self.level != DISTILLED:
-            found["expected_by_chance"] = self.expected_by_chance
+            fields["expected_by_chance"] = self.expected_by_chance
         for name, value in zip(self._fields[1:-1], self[1:-1], strict=True):
             if value is not None and value == value:
-                found[name] = value
-        return found
+                fields[name] = value
+        return fields
 
 
 class EvidenceReader:
-    """Makes the evidence of the splits of a tree from what it stores."""
+    """Creates `SplitEvidence` from the stored fields of a tree."""
 
     def __init__(self, estimator, names):
         self.names = names
@@ -221,11 +223,11 @@ class EvidenceReader:
         self.notes = (AT_SPLIT,) if estimator._model.grows else ()
 
     def __call__(self, stored, trials=None, since=math.nan):
-        """Evidence of a split: fields of ``tree_.evidence`` and of ``trial_costs``."""
+        """Return the evidence from fields of ``tree_.evidence`` and ``trial_costs``."""
         log10_expected = stored["log10_expected_by_chance"]
         cost, tried_cost, tried = trials or (math.nan, math.nan, -1)
         score, runner_up = stored["runner_up_score"], stored["runner_up_feature"]
-        # a distilled tree has no scores, but what its real rows prefer
+        # a distilled tree has z of its real rows instead of scores
         known = stored["runner_up_z"] if self.is_distilled else score
         has_runner_up = math.isfinite(known)
         name = self.names[runner_up] if runner_up >= 0 else NO_SPLIT
@@ -250,7 +252,7 @@ class EvidenceReader:
         return DISTILLED if self.is_distilled else level_of(log10_expected)
 
 
-ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it
+ENOUGH = math.log(20.0)  # reached with probability 1/20 if the split has no effect
 CONFIRMED = (
     "confirmed so far: rows that came after the split bear it out by themselves "
     "(e-value 20 or more)"
@@ -259,13 +261,13 @@ PRIOR = 0.5  # rows of each class, before the first
 
 
 def log_evidence(counts):
-    """Logarithm of the evidence that classes depend on the outcome of a test.
+    """Return the log e-value for the dependence of the class on the branch.
 
-    `counts` are those of the rows of each outcome and class since the split was made.
-    It is the e-value of the bound ``"evalue"``, of one test: the likelihood of
-    predictions made before each row, outcome by outcome, over the largest one without
-    the test. Where labels do not depend on the outcome, rows being independent, its
-    expectation is at most 1 whenever one looks.
+    `counts` are the numbers of rows per branch and class since the split. The e-value
+    is that of the bound ``"evalue"`` for a single split: the sequential predictive
+    likelihood per branch, divided by the maximum likelihood without the split. If
+    labels do not depend on the branch and rows are independent, its expectation is at
+    most 1 at any stopping time.
     """
     counts = np.asarray(counts, dtype=np.float64)
     n_classes = counts.shape[1]

@@ -1,4 +1,4 @@
-"""Trees as HTML without scripts or network, and the colors of classes."""
+"""Trees as HTML without scripts or external resources, and colors of classes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...utils import escape
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ._evidence import DISTILLED
-from ._records import check_tree, count_weak, read_nodes, weak_subtrees, write_ties
+from ._records import check_tree, count_weak, format_ties, read_nodes, weak_subtrees
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
-# Told apart by people with any color vision (Okabe and Ito).
+# Distinguishable with any color vision (Okabe and Ito).
 COLORS = (
     "#0072B2",
     "#E69F00",
@@ -30,7 +30,7 @@ GOLDEN = 0.6180339887498949
 
 
 def class_colors(n_classes: int) -> list[str]:
-    """Make a color for each class, the same in all pictures and pages.
+    """Return a color for each class, as used in all plots and pages.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def class_colors(n_classes: int) -> list[str]:
     Returns
     -------
     list of str
-        Like ``"#0072B2"``. The first eight can be told apart by people with any color
-        vision; then steps of the golden section go around the circle of hues.
+        Colors such as ``"#0072B2"``. The first eight can be distinguished with any
+        color vision; further ones are spread over the hues by the golden ratio.
 
     See Also
     --------
-    skconftree.inspection.ConfidenceTreeDisplay : Uses them, as all pictures do.
+    skconftree.inspection.ConfidenceTreeDisplay : Uses these colors.
 
     Examples
     --------
@@ -53,24 +53,26 @@ def class_colors(n_classes: int) -> list[str]:
     ['#0072B2', '#E69F00']
     """
     colors = list(COLORS[:n_classes])
-    for place in range(len(colors), n_classes):
-        hue = place * GOLDEN % 1.0
-        lightness = (0.45, 0.62, 0.35)[place % 3]
+    for index in range(len(colors), n_classes):
+        hue = index * GOLDEN % 1.0
+        lightness = (0.45, 0.62, 0.35)[index % 3]
         channels = colorsys.hls_to_rgb(hue, lightness, 0.6)
-        colors.append("#" + "".join(f"{round(255 * one):02X}" for one in channels))
+        colors.append(
+            "#" + "".join(f"{round(255 * channel):02X}" for channel in channels)
+        )
     return colors
 
 
-MAX_NODES = 1200  # written out
-MAX_HTML_LEVELS = 40  # that lie in each other
-SMALL_N_LEAVES = 12  # a tree that is open as a whole
-OPEN_LEVELS = 3  # of a larger one
+MAX_NODES = 1200  # that are written
+MAX_HTML_LEVELS = 40  # of nesting
+SMALL_N_LEAVES = 12  # smaller trees are completely open
+OPEN_LEVELS = 3  # of larger trees
 MAX_CLASSES = 12  # in the legend
 MAX_SHARES = 6  # in a bar
 OTHERS = "#8a8a8a"
-LONGEST = 80  # characters of a test
+LONGEST = 80  # characters of a condition
 
-# Notebooks style lists as well: the class twice outweighs ``.notebook ul:not(.other)``.
+# The class is repeated to override ``.notebook ul:not(.other)`` of notebooks.
 STYLE = """\
 .skconftree { font-family: system-ui, sans-serif; font-size: 14px; line-height: 1.5;
   color: inherit; max-width: 100%; overflow-x: auto; padding: 4px 2px;
@@ -130,7 +132,7 @@ td:first-child, th:first-child {{ text-align: left }}
 def write_tree(
     estimator, *, feature_names=None, class_names=None, fold_weak=True, audit=None
 ):
-    """Write a fitted tree as a part of a page; names as of `node_table`."""
+    """Write a fitted tree as an HTML fragment; names as in `node_table`."""
     tree = estimator.tree_
     marks = read_marks(estimator, audit)
     rows = read_nodes(estimator, feature_names=feature_names, class_names=class_names)
@@ -161,8 +163,7 @@ def write_tree(
 
 
 def _shown(tree):
-    # The deepest of the upper levels that together have few enough nodes, one level
-    # more than is written as ellipses, and how many nodes are deeper.
+    # Returns the deepest level that is written, and the number of deeper nodes.
     depth = tree.depth
     sizes = np.cumsum(np.bincount(depth))
     deepest = int(np.searchsorted(sizes, MAX_NODES, side="right")) - 1
@@ -195,15 +196,15 @@ def _nodes(table, names, is_open, marks, folded):
     colors = class_colors(len(names))
     lines = ["<ul>"]
     quiet = "num" if table[0].branches else "quiet"  # without a switch
-    waiting = [(0, "all rows")]
-    while waiting:
-        node, words = waiting.pop()
+    stack = [(0, "all rows")]
+    while stack:
+        node, condition = stack.pop()
         if node is None:
             lines.append("</ul></details></li>")
             continue
         row = table[node]
-        words = escape(shortened(words, LONGEST))
-        lead = f"{words}: {_bar(row, names, colors)}"
+        condition = escape(shortened(condition, LONGEST))
+        lead = f"{condition}: {_bar(row, names, colors)}"
         if not row.branches or row.branches[0].node not in table:
             if row.branches:
                 lines.append(f"<li>{lead}{row.rows}, split further</li>")
@@ -218,20 +219,20 @@ def _nodes(table, names, is_open, marks, folded):
             split = f"{_outcome(row)}, {split} ({count_weak(folded[node])})"
         else:
             split = f"{row.rows}, {split}"
-        one = row.evidence
-        ties = write_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
-        numbers = [one.candidates, ties, row.lookahead, row.until_strong]
-        if one.level != DISTILLED:
-            numbers.append(describe_evidence(one))
+        evidence = row.evidence
+        ties = format_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
+        numbers = [evidence.candidates, ties, row.lookahead, row.until_strong]
+        if evidence.level != DISTILLED:
+            numbers.append(describe_evidence(evidence))
         numbers = escape("; ".join(filter(None, numbers)))
         lines.append(
             f"<li><details{' open' * is_shown}><summary>{lead}{split}"
-            f'<span class="sure {one.level}">{one.level}</span>'
-            f'<span class="quiet">{one.by_chance}</span>{_mark(marks, node)}'
+            f'<span class="sure {evidence.level}">{evidence.level}</span>'
+            f'<span class="quiet">{evidence.by_chance}</span>{_mark(marks, node)}'
             f'<span class="num">{numbers}</span></summary><ul>'
         )
-        waiting.append((None, None))
-        waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
+        stack.append((None, None))
+        stack += [(branch.node, branch.words) for branch in row.branches[::-1]]
     lines.append("</ul>")
     return lines
 
@@ -252,18 +253,18 @@ def _mark(marks, node):
 
 
 def _bar(row, names, colors):
-    order = sorted(range(len(names)), key=lambda place: -row.value[place])
-    largest = [place for place in order[:MAX_SHARES] if row.value[place] > 0.0]
-    stops, words, end = [], [], 0.0
-    for place in sorted(largest):
-        start, end = end, min(end + 100.0 * row.value[place], 100.0)
-        stops.append(f"{colors[place]} {start:.1f}% {end:.1f}%")
-        words.append(f"{names[place]} {row.value[place]:.3f}")
+    order = sorted(range(len(names)), key=lambda index: -row.value[index])
+    largest = [index for index in order[:MAX_SHARES] if row.value[index] > 0.0]
+    stops, shares, end = [], [], 0.0
+    for index in sorted(largest):
+        start, end = end, min(end + 100.0 * row.value[index], 100.0)
+        stops.append(f"{colors[index]} {start:.1f}% {end:.1f}%")
+        shares.append(f"{names[index]} {row.value[index]:.3f}")
     if end < 99.9:
         stops.append(f"{OTHERS} {end:.1f}% 100%")
         if len(largest) == MAX_SHARES:
-            words.append("others")
-    text = escape(shortened(", ".join(words), 160))
+            shares.append("others")
+    text = escape(shortened(", ".join(shares), 160))
     return (
         f'<span class="bar" role="img" aria-label="{text}" title="{text}" '
         f'style="background:linear-gradient(90deg,{",".join(stops)})"></span>'
@@ -280,9 +281,9 @@ def export_html(
     fold_weak: bool = True,
     audit: Any = None,
 ) -> str:
-    """Write a fitted confidence tree as a page that a browser shows.
+    """Write a fitted confidence tree as an HTML page.
 
-    Nodes open and close; there is no script, and nothing is loaded from elsewhere.
+    Nodes open and close. The page has no scripts and loads no external resources.
 
     Parameters
     ----------
@@ -293,9 +294,9 @@ def export_html(
     class_names : sequence of str or None, default=None
         One name per class. None: the class labels.
     title : str, default="Confidence tree"
-        Of the page.
+        Title of the page.
     fold_weak : bool, default=True
-        Whether a subtree that has no strong or overwhelming split is closed, and shows
+        If True, a subtree without any strong or overwhelming split is closed, and shows
         the class, the probability and the rows of its top node until it is opened.
     audit : SplitAudit or None, default=None
         Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
@@ -304,17 +305,17 @@ def export_html(
     Returns
     -------
     str
-        A whole page.
+        A complete HTML page.
 
     See Also
     --------
     export_text : The tree as text.
-    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
+    skconftree.inspection.ConfidenceTreeDisplay : The tree as a plot.
 
     Notes
     -----
-    In a notebook a fitted tree shows itself in this way below scikit-learn's diagram of
-    its parameters. Of very large trees the upper levels are written.
+    In a notebook, a fitted tree is displayed in this way below scikit-learn's diagram
+    of its parameters. For very large trees, only the upper levels are written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A fitted tree as plain records, which text, HTML and rules are written from."""
+"""Fitted trees as plain records, from which text, HTML and rules are created."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ._evidence import (
     EvidenceReader,
     SplitEvidence,
     describe_level,
+    format_expected,
+    format_probability,
+    format_rows,
+    format_weight,
     level_of,
     log_evidence,
     rows_until_strong,
-    write_expected,
-    write_probability,
-    write_rows,
-    write_weight,
 )
 
 
@@ -49,8 +49,8 @@ def check_tree(estimator):
 
 def _remedy(estimator):
     if isinstance(estimator, Pipeline):
-        # Its tests ask for the columns that the other steps make, by their names.
-        last = "Give its last step, pipeline[-1]"
+        # The tree uses the columns that the other steps create.
+        last = "Pass its last step, pipeline[-1]"
         if hasattr(estimator[-1], "feature_names_in_"):
             return f" {last}."
         return (
@@ -58,25 +58,25 @@ def _remedy(estimator):
             "columns that the tree has seen."
         )
     if hasattr(estimator, "best_estimator_"):
-        return " Give its best_estimator_."
+        return " Pass its best_estimator_."
     if hasattr(estimator, "estimators_"):
-        return " Give one of its trees, which are in estimators_."
+        return " Pass one of its trees, which are in estimators_."
     if type(estimator).__module__.startswith("sklearn."):
         return " scikit-learn's own trees have functions in sklearn.tree."
     return ""
 
 
 MAX_NAMES = 8  # categories written out
-# Categories that need no quotation marks to be told from what stands around them.
+# Categories that are unambiguous without quotation marks.
 PLAIN = re.compile(
     r"(?!(?:missing|others|and others|and \d+ more)$)[^\W\d]\w*(?:[ ./_-]\w+)*"
 )
 DECIDED = 1.96  # standard errors between the gains of a split and a competitor
-MAX_BITS = 64  # categories of which a competitor knows where they go
+MAX_BITS = 64  # categories whose branch is stored for a competitor
 
 
 class Branch(NamedTuple):
-    """Where a test sends some of the rows, see `node_table`."""
+    """Branch of a split, see `node_table`."""
 
     node: int
     words: str
@@ -85,7 +85,7 @@ class Branch(NamedTuple):
 
 
 class Competitor(NamedTuple):
-    """The best test of another feature than that of a split, see `node_table`."""
+    """Best split on another feature, see `node_table`."""
 
     feature: int
     name: str
@@ -124,57 +124,57 @@ class NodeRow(NamedTuple):
 
     @property
     def rows(self):
-        """How many rows the node has, in words."""
-        return write_rows(self.weight)
+        """Number of rows of the node, as text."""
+        return format_rows(self.weight)
 
     @property
     def probability(self):
-        """The probability of the class that `predict` gives, in words."""
-        return write_probability(max(self.value))
+        """Probability of the predicted class, as text."""
+        return format_probability(max(self.value))
 
     @property
     def support(self):
-        """How many of the rows have the class that `predict` gives, in words."""
+        """Number of rows of the predicted class, as text."""
         count = self.counts[self.value.index(max(self.value))]
-        return f"{write_weight(count)} of {self.rows}"
+        return f"{format_weight(count)} of {self.rows}"
 
     @property
     def figures(self):
-        """Probability and rows of the class that `predict` gives, in words."""
+        """Probability and number of rows of the predicted class, as text."""
         above = "; class from the nodes above" if self.from_above else ""
         return f"({self.probability}), {self.support}{above}"
 
     @property
     def outcome(self):
-        """The rows of the class that `predict` gives and its probability, in words."""
+        """Number of rows of the predicted class and its probability, as text."""
         return f"{self.support}, probability {self.probability}"
 
     @property
     def tie(self):
-        """Which feature is a near tie, and how many more; empty if none is."""
+        """First near tie and the number of others, as text; empty if there is none."""
         ties = self.near_ties
-        return write_ties(ties[:1], len(ties) - 1) if ties else ""
+        return format_ties(ties[:1], len(ties) - 1) if ties else ""
 
     @property
     def sure(self):
-        """The evidence for the split and its near ties, in words; not of a leaf."""
+        """Evidence for the split and its near ties, as text; undefined for a leaf."""
         return "; ".join(filter(None, [self.evidence.short, self.tie, self.since]))
 
     @property
     def since(self):
-        """Whether rows since the split was made confirm it, in words; else empty."""
+        """Text if the rows since the split confirm it, otherwise empty."""
         return CONFIRMED if self.confirmed else ""
 
     @property
     def confirmed(self):
-        """Whether rows since the split was made have confirmed it so far."""
+        """Whether the rows since the split have confirmed it so far."""
         return self.evidence is not None and self.evidence.since >= ENOUGH
 
     @property
     def more_rows(self):
-        """About how many more rows of the node would make a weak split strong, or None.
+        """Estimated number of further rows that make a weak split strong, or None.
 
-        None too of a tree that grows row by row.
+        It is also None in a tree that learns incrementally.
         """
         if self.evidence is None or self.evidence.notes:
             return None
@@ -184,20 +184,20 @@ class NodeRow(NamedTuple):
 
     @property
     def until_strong(self):
-        """That number in words; empty if there is none."""
+        """Text about `more_rows`; empty if it is None."""
         if self.more_rows is None:
             return ""
         more = float(f"{max(self.more_rows, 1.0):.2g}")
-        return f"about {write_rows(math.ceil(more))} more would make it strong"
+        return f"about {format_rows(math.ceil(more))} more would make it strong"
 
     @property
     def lookahead(self):
-        """What growth that looked ahead chose by, in words; empty if it did not."""
+        """Reason why look-ahead chose the split, as text; empty without look-ahead."""
         if self.evidence is None or self.evidence.tried is None:
             return ""
-        one = self.evidence
-        cost, other, tried = one.cost, one.tried_cost, one.tried
-        # limits of whole numbers, unless these would look equal
+        evidence = self.evidence
+        cost, other, tried = evidence.cost, evidence.tried_cost, evidence.tried
+        # integer limits, unless they would be equal
         limits = math.floor(cost), math.floor(other)
         if limits[0] == limits[1]:
             limits = f"{cost:.2f}", f"{other:.2f}"
@@ -208,13 +208,13 @@ class NodeRow(NamedTuple):
 
 
 class DistilledRow(NodeRow):
-    """Node of a tree whose rows have no labels, but what a classifier says of them."""
+    """Node of a distilled tree, whose rows have predictions instead of labels."""
 
     __slots__ = ()
 
     @property
     def tie(self):
-        """Whether real rows prefer the split to one by another feature, in words."""
+        """Text about whether real rows prefer the split to those on other features."""
         z = self.evidence.runner_up_z
         if z <= -DECIDED:
             return f"real rows prefer {self.evidence.runner_up_name}"
@@ -222,40 +222,40 @@ class DistilledRow(NodeRow):
 
     @property
     def sure(self):
-        """That there is no evidence, the real rows and what they prefer, in words."""
+        """Text about the missing evidence, the real rows and their preference."""
         real = ", ".join(filter(None, [self.rows, self.tie]))
         return f"{self.evidence.short}; {real}"
 
     @property
     def support(self):
-        """How many rows a node has, in words."""
+        """Number of rows of the node, as text."""
         return self.rows
 
 
 class FoldedRow(NodeRow):
-    """Top node of a weak subtree that is shown as a leaf; it had `n_folded` splits."""
+    """Top node of a weak subtree that is shown as a leaf; `n_folded` is its splits."""
 
     @property
     def outcome(self):
-        """That of a leaf, and how many splits are folded, in words."""
+        """Outcome of a leaf, and the number of folded splits, as text."""
         return f"{super().outcome}, {self.folded}"
 
     @property
     def folded(self):
-        """How many splits are folded, in words."""
+        """Number of folded splits, as text."""
         return count_weak(self.n_folded)
 
 
 def count_weak(n):
-    """A number of folded splits, in words."""
+    """Return the number of folded splits, as text."""
     return f"{n:,} weak {'split' if n == 1 else 'splits'} folded"
 
 
 def weak_subtrees(rows, keep=()):
-    """Find the largest subtrees without a strong split: top node to number of splits.
+    """Map the top node of each maximal subtree without strong split to its splits.
 
-    `rows` are all nodes of a tree; splits of the nodes in `keep` count as strong. None
-    is found if the tree has no strong split at all, or was distilled.
+    `rows` are all nodes of a tree; splits of the nodes in `keep` count as strong. The
+    result is empty if the tree has no strong split at all, or was distilled.
     """
     n_splits, n_strong = Counter(), Counter()
     for row in sorted(rows, key=lambda row: -row.depth):
@@ -275,23 +275,23 @@ def weak_subtrees(rows, keep=()):
 
 
 def fold_weak_subtrees(nodes: Sequence[Any], *, keep: Iterable[int] = ()) -> list[Any]:
-    """Make leaves of the largest subtrees that have no strong or overwhelming split.
+    """Replace maximal subtrees without strong or overwhelming splits by leaves.
 
-    What :func:`export_text` and the pictures of a tree show by default. The tree itself
-    does not change, and predicts with its weak splits.
+    :func:`export_text` and the plots of a tree show the result by default. The tree
+    itself does not change and still predicts with its weak splits.
 
     Parameters
     ----------
     nodes : list of NamedTuple
         All nodes of a tree, see :func:`node_table`.
     keep : iterable of int, default=()
-        Nodes whose splits are not folded, whatever their level.
+        Nodes whose splits are not folded, regardless of their level.
 
     Returns
     -------
     list of NamedTuple
-        The nodes that are left. The top node of a folded subtree has no branches, and
-        its ``outcome`` reports how many splits were folded. All nodes if no split is
+        The remaining nodes. The top node of a folded subtree has no branches, and its
+        ``outcome`` reports the number of folded splits. All nodes remain if no split is
         strong, or if the tree was distilled.
 
     See Also
@@ -324,8 +324,8 @@ def fold_weak_subtrees(nodes: Sequence[Any], *, keep: Iterable[int] = ()) -> lis
     return sorted(shown, key=lambda row: row.node)
 
 
-def write_ties(names, n_more=0):
-    """Which features are near ties, in words."""
+def format_ties(names, n_more=0):
+    """Return a text that names near ties."""
     parts = [*names, f"{n_more} more"] if n_more else names
     *others, last = parts
     return f"near tie with {', '.join(others)}{' and ' if others else ''}{last}"
@@ -342,9 +342,9 @@ def node_table(
 ) -> list[Any]:
     """Describe every node of a fitted confidence tree by a plain record.
 
-    What :func:`export_text`, the picture of a tree and the command line show is made of
-    these records, so that they cannot disagree. They hold no array and no part of the
-    tree, and ``pandas.DataFrame(node_table(tree))`` is a table of them.
+    :func:`export_text`, plots and the command line are based on these records, and
+    therefore consistent. The records contain no arrays and no part of the tree, and
+    ``pandas.DataFrame(node_table(tree))`` is a table of them.
 
     Parameters
     ----------
@@ -355,91 +355,89 @@ def node_table(
     class_names : sequence of str or None, default=None
         One name per class. None: the class labels.
     decimals : int, default=4
-        Significant digits of the thresholds in words.
+        Significant digits of thresholds in texts.
     competitors : int, default=0
-        How many tests of other features to name that a split was chosen over, at most
-        3.
+        Number of competing splits on other features to list for each split, at most 3.
 
     Returns
     -------
     list of NamedTuple
-        In the order of the node ids, so that ``node_table(tree)[i].node == i``, unless
-        parts of the tree have been replaced: rows of ``tree_`` that are no nodes any
-        more are left out:
+        One record per node, in the order of the node ids, so that
+        ``node_table(tree)[i].node == i``, unless parts of the tree have been replaced:
+        entries of ``tree_`` that are not nodes any more are left out. Fields:
 
         - ``node``, ``parent`` (-1 at the root), ``depth``, ``n_children``;
         - ``feature`` (its index, -2 at a leaf as in ``tree_``) and its ``name``;
-        - ``test`` in words, None at a leaf. Of a test with two outcomes it is what
-          holds in the first branch;
-        - ``branches``: one record for each child, with its ``node``, the ``words`` that
-          are true of its rows, ``categories`` (a tuple, None standing for a missing
-          value; None if the test is numeric) and ``takes_missing``, whether missing
-          values go this way;
-        - ``threshold``: NaN at a leaf and at a nominal test, infinity at a test that
-          only asks whether there is a value;
-        - ``missing_seen``: whether training rows of the node missed the value. If not,
-          the words say nothing of missing values: those of a numeric feature take the
-          branch of more training rows;
-        - ``keeps_unknown``: whether rows stay at the node if no branch names their
-          category; so it is at every nominal test;
-        - ``label``: the class that `predict` gives, if leaves predict by their class
-          proportions. Among equally probable classes the first one;
-        - ``value``: the class probabilities that `predict_proba` gives, which
-          `shrinkage` may have drawn towards those of the parent;
-        - ``share``: that of ``label`` among the rows of the node, with `class_weight`;
+        - ``test``: the split as text, None at a leaf. For two branches, it is the
+          condition of the first one;
+        - ``branches``: one record for each child, with its ``node``, the condition of
+          its rows as text (``words``), ``categories`` (a tuple, in which None is a
+          missing value; None if the split is numeric) and ``takes_missing``, whether
+          missing values go to this branch;
+        - ``threshold``: NaN at a leaf and at a nominal split, infinity at a split of
+          missing from present values;
+        - ``missing_seen``: whether the value was missing in training rows of the node.
+          If not, the texts do not mention missing values: those of a numeric feature go
+          to the branch with more training rows;
+        - ``keeps_unknown``: whether rows stay at the node if no branch has their
+          category, which is the case at every nominal split;
+        - ``label``: the predicted class, if leaves predict by their class proportions.
+          It is the first of equally probable classes;
+        - ``value``: the class probabilities of `predict_proba`, which `shrinkage` may
+          have shrunk toward those of the parent;
+        - ``share``: share of ``label`` among the rows of the node, with `class_weight`;
         - ``counts``: weight of the training rows of each class, without `class_weight`;
           ``weight`` is their sum;
         - ``from_above``: whether most rows of the node have another class than
-          ``label``, which it has from the nodes above by `shrinkage`;
+          ``label``, which is due to the nodes above by `shrinkage`;
         - ``impurity``, as in ``tree_``;
         - ``evidence``: the evidence for the split, None at a leaf, which has the same
           meaning for every bound. Its ``level`` is ``"overwhelming"``, ``"strong"``,
           ``"weak"`` or ``"none"``, by the number ``expected_by_chance`` (whose
-          ``log10_expected_by_chance`` is exact where the number is too small for a
-          float): ``multiplicity`` times the p-value of the split. :func:`export_text`
-          says how it is computed. ``n_candidates`` is the number of candidate splits of
-          the node, infinite for sets of very many categories. ``statistic`` is what the
-          bound decided by, ``statistic_name`` what that is. ``score``,
-          ``parent_limit``, ``child_limit`` and ``radius`` are those of
-          ``tree_.evidence``. ``runner_up_feature``, ``runner_up_name``,
-          ``runner_up_score`` and ``runner_up_z`` are of the best split of another
-          feature; z is how much more the split gains, in standard errors, and known of
-          splits that `fit` has made. Where `lookahead` had a choice, ``cost`` is the
-          pessimistic error estimate of the trees that were tried below the split,
-          ``tried_cost`` that below the cheapest split of another feature, ``tried``.
-          With ``drift="local"`` ``since`` is the natural logarithm of the e-value (as
-          of the bound ``"evalue"``) of the rows since the split. From log(20) on the
-          row is ``confirmed``: if classes do not depend on the test, the probability of
-          that is at most 1 in 20, at all times together. NaN or None where a field does
-          not apply. In words: ``short``, ``candidates`` and the lines of a
+          ``log10_expected_by_chance`` is exact if the number is too small for a float):
+          ``multiplicity`` times the p-value of the split, see :func:`export_text`.
+          ``n_candidates`` is the number of candidate splits of the node, infinite for
+          sets of very many categories. ``statistic`` is the number by which the bound
+          decided, and ``statistic_name`` its name. ``score``, ``parent_limit``,
+          ``child_limit`` and ``radius`` are those of ``tree_.evidence``.
+          ``runner_up_feature``, ``runner_up_name``, ``runner_up_score`` and
+          ``runner_up_z`` belong to the best split on another feature; z is the
+          difference of the gains in standard errors, which is known for splits of
+          `fit`. If `lookahead` had a choice, ``cost`` is the pessimistic error estimate
+          of the subtrees that were tried below the split, and ``tried_cost`` that below
+          the best split on another feature, ``tried``. With ``drift="local"``,
+          ``since`` is the natural logarithm of the e-value (as in the bound
+          ``"evalue"``) of the rows since the split. If it is at least log(20), the
+          split is ``confirmed``: if the class does not depend on the split, the
+          probability that this ever happens is at most 1 in 20. Fields that do not
+          apply are NaN or None. As text: ``short``, ``candidates`` and the lines of a
           ``legend``;
-        - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
-        - ``near_ties``: names of the features whose splits gain about as much: the
-          difference is below 1.96 standard errors;
-        - ``competitors``: the best tests of other features, as many as the parameter
-          says, the best first, each with its ``feature``, ``name`` and ``test`` in
-          words, its ``gain`` and ``z``, how much more the split gains, in standard
-          errors of the paired difference. :doc:`/guide/ties` says which trees know
-          them;
-        - ``leaf_reason``: why a leaf is one, a :class:`~skconftree.tree.LeafReason`,
-          and ``why_leaf``, the same in words, with the best split that was rejected, or
-          the one that was pruned. None and empty at other nodes, and at leaves of trees
-          of a forest, which keep no reason.
+        - ``gain``: decrease of the impurity of the node by the split, NaN at a leaf;
+        - ``near_ties``: names of the features whose splits have nearly the same gain:
+          the difference is below 1.96 standard errors;
+        - ``competitors``: the best splits on other features, limited by the parameter,
+          best first, each with its ``feature``, ``name`` and ``test`` as text, its
+          ``gain`` and ``z``, the difference of the gains in standard errors of the
+          paired difference. :doc:`/guide/ties` describes which trees store them;
+        - ``leaf_reason``: why the node is a leaf, a
+          :class:`~skconftree.tree.LeafReason`, and ``why_leaf``, the same as text, with
+          the best split that was rejected, or the split that was pruned. None and
+          empty at other nodes, and in trees of a forest, which do not store reasons.
 
-        What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
-        ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
-        and its probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and
-        whether the class is from the nodes above; ``tie``, such as ``"near tie with
-        mean texture and 2 more"``, from ``near_ties``; ``sure``, the evidence and the
-        near ties; ``lookahead``, what the test was chosen by. Of a weak split
-        ``more_rows`` is about how many more rows of the node would make it strong,
-        after a correction for its having been chosen, and ``until_strong`` the same in
-        words; None and empty if there is no estimate (:doc:`/guide/why_a_leaf`).
+        Properties with texts: ``rows``; ``outcome``, such as ``"2 of 2 rows,
+        probability 0.78"``, the number of rows of the class ``label`` and its
+        probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and whether the
+        class is due to the nodes above; ``tie``, such as ``"near tie with mean texture
+        and 2 more"``, from ``near_ties``; ``sure``, the evidence and the near ties;
+        ``lookahead``, why look-ahead chose the split. For a weak split, ``more_rows``
+        is an estimate of how many further rows of the node would make it strong,
+        corrected for the selection of the split, and ``until_strong`` the same as text.
+        They are None and empty if there is no estimate (:doc:`/guide/why_a_leaf`).
 
     See Also
     --------
     export_text : The tree as text.
-    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
+    skconftree.inspection.ConfidenceTreeDisplay : The tree as a plot.
 
     Examples
     --------
@@ -468,17 +466,17 @@ def node_table(
 
 
 def check_competitors(estimator, competitors):
-    """Raise if no tree keeps so many competitors, warn if this one keeps none."""
-    is_whole = isinstance(competitors, Integral) and not isinstance(competitors, bool)
-    if not (is_whole and 0 <= competitors <= MAX_STORED_COMPETITORS):
+    """Raise if the number of competitors is invalid; warn if the tree stores none."""
+    is_integer = isinstance(competitors, Integral) and not isinstance(competitors, bool)
+    if not (is_integer and 0 <= competitors <= MAX_STORED_COMPETITORS):
         raise ValueError(
-            f"competitors must be an int from 0 to {MAX_STORED_COMPETITORS}, as "
-            f"many as a tree keeps. Got {competitors!r} instead."
+            f"competitors must be an int from 0 to {MAX_STORED_COMPETITORS}, the "
+            f"number that a tree stores. Got {competitors!r} instead."
         )
     if competitors and estimator.tree_.competitors is None:
         warn(
-            "This tree knows no competitors of its splits. A tree does that `fit` has "
-            "grown with a bound and with max_features=None."
+            "This tree does not store competitors of its splits. Call `fit` with a "
+            "bound and with max_features=None."
         )
 
 
@@ -505,7 +503,7 @@ def read_nodes(
     parent = tree.parent
     if nodes is None:
         nodes = np.flatnonzero(parent != DEAD)
-    # Each array is asked for once: several are made anew, for all nodes.
+    # Each array is read only once, because several are computed for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
     counts, value = tree.counts[nodes], tree.value[nodes]
@@ -527,10 +525,10 @@ def read_nodes(
     ]
     is_distilled = hasattr(estimator, "fidelity_")
     evidence = _evidence_of(estimator, nodes, names, branches)
-    kept = tree.competitors
-    known = [()] * len(nodes)
-    if kept is not None:
-        known = [tests.competitors(some) for some in kept[nodes].tolist()]
+    stored = tree.competitors
+    competing = [()] * len(nodes)
+    if stored is not None:
+        competing = [tests.competitors(values) for values in stored[nodes].tolist()]
     impurity, n_children = tree.impurity, tree.n_children
     gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
     weight = tree.n_node_samples[nodes] if is_distilled else counts.sum(axis=1)
@@ -541,19 +539,19 @@ def read_nodes(
         depth=tree.depth[nodes].tolist(),
         n_children=n_children[nodes].tolist(),
         feature=feature.tolist(),
-        name=[names[one] if one >= 0 else None for one in feature.tolist()],
+        name=[names[j] if j >= 0 else None for j in feature.tolist()],
         test=[tests.words(*test) for test in zip(feature, branches, strict=True)],
         branches=branches,
         threshold=np.where(feature < 0, np.nan, threshold).tolist(),
         missing_seen=[
-            any(one.takes_missing for one in some) if nominal else seen
-            for nominal, seen, some in zip(
+            any(branch.takes_missing for branch in group) if nominal else seen
+            for nominal, seen, group in zip(
                 is_nominal.tolist(), missing_seen.tolist(), branches, strict=True
             )
         ],
         keeps_unknown=is_nominal.tolist(),
-        label=[labels[place] for place in best.tolist()],
-        # one by one, so that there are never two lists beside each tuple
+        label=[labels[code] for code in best.tolist()],
+        # generators, so that only one list of tuples is in memory at a time
         value=(tuple(row.tolist()) for row in value),
         share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),
@@ -564,12 +562,12 @@ def read_nodes(
         gain=gain[nodes].tolist(),
         near_ties=[
             # a distilled tree has one competitor, by its real rows
-            (one.runner_up_name,)
-            if is_distilled and one and abs(one.runner_up_z) < DECIDED
-            else tuple(other.name for other in some if abs(other.z) < DECIDED)
-            for one, some in zip(evidence, known, strict=True)
+            (split.runner_up_name,)
+            if is_distilled and split and abs(split.runner_up_z) < DECIDED
+            else tuple(other.name for other in others if abs(other.z) < DECIDED)
+            for split, others in zip(evidence, competing, strict=True)
         ],
-        competitors=(some[:competitors] for some in known),
+        competitors=(others[:competitors] for others in competing),
         leaf_reason=reasons,
         why_leaf=why,
     )
@@ -592,7 +590,7 @@ REASONS = {
 
 
 def _reasons(estimator, nodes, weight, tests):
-    # Why nodes are leaves, as codes and in words.
+    # Returns why nodes are leaves, as codes and as texts.
     tree = estimator.tree_
     codes, stops = tree.leaf_reason, tree.stops
     if codes is None:
@@ -607,12 +605,12 @@ def _reasons(estimator, nodes, weight, tests):
 
 
 def _why(estimator, tests, reason, rows, stop):
-    # Why a node of so many rows is a leaf, in words.
+    # Returns why a node is a leaf, as text.
     if reason in REASONS:
         return REASONS[reason]
     if reason == LeafReason.MIN_SAMPLES_SPLIT:
         are = "is" if rows == 1 else "are"
-        return f"{write_rows(rows)} {are} too few by min_samples_split"
+        return f"{format_rows(rows)} {are} too few by min_samples_split"
     log10_expected, threshold, feature, _ = stop
     # a distilled tree has no evidence
     is_known = log10_expected == log10_expected and not hasattr(estimator, "fidelity_")
@@ -625,18 +623,18 @@ def _why(estimator, tests, reason, rows, stop):
             why = f"no candidate split had fewer than {10 ** limit[0]:g}{chance}"
         if not is_known:
             return why
-        number = write_expected(log10_expected, *limit)
+        number = format_expected(log10_expected, *limit)
         return f"{why}; the best, {test}, had {number}{chance * (not limit)}"
     if is_known:
         level = level_of(log10_expected)
-        test += f", {describe_level(level, write_expected(log10_expected))},"
+        test += f", {describe_level(level, format_expected(log10_expected))},"
     if reason == LeafReason.MERGED:
         return f"the branches of {test} predicted the same class and were merged"
     return f"the split by {test} was pruned"
 
 
 def _evidence_of(estimator, nodes, names, branches):
-    # Evidence of the splits among some nodes; None of a leaf.
+    # Returns the evidence of some nodes, None for leaves.
     tree, grower = estimator.tree_, estimator._model.grower
     reader = EvidenceReader(estimator, names)
     stored = tree.evidence[nodes]
@@ -645,20 +643,24 @@ def _evidence_of(estimator, nodes, names, branches):
     if tree.trial_costs is not None:
         trials = tree.trial_costs[nodes].tolist()
     since = grower.counts_since() if hasattr(grower, "counts_since") else None
-    found = []
-    for some, values, costs in zip(branches, stored.tolist(), trials, strict=True):
-        if not some:
-            found.append(None)
+    evidence_list = []
+    for node_branches, values, costs in zip(
+        branches, stored.tolist(), trials, strict=True
+    ):
+        if not node_branches:
+            evidence_list.append(None)
             continue
         later = math.nan
         if since is not None:
-            later = log_evidence(since[[branch.node for branch in some]])
-        found.append(reader(dict(zip(fields, values, strict=True)), costs, later))
-    return found
+            later = log_evidence(since[[branch.node for branch in node_branches]])
+        evidence_list.append(
+            reader(dict(zip(fields, values, strict=True)), costs, later)
+        )
+    return evidence_list
 
 
 def _gains(weight, impurity, parent, n_children):
-    # How much each test lowers the impurity of its node.
+    # Returns the impurity decrease of each split.
     mass = weight * impurity
     decrease = mass.copy()
     np.subtract.at(decrease, parent[1:], mass[1:])
@@ -666,24 +668,24 @@ def _gains(weight, impurity, parent, n_children):
     return np.divide(decrease, weight, out=np.full(len(mass), np.nan), where=is_split)
 
 
-def _labels(parameter, given, known, size):
-    # Names for display: those given, or those known, or x0, x1, ...
-    if given is None:
-        given = [f"x{place}" for place in range(size)] if known is None else known
-    if len(given) != size:
-        raise ValueError(f"{parameter} must contain {size} elements, got {len(given)}")
-    return [str(name) for name in given]
+def _labels(parameter, names, known, size):
+    # Returns names for display: the argument, or the known ones, or x0, x1, ...
+    if names is None:
+        names = [f"x{i}" for i in range(size)] if known is None else known
+    if len(names) != size:
+        raise ValueError(f"{parameter} must contain {size} elements, got {len(names)}")
+    return [str(name) for name in names]
 
 
 class _Tests:
-    """The tests of a tree in words; thresholds with `decimals` significant digits."""
+    """Texts for the splits of a tree, with `decimals` digits of thresholds."""
 
     def __init__(self, estimator, names, decimals):
         self.tree = estimator.tree_
         self.categories = estimator.categories_
         model = estimator._model
         self.dates = model.schema.dates
-        # rows that partial_fit takes later may have fractions
+        # later rows of partial_fit may have fractions
         self.whole = () if model.grows else model.schema.whole
         self.names = names
         self.decimals = decimals
@@ -691,18 +693,18 @@ class _Tests:
     def branches(
         self, node, feature, threshold, is_nominal, missing_seen, missing_left
     ):
-        """Branches of a node; none of a leaf."""
+        """Return the branches of a node, empty for a leaf."""
         if feature < 0:
             return ()
         name = self.names[feature]
         children = self.tree.children(node).tolist()
         if is_nominal:
             targets, known = self.tree.branches(node), self.categories[feature]
-            written = _written(known)
+            labels_ = _category_labels(known)
             return tuple(
                 Branch(
                     child,
-                    f"{name} {_set(group, written)}",
+                    f"{name} {_set(group, labels_)}",
                     tuple(group),
                     MISSING in group,
                 )
@@ -716,19 +718,19 @@ class _Tests:
         )
 
     def _sides(self, feature, threshold, missing_seen, missing_left):
-        # What holds of the values on either side.
+        # Returns the conditions of both branches.
         if threshold == math.inf:
             return ["is known", "is missing"]
         if feature in self.whole:  # values at most 2.5 are at most 2
             threshold = math.floor(threshold)
-        written = write_value(threshold, self.dates, feature, self.decimals)
-        words = [f"{sign} {written}" for sign in ("<=", ">")]
+        value = format_value(threshold, self.dates, feature, self.decimals)
+        words = [f"{sign} {value}" for sign in ("<=", ">")]
         if missing_seen:
             words[not missing_left] += " or missing"
         return words
 
     def competitors(self, rows):
-        """Tests that a split was chosen over."""
+        """Return the competing splits of other features."""
         return tuple(
             Competitor(
                 feature,
@@ -744,78 +746,83 @@ class _Tests:
     def _competitor(
         self, feature, n_children, missing_left, missing_seen, threshold, left
     ):
-        # What holds in its first branch.
+        # Returns the condition of its first branch.
         known = None if self.categories is None else self.categories[feature]
         if known is None:
             return self._sides(feature, threshold, missing_seen, missing_left)[0]
         if n_children != 2:
             return "= ?"
-        group = [one for code, one in enumerate(known[:MAX_BITS]) if left >> code & 1]
+        group = [
+            category
+            for code, category in enumerate(known[:MAX_BITS])
+            if left >> code & 1
+        ]
         rest = "others" if len(known) > MAX_BITS else None
-        return _set(group, _written(known), rest)
+        return _set(group, _category_labels(known), rest)
 
     def rejected(self, feature, threshold):
-        """A test that the tree does not make."""
+        """Return the text of a rejected or pruned split."""
         if threshold != threshold:
             return self.names[feature]
         side, _ = self._sides(feature, threshold, False, True)
         return f"{self.names[feature]} {side}"
 
     def words(self, feature, branches):
-        """What a node asks; None at a leaf."""
+        """Return the text of a split; None for a leaf."""
         if not branches:
             return None
         return branches[0].words if len(branches) == 2 else f"{self.names[feature]} = ?"
 
 
-def write_value(value, dates, feature, decimals):
-    """Write a number of a column, as a date if it counts days.
+def format_value(value, dates, feature, decimals):
+    """Format a number of a column, as a date if it counts days.
 
-    With `decimals` significant digits, or all before the point and one behind it.
+    It has `decimals` significant digits, or all digits before the decimal point and one
+    after it if these are more.
     """
     kind = None if dates is None else dates[feature]
-    written = None if kind is None else write_date(value, kind)
-    if written is not None:
-        return written
-    written = f"{value:.{decimals}g}"
-    if "e+" in written and abs(value) < 1e15:
-        written = f"{value:.1f}".removesuffix(".0")
-    return written
+    text = None if kind is None else write_date(value, kind)
+    if text is not None:
+        return text
+    text = f"{value:.{decimals}g}"
+    if "e+" in text and abs(value) < 1e15:
+        text = f"{value:.1f}".removesuffix(".0")
+    return text
 
 
 def _groups(children, targets, known):
-    # The categories of each child. A stream may have given a node room for codes
-    # that no category has yet.
+    # Returns the categories of each child. In a stream, the capacity of a node for
+    # codes may exceed the number of categories.
     groups = {child: [] for child in children}
     for category, child in zip(known, targets.tolist(), strict=False):
-        if child in groups:  # or rows stay
+        if child in groups:  # otherwise, rows stay at the node
             groups[child].append(category)
     return groups
 
 
-def _written(categories):
-    """Categories as a test names them: all in quotation marks if one needs them."""
-    texts = [one for one in categories if isinstance(one, str)]
+def _category_labels(categories):
+    """Map categories to texts, all in quotation marks if one requires them."""
+    texts = [category for category in categories if isinstance(category, str)]
     mark = '"' if not all(map(PLAIN.fullmatch, texts)) else ""
     return {
-        one: "missing"
-        if one is MISSING
-        else f"{mark}{one}{mark}"
-        if isinstance(one, str)
-        else str(one)
-        for one in categories
+        category: "missing"
+        if category is MISSING
+        else f"{mark}{category}{mark}"
+        if isinstance(category, str)
+        else str(category)
+        for category in categories
     }
 
 
-def _set(group, written, rest=None):
-    """Write a set of categories: the first ones, and how many more there are."""
+def _set(group, label_of, rest=None):
+    """Format a set of categories: the first ones, and the number of others."""
     if len(group) == 1 and rest is None:
-        return f"= {written[group[0]]}"
-    others = [one for one in written if one not in group]
+        return f"= {label_of[group[0]]}"
+    others = [category for category in label_of if category not in group]
     sign = "in"
     if rest is None and len(group) > MAX_NAMES >= len(others) > 0:
         group, sign = others, "not in"
-    labels = [written[one] for one in group[:MAX_NAMES]]
+    labels = [label_of[category] for category in group[:MAX_NAMES]]
     if rest is not None:
         labels.append(f"and {rest}" if labels else rest)
     elif len(group) > MAX_NAMES:

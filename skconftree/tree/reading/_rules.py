@@ -1,4 +1,4 @@
-"""A tree as a program that needs nothing of ours."""
+"""Trees as standalone rules in Python or SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...utils._types import Estimator
 from ._records import check_tree, read_nodes
 
 INDENT = "    "
-MAX_NESTED = 80  # Python refuses about a hundred levels of indentation
+MAX_NESTED = 80  # Python supports about 100 levels of indentation
 LANGUAGES = ("python", "sql")
 DIALECTS = ("ansi",)
 
@@ -33,33 +33,34 @@ def export_rules(
 ) -> str:
     """Write a fitted confidence tree as if-else rules, in Python or SQL.
 
-    The program gives the same class as `predict` for every row, without any library.
-    Each limit is written with the digits it needs for that, beside the test in words.
-    Comments say how many training rows were of the class, and its probability.
+    The program predicts the same class as `predict` for every row, without any library.
+    Each threshold has as many digits as are necessary for that, and a comment with the
+    condition as text. Comments also have the number of training rows of the class and
+    its probability.
 
     Parameters
     ----------
     estimator : ConfidenceTreeClassifier
         Fitted tree whose leaves predict by their class proportions, as after `fit`.
     language : {"python", "sql"}, default="python"
-        What to write:
+        Language of the result:
 
         - ``"python"``: a function of a row, which is a dict by column name, or any
-          sequence if the tree has seen no names. None and NaN are missing values.
+          sequence if the tree has no column names. None and NaN are missing values.
         - ``"sql"``: an expression for a SELECT, ``CASE WHEN ... END``, with quoted
-          names of columns. NULL is a missing value. Strings have to be compared as they
-          are, case included. Text from the data that another system could read as
-          SQL is refused.
+          names of columns. NULL is a missing value. Strings must be compared exactly,
+          including case. Text from the data that another system could interpret as SQL
+          raises an error.
     feature_names : sequence of str or None, default=None
-        One name per feature. None: the names seen by ``fit``; without any, places in
-        Python, and ``x0``, ``x1``, ... in SQL.
+        One name per feature. If None, the names seen by ``fit`` are used; if there are
+        none, indices in Python, and ``x0``, ``x1``, ... in SQL.
     name : str, default="predict"
         Name of the function in Python.
     dialect : {"ansi"}, default="ansi"
         Dialect of SQL: ``"x"`` is a column and ``'x'`` a string, in which a quotation
         mark is doubled. PostgreSQL, SQLite, DuckDB, Oracle, SQL Server and Snowflake
-        read it. Do not use it where ``"x"`` is a string, as by default in MySQL,
-        BigQuery and Spark: they give every row the same class.
+        support it. Do not use it if ``"x"`` is a string, which is the default in MySQL,
+        BigQuery and Spark: every row would get the same class.
 
     Returns
     -------
@@ -68,20 +69,20 @@ def export_rules(
     Raises
     ------
     ValueError
-        If leaves predict by naive Bayes, or if classes or categories are no strings and
-        no numbers. In SQL, if a class, category or column has a backslash or a control
-        character, begins with its quotation mark (``'``; ``"`` in a column), or has two
-        of them in a row.
+        If leaves predict by naive Bayes, or if classes or categories are neither
+        strings nor numbers. In SQL, if a class, category or column has a backslash or a
+        control character, begins with its quotation mark (``'``; ``"`` in a column), or
+        has two of them in a row.
 
     See Also
     --------
     export_text : The tree as text.
-    ConfidenceTreeClassifier.to_sklearn : A copy that other tools export.
+    ConfidenceTreeClassifier.to_sklearn : Conversion for other export tools.
 
     Notes
     -----
-    The tree compares numbers as float32. A limit in the rules is the largest double
-    that float32 rounds to the side of the tree, so that no rounding is needed.
+    The tree compares numbers as float32. A threshold in the rules is the largest double
+    that rounds to the same side in float32, so that the rules need no rounding.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def export_rules(
 
 
 def limit(threshold):
-    """Largest double that float32 rounds to at most `threshold`."""
+    """Return the largest double whose float32 is at most `threshold`."""
     with np.errstate(over="ignore"):
         low = np.float32(threshold)
         if float(low) > threshold:
@@ -137,7 +138,10 @@ def limit(threshold):
 
 
 class _Python:
-    """A function of nested tests, of dicts if `named`; deep parts become others."""
+    """Writer of Python functions of dicts (if `named`) or sequences.
+
+    Subtrees that are nested too deeply become separate functions.
+    """
 
     def __init__(self, name, named):
         self.name = name
@@ -150,7 +154,7 @@ class _Python:
             lines, more = self._function(table, roots.pop())
             parts.append("\n".join(lines))
             roots += more
-        # what a function calls may follow it
+        # a function may be defined after its caller
         return "\n\n\n".join(parts)
 
     def _function(self, table, root):
@@ -160,10 +164,10 @@ class _Python:
         used = table[root]
         more = []
         base = used.depth - 1
-        # (node, or text that is written when all before it is)
-        waiting = [root]
-        while waiting:
-            item = waiting.pop()
+        # nodes, and texts that are written in between
+        stack = [root]
+        while stack:
+            item = stack.pop()
             if isinstance(item, str):
                 lines.append(item)
                 continue
@@ -181,21 +185,21 @@ class _Python:
             value = f"row[{row.name!r}]" if self.named else f"row[{row.feature}]"
             lines.append(f"{pad}value = {value}")
             items = []
-            for place, (test, branch) in enumerate(
+            for i, (test, branch) in enumerate(
                 zip(self._tests(row), row.branches, strict=True)
             ):
                 words = _comment(branch.words)
                 if test is None:
                     items.append(f"{pad}else:  # {words}")
                 else:
-                    word = "elif" if place else "if"
-                    items.append(f"{pad}{word} {test}:  # {words}")
+                    statement = "elif" if i else "if"
+                    items.append(f"{pad}{statement} {test}:  # {words}")
                 items.append(branch.node)
             if row.keeps_unknown:
                 label = _python_value(row.label, "class")
-                told = f"no branch for it: {row.outcome}"
-                items.append(f"{pad}return {label}  # {told}")
-            waiting += items[::-1]
+                note = f"no branch for it: {row.outcome}"
+                items.append(f"{pad}return {label}  # {note}")
+            stack += items[::-1]
         return lines, more
 
     def _called(self, node):
@@ -210,22 +214,22 @@ class _Python:
             ]
         if row.threshold == math.inf:
             return ["value is not None and value == value", None]
-        most = repr(limit(row.threshold))
+        threshold = repr(limit(row.threshold))
         if row.branches[0].takes_missing:
-            return [f"{missing} or value <= {most}", None]
-        return [f"value is not None and value <= {most}", None]
+            return [f"{missing} or value <= {threshold}", None]
+        return [f"value is not None and value <= {threshold}", None]
 
 
 def _comment(words):
-    # Which must not end before the end of its line.
-    return "".join(one if one.isprintable() else " " for one in words)
+    # A comment must not contain line breaks.
+    return "".join(character if character.isprintable() else " " for character in words)
 
 
 def _python_set(branch, missing):
     known = [
-        _python_value(one, "category")
-        for one in branch.categories
-        if one is not MISSING
+        _python_value(category, "category")
+        for category in branch.categories
+        if category is not MISSING
     ]
     test = "False"
     if len(known) == 1:
@@ -248,7 +252,7 @@ def _python_value(value, what):
             f"{what} {value!r} is a {type(value).__name__}; rules can be written for "
             "strings, numbers and booleans only"
         )
-    # a subclass, such as an enumeration, may write itself in any way
+    # a subclass, such as an enumeration, may have another repr
     text = kind.__repr__(value)
     if kind is float and not math.isfinite(value):
         raise ValueError(f"{what} {text} is not finite; rules cannot be written for it")
@@ -256,26 +260,26 @@ def _python_value(value, what):
 
 
 class _Sql:
-    """A list of cases, one for each leaf from the left to the right.
+    """Writer of an SQL expression with one case for each leaf, from left to right.
 
-    A row that meets none of the cases of a branch goes on to the next branch, so a case
-    needs the tests whose branch is not the last of its node only. Nested expressions
-    would be refused by some systems where a tree is deep.
+    A row that matches no case of a branch continues with the next branch. A case
+    therefore only needs the conditions of branches that are not the last of their node.
+    Nested expressions would exceed the limits of some systems for deep trees.
     """
 
     def write(self, table):
         """Write the expression."""
         lines = ["CASE"]
         # (node, whether it is a leaf here, tests, the same in words)
-        waiting = [(0, False, (), ())]
-        while waiting:
-            node, ends, tests, words = waiting.pop()
+        stack = [(0, False, (), ())]
+        while stack:
+            node, ends, tests, words = stack.pop()
             row = table[node]
             if ends or not row.branches:
                 label = _sql_value(row.label, "class")
                 if not tests:
                     lines.append(f"  ELSE {label} /* {row.outcome} */")
-                    break  # nothing is left
+                    break  # all other rows
                 said = _sql_comment(", ".join(words))
                 lines.append(
                     f"  WHEN {' AND '.join(tests)} THEN {label} "
@@ -287,12 +291,12 @@ class _Sql:
                 if test is None:
                     ways.append((branch.node, False, tests, words))
                 else:
-                    told = (*words, branch.words)
-                    ways.append((branch.node, False, (*tests, test), told))
+                    note = (*words, branch.words)
+                    ways.append((branch.node, False, (*tests, test), note))
             if row.keeps_unknown:
                 ways.append((node, True, tests, words))
-            waiting += ways[::-1]
-        if len(lines) == 2:  # of one leaf
+            stack += ways[::-1]
+        if len(lines) == 2:  # a single leaf
             return lines[1].removeprefix("  ELSE ")
         return "\n".join([*lines, "END"])
 
@@ -310,7 +314,9 @@ class _Sql:
 
 def _sql_set(column, branch):
     known = [
-        _sql_value(one, "category") for one in branch.categories if one is not MISSING
+        _sql_value(category, "category")
+        for category in branch.categories
+        if category is not MISSING
     ]
     tests = [f"{column} IN ({', '.join(known)})"] if known else []
     if branch.takes_missing:
@@ -321,7 +327,7 @@ def _sql_set(column, branch):
 
 
 def _sql_comment(words):
-    # Comments nest in some systems. A backslash begins a command of some clients.
+    # Comments nest in some systems. A backslash starts a command in some clients.
     words = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(words))
     return words.replace("\\", " ")
 
@@ -336,14 +342,14 @@ def _sql_value(value, what):
 
 
 def _quoted(text, quote, what):
-    """Text between quotation marks that no system can take for the end of it."""
+    """Quote a text such that no system ends the quotation early."""
     reason = None
     if "\\" in text:
         reason = "has a backslash, which many systems read as an escape character"
-    elif any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
+    elif any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
         reason = "has a control character or half of a surrogate pair"
     elif text.startswith(quote) or 2 * quote in text:
-        # in BigQuery three of them begin a string that only three of them end
+        # in BigQuery, three quotation marks start a string that only three can end
         reason = (
             f"begins with {quote} or has two of them in a row, which BigQuery reads as "
             "the start of a longer string"

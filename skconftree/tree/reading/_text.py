@@ -23,9 +23,9 @@ from ._evidence import (
     LEVEL_LINE,
     LEVELS,
     TINY,
-    write_weight,
+    format_weight,
 )
-from ._records import check_tree, count_weak, read_nodes, weak_subtrees, write_value
+from ._records import check_tree, count_weak, format_value, read_nodes, weak_subtrees
 
 
 class Marks(NamedTuple):
@@ -50,7 +50,7 @@ class Marks(NamedTuple):
 
 
 def read_marks(estimator, audit):
-    """Marks of a tree's nodes; none without an audit."""
+    """Return the marks of the nodes of a tree; empty without an audit."""
     if audit is None:
         return Marks({}, [])
     if not (hasattr(audit, "marks") and hasattr(audit, "legend")):
@@ -64,7 +64,7 @@ def read_marks(estimator, audit):
 WIDTH = 100  # columns
 BAR = "|   "
 MIN_WIDTH = 80
-MIN_CONDITION = 21  # letters of a line that are left for its dashes and condition
+MIN_CONDITION = 21  # minimal width of the dashes and condition of a line
 EVIDENCE_WIDTH, AUDIT_WIDTH = 25, 15  # columns of evidence, and of verdicts
 REMOVED = (LeafReason.PRUNED, LeafReason.MERGED)
 MAX_NEAR_TIES = 6  # lines of the footer that name them
@@ -96,11 +96,12 @@ def export_text(
     estimator : ConfidenceTreeClassifier
         Fitted tree.
     feature_names : sequence of str or None, default=None
-        One name per feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+        One name per feature. If None, the names seen by ``fit`` are used, or ``x0``,
+        ``x1``, ... if there are none.
     class_names : sequence of str or None, default=None
-        One name per class. None: the class labels.
+        One name per class. If None, the class labels are used.
     max_depth : int or None, default=None
-        Deeper nodes are summarized in one line. None: no limit.
+        Maximal depth; deeper subtrees are shown as one line. None means no limit.
     decimals : int, default=4
         Significant digits of thresholds and of the numbers that `verbose` adds.
     max_width : int, default=100
@@ -110,17 +111,17 @@ def export_text(
         Whether to print the columns of evidence, the line of counts above the tree and
         the explanations below it.
     fold_weak : bool, default=True
-        Whether a subtree that has no strong or overwhelming split is one line, with the
-        class, the probability and the rows of its top node. The tree predicts with
-        these splits nevertheless. A tree without any strong split is printed as a
-        whole.
+        If True, a subtree without any strong or overwhelming split is shown as one
+        line, with the class, the probability and the rows of its top node. The tree
+        still predicts with these splits. A tree without any strong split is printed
+        completely.
     verbose : bool, default=False
-        Whether to add, below each split, what look-ahead growth chose it by, how many
-        more rows would make a weak one strong, what the bound compared, and the
-        competitor splits of other features.
+        If True, print below each split why look-ahead chose it, how many further rows
+        would make a weak split strong, the statistics of the bound, and the competing
+        splits on other features.
     audit : SplitAudit or None, default=None
-        Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
-        are a third column.
+        Result of :func:`skconftree.inspection.audit_splits` for this tree. Its verdicts
+        are printed in a third column.
 
     Returns
     -------
@@ -146,10 +147,10 @@ def export_text(
     leaf, and it is the number of that moment.
 
     The level is "overwhelming" if the number is below 1e-6, "strong" below 0.01, "weak"
-    below 1, else "none". Splits of the last two levels are guesses. A tree that was
-    pruned by pessimistic error estimates, as the default is, keeps those that do not
-    increase the estimate, because a missed split costs a prediction more than a false
-    one.
+    below 1, and otherwise "none". Splits of the last two levels may be due to chance.
+    The default pruning, by pessimistic error estimates, keeps those that do not
+    increase the estimate, because a missed split usually costs more accuracy than a
+    false one.
 
     With ``drift="local"`` a further column reports which splits the rows since the
     split have confirmed. A distilled tree has one column, "real rows", instead of the
@@ -203,8 +204,10 @@ def export_text(
     table = {row.node: row for row in rows}
     folded = weak_subtrees(rows, marks.confirmed) if fold_weak else {}
     lines, shown, n_folded = [], [], 0
-    room = max_width - EVIDENCE_WIDTH - AUDIT_WIDTH * bool(marks.of) - MIN_CONDITION
-    max_bars = min(max_width // 10, room // len(BAR))
+    width_left = (
+        max_width - EVIDENCE_WIDTH - AUDIT_WIDTH * bool(marks.of) - MIN_CONDITION
+    )
+    max_bars = min(max_width // 10, width_left // len(BAR))
     stack = [(0, ())]  # nodes, and the lines of the branches that lead to them
     while stack:
         node, leading = stack.pop()
@@ -216,8 +219,8 @@ def export_text(
             if node in folded:
                 n_folded += folded[node]
                 more = f"; {count_weak(folded[node])}"
-            room = max_width - len(bars) - len("|--- class ")
-            lines.append(_Line(bars, "class ", describe_class(row, room, more)))
+            width_left = max_width - len(bars) - len("|--- class ")
+            lines.append(_Line(bars, "class ", describe_class(row, width_left, more)))
         elif max_depth is not None and row.depth >= max_depth:
             lines.append(_Line(bars, "", f"truncated branch ({row.rows})"))
         else:
@@ -259,9 +262,8 @@ def export_text(
 
 
 class _Line(NamedTuple):
-    # A line of a tree: bars, the feature's name and the rest of the condition, and the
-    # cells of the columns of evidence, none for a line without them; `brief` if there
-    # is no room for these.
+    # A line of a tree: bars, name of the feature, rest of the condition, and the cells
+    # of the columns of evidence, if any. `brief` are shorter cells for narrow output.
     bars: str
     name: str
     rest: str
@@ -276,14 +278,14 @@ class _Line(NamedTuple):
 
 
 def is_distilled(splits):
-    """Whether the splits are those of a distilled tree, which has no evidence."""
+    """Whether splits belong to a distilled tree, which has no evidence."""
     return splits[0].evidence.level == DISTILLED
 
 
 def _cells(row, marks, width=None):
-    # Columns of a split: level and number, or what real rows prefer of a distilled
-    # tree; the verdict of an audit, or of the rows since the split. With a `width` for
-    # the last column, without the grounds of the audit.
+    # Returns the cells of a split: level and number, or for a distilled tree the
+    # preference of real rows; then the verdict of an audit, or of the rows since the
+    # split. A `width` for the last column omits the grounds of the audit.
     if row.evidence.level == DISTILLED:
         cells = (row.tie if width is None else shortened(row.tie, width),)
     else:
@@ -296,17 +298,17 @@ def _cells(row, marks, width=None):
 
 
 def _aligned(lines, titles, max_width):
-    """Lines of a tree with columns that start at the same place in each line."""
-    splits = [one for one in lines if isinstance(one, _Line) and one.cells]
+    """Return the lines of a tree with aligned columns."""
+    splits = [line for line in lines if isinstance(line, _Line) and line.cells]
     for is_brief in (False, True):
-        cells = [one.brief if is_brief else one.cells for one in splits]
+        cells = [line.brief if is_brief else line.cells for line in splits]
         widths = [
             max(map(len, column))
             for column in zip_longest(titles, *cells, fillvalue="")
         ]
-        room = max_width - sum(widths) - 2 * len(widths)
-        start = max((len(one.text(room)) for one in splits), default=0)
-        if start <= room:
+        width_left = max_width - sum(widths) - 2 * len(widths)
+        start = max((len(line.text(width_left)) for line in splits), default=0)
+        if start <= width_left:
             break
 
     def in_columns(text, cells):
@@ -315,13 +317,13 @@ def _aligned(lines, titles, max_width):
 
     out = [in_columns("", titles)] if titles else []
     cells = iter(cells)
-    for one in lines:
-        if isinstance(one, str):
-            out.append(one)
-        elif one.cells:
-            out.append(in_columns(one.text(room), next(cells)))
+    for line in lines:
+        if isinstance(line, str):
+            out.append(line)
+        elif line.cells:
+            out.append(in_columns(line.text(width_left), next(cells)))
         else:
-            out.append(one.text(max_width))
+            out.append(line.text(max_width))
     return out
 
 
@@ -351,7 +353,7 @@ def footer(evidence, shown, width, *, is_folded=False):
     tied = [row for row in shown if row.near_ties]
     if tied and evidence.level != DISTILLED:
         text.append("near ties, which separate the classes about as well:")
-        # of a longer list fewer, so that large trees leave room for the tree
+        # a longer list is shortened, so that it does not dominate the output
         n_named = len(tied) if len(tied) <= MAX_NEAR_TIES else MAX_NEAR_TIES - 2
         for row in tied[:n_named]:
             test = fit_condition(row.name, row.test, width // 2)
@@ -364,7 +366,7 @@ def footer(evidence, shown, width, *, is_folded=False):
 
 
 def _fit_names(names, width):
-    # As many as there is room for, and how many are left.
+    # Returns as many names as fit, and the number of the others.
     for n in range(len(names), 0, -1):
         n_more = len(names) - n
         text = ", ".join(names[:n]) + (f" and {n_more} more" if n_more else "")
@@ -374,30 +376,30 @@ def _fit_names(names, width):
 
 
 def wrap(text, width):
-    """Break a text into lines, the second and later ones indented."""
+    """Wrap a text, with indented continuation lines."""
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_class(row, width=WIDTH, more=""):
-    """Class of a node, its probability and how many rows have it, and `more`."""
+    """Describe the class of a node, its probability and rows, followed by `more`."""
     rest = f" {row.figures}{more}"
     return shortened(str(row.label), width - len(rest), least=6) + rest
 
 
-# A category of a set in words, whose quotation marks enclose commas, or what is left.
+# A category of a set in a text; quotation marks may enclose commas.
 LABEL = re.compile(r'"[\s\S]*?"(?=, |$)|[^,\s][^,]*')
 LEFT_OUT = re.compile(r"and (\d+) more|(?:and )?others")
 
 
 def indent(depth, max_bars):
-    """Bars in front of a line; of a depth above `max_bars` the last one is a number."""
+    """Return the bars of a line; the last is the depth if that exceeds `max_bars`."""
     if depth <= max_bars:
         return BAR * depth
     return BAR * (max_bars - 1) + f"|{depth}|".ljust(len(BAR))
 
 
 def shortened(text, width, least=8):
-    """Leave out the middle of a text that is too long; `least` letters are left."""
+    """Shorten a text in the middle; at least `least` characters remain."""
     width = max(width, least)
     if len(text) <= width:
         return text
@@ -435,7 +437,7 @@ def _fit_set(text, width):
 
 
 def describe_split(row, width, digits=4):
-    """Lines that `verbose` adds: look-ahead, what the bound compared, competitors."""
+    """Return the lines of `verbose`: look-ahead, the bound, competitors."""
     if row.evidence.level == DISTILLED:
         return []
     chosen = wrap(row.lookahead, width) + wrap(row.until_strong, width)
@@ -444,23 +446,25 @@ def describe_split(row, width, digits=4):
 
 
 def _describe_competitors(row, width):
-    # The best splits of other features, in a line each, or two if it is too long.
+    # Returns the best splits of other features, in one or two lines each.
     lines, lead = [], "competitor: "
-    for one in row.competitors:
-        gains = f"gains {one.gain:.3g} instead of {row.gain:.3g}"
-        if one.z == one.z:
-            gains += f", z = {one.z:.2g}"
-        line = f"{lead}{one.test} {gains}"
+    for competitor in row.competitors:
+        gains = f"gains {competitor.gain:.3g} instead of {row.gain:.3g}"
+        if competitor.z == competitor.z:
+            gains += f", z = {competitor.z:.2g}"
+        line = f"{lead}{competitor.test} {gains}"
         if len(line) <= width:
             lines.append(line)
             continue
-        lines.append(lead + fit_condition(one.name, one.test, width - len(lead)))
+        lines.append(
+            lead + fit_condition(competitor.name, competitor.test, width - len(lead))
+        )
         lines += [f"  {part}" for part in wrap(gains, width - 2)]
     return lines
 
 
 def describe_evidence(evidence, digits=4):
-    """One line of what the bound of a split compared."""
+    """Describe the statistics of the bound of a split in one line."""
     if math.isnan(evidence.score):
         return "no bound"
 
@@ -483,14 +487,14 @@ def describe_evidence(evidence, digits=4):
         if not math.isnan(evidence.radius):
             parts[-1] += f", radius {number('radius')}"
     if evidence.statistic_name is not None:
-        # a probability that no float can hold is not 0
-        written = "< 1e-300" if evidence.statistic < TINY else number("statistic")
-        parts.append(f"{evidence.statistic_name} {written}")
+        # a probability that underflows is not 0
+        number_text = "< 1e-300" if evidence.statistic < TINY else number("statistic")
+        parts.append(f"{evidence.statistic_name} {number_text}")
     return "; ".join(parts)
 
 
 def explain_rows(estimator, rows, competitors=0):
-    """Records of `ConfidenceTreeClassifier.explain`, of rows with coded categories."""
+    """Return the records of `ConfidenceTreeClassifier.explain` for encoded rows."""
     tree = estimator.tree_
     paths = tree.path(tree.apply(rows))
     nodes = np.unique(paths.indices)
@@ -509,25 +513,25 @@ def explain_rows(estimator, rows, competitors=0):
     def step(node, child, row):
         record, fields = records[node]
         value = row[record.feature].item()
-        places = [branch.node for branch in record.branches]
+        child_nodes = [branch.node for branch in record.branches]
         leading = None
         if record.keeps_unknown:
             known = categories[record.feature]
             if child == node:
-                # later categories may have no place in the array yet
+                # the array may be too short for later categories
                 targets = np.full(len(known), node)
                 branches = tree.branches(node)[: len(known)]
                 targets[: len(branches)] = branches
                 leading = [known[code] for code in np.flatnonzero(targets == node)]
             else:
-                leading = list(record.branches[places.index(child)].categories)
+                leading = list(record.branches[child_nodes.index(child)].categories)
             value = known[int(value)] if 0 <= value < len(known) else None
         if child == node:
             goes = "stays"
         elif record.n_children > 2:
             goes = "branch"
         else:
-            goes = "left" if child == places[0] else "right"
+            goes = "left" if child == child_nodes[0] else "right"
         close = (
             {"competitors": [one._asdict() for one in record.competitors]}
             if competitors
@@ -576,16 +580,16 @@ def summarize(estimator):
         f"{_count(len(leaves), 'leaf', 'leaves')}, depth "
         f"{max(row.depth for row in leaves)}; {_sizes(leaves)}",
     ]
-    off = estimator.n_inactive_leaves_
-    if off:
+    n_inactive = estimator.n_inactive_leaves_
+    if n_inactive:
         lines.append(
-            f"{off} of the leaves ({off / len(leaves):.1%}) switched off by max_bytes="
-            f"{estimator.max_bytes}: they count classes only"
+            f"{n_inactive} of the leaves ({n_inactive / len(leaves):.1%}) switched off "
+            f"by max_bytes={estimator.max_bytes}: they count classes only"
         )
     if not splits:
-        most = shortened(str(root.label), 40)
+        label = shortened(str(root.label), 40)
         lines += [
-            f"no split: every row is given the class {most}: {root.outcome}",
+            f"no split: the class {label} is predicted for every row: {root.outcome}",
             *wrap(f"The tree stops at the root{_why(estimator, root)}.", WIDTH),
         ]
         return "\n".join(lines)
@@ -598,9 +602,9 @@ def summarize(estimator):
         counts = ", ".join(count_levels(splits))
         lines += [f"{_count(len(splits), 'split')}: {counts}", _weakest(splits)]
     lines += _columns(estimator, splits)
-    own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
+    within = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
-        f"largest share of a class: {root.share:.3f} of all rows, {own:.3f} within "
+        f"largest share of a class: {root.share:.3f} of all rows, {within:.3f} within "
         "leaves (the rows it was grown from)"
     )
     legend = [part for line in root.evidence.legend for part in wrap(line, WIDTH)]
@@ -618,15 +622,15 @@ def _sizes(leaves):
 
 
 def count_levels(splits):
-    """How many splits have each level of evidence, in words."""
+    """Return the number of splits per level of evidence, as texts."""
     counts = Counter(row.evidence.level for row in splits)
-    return [f"{counts[one]:,} {one}" for one in LEVELS_OF_SPLITS if counts[one]]
+    return [f"{counts[level]:,} {level}" for level in LEVELS_OF_SPLITS if counts[level]]
 
 
 def _weakest(splits):
     weakest = max(splits, key=lambda row: row.evidence.log10_expected_by_chance)
-    one = weakest.evidence
-    detail = f" (node {weakest.node}): {one.by_chance}, {one.candidates}"
+    evidence = weakest.evidence
+    detail = f" (node {weakest.node}): {evidence.by_chance}, {evidence.candidates}"
     lead = "the weakest, "
     return (
         lead
@@ -642,26 +646,29 @@ def _columns(estimator, splits):
     used = f"columns used, {len(order)} of {estimator.n_features_in_}"
     return listed(
         f"{used} (share of the gain): ",
-        [f"{shortened(names[one], 30)} ({weight[one]:.2f})" for one in order],
+        [
+            f"{shortened(names[feature], 30)} ({weight[feature]:.2f})"
+            for feature in order
+        ],
     )
 
 
 def listed(lead, items):
-    """A list as long as is read, in lines of at most 100 columns."""
+    """Format a shortened list in lines of at most 100 columns."""
     if len(items) > MAX_COLUMNS:
         items = [*items[:MAX_COLUMNS], f"and {len(items) - MAX_COLUMNS} more"]
     lines = [lead + items[0]]
-    for one in items[1:]:
-        if len(lines[-1]) + 2 + len(one) <= WIDTH:
-            lines[-1] += f", {one}"
+    for item in items[1:]:
+        if len(lines[-1]) + 2 + len(item) <= WIDTH:
+            lines[-1] += f", {item}"
         else:
             lines[-1] += ","
-            lines.append(f"  {one}")
+            lines.append(f"  {item}")
     return lines
 
 
 def bound_name(estimator):
-    """What decides about splits, as a user would write it."""
+    """Return the bound as a user would write it."""
     bound = estimator.bound
     if bound is None or isinstance(bound, str):
         text = str(bound)
@@ -672,7 +679,7 @@ def bound_name(estimator):
 
 
 def explain_text(estimator, rows, *, verbose=False, audit=None):
-    """Say why rows get their class, see `ConfidenceTreeClassifier.explain_text`."""
+    """Explain the prediction of rows, see `ConfidenceTreeClassifier.explain_text`."""
     marks = read_marks(estimator, audit)
     explained = explain_rows(estimator, rows)
     leaves = estimator.tree_.apply(rows).tolist()
@@ -691,7 +698,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
         for steps, leaf in zip(explained, leaves, strict=True)
     ]
     if len(paths) > 1:
-        paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
+        paths = [[f"row {i}", *lines] for i, lines in enumerate(paths)]
     text = "\n\n".join("\n".join(lines) for lines in paths)
     passed = [table[node] for node in sorted(nodes) if table[node].branches]
     if passed:
@@ -706,19 +713,19 @@ def _path(estimator, table, steps, leaf, verbose, marks):
     dates = estimator._model.schema.dates
     lines = [f"class {describe_class(end, WIDTH - len('class '))}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
-    for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
+    for number, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
         row = table[step["node"]]
-        lead = f"{place:3}. "
+        lead = f"{number:3}. "
         value = _value(step["value"], dates, row.feature)
         evidence = f", {row.evidence.short}"
-        room = WIDTH - len(lead) - len(evidence)
-        lines.append(f"{lead}{_sentence(row, following, value, room)}{evidence}")
-        lines += [f"     {one}" for one in marks.lines(row.node)]
+        width_left = WIDTH - len(lead) - len(evidence)
+        lines.append(f"{lead}{_sentence(row, following, value, width_left)}{evidence}")
+        lines += [f"     {line}" for line in marks.lines(row.node)]
         if verbose:
             described = describe_split(row, WIDTH - 5)
-            lines += [f"     {one}" for one in described]
+            lines += [f"     {line}" for line in described]
     if end.branches:
-        lines.append("Stops here: no row of that node had this category.")
+        lines.append("Stops here: no training row of that node had this category.")
     else:
         lines += wrap(f"Stops here{_why(estimator, end)}.", WIDTH)
     return lines
@@ -736,7 +743,7 @@ def _why(estimator, leaf):
 
 def _sentence(row, following, value, width):
     words = next((one.words for one in row.branches if one.node == following), None)
-    given = ""
+    value_note = ""
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
     elif words not in (
@@ -744,29 +751,29 @@ def _sentence(row, following, value, width):
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
-        given = f" (value {shortened(value, width // 2)})"
-    return fit_condition(row.name, words, width - len(given)) + given
+        value_note = f" (value {shortened(value, width // 2)})"
+    return fit_condition(row.name, words, width - len(value_note)) + value_note
 
 
 def _value(value, dates, feature):
     if value is None or value != value:
         return "missing"
     if isinstance(value, float):
-        return write_value(value, dates, feature, 6)
+        return format_value(value, dates, feature, 6)
     return shortened(str(value), 40)
 
 
-def _count(n, word, words=None):
-    n_words = words if words is not None else f"{word}s"
-    return f"{write_weight(n)} {word if n == 1 else n_words}"
+def _count(n, singular, plural=None):
+    noun = plural if plural is not None else f"{singular}s"
+    return f"{format_weight(n)} {singular if n == 1 else noun}"
 
 
 def as_table(X):
-    """One row as a table of one row."""
+    """Convert a single row to a table."""
     if getattr(X, "ndim", None) == 1 and hasattr(X, "to_frame"):
         return X.to_frame().T
     if not hasattr(X, "shape") and not hasattr(X, "__dataframe__"):
         X = list(X)
-        one = not len(X) or np.ndim(X[0]) == 0
-        return [X] if one else X
+        is_row = not len(X) or np.ndim(X[0]) == 0
+        return [X] if is_row else X
     return X[np.newaxis] if getattr(X, "ndim", None) == 1 else X

@@ -18,7 +18,7 @@ from ._records import read_nodes
 
 
 def to_sklearn(estimator):
-    """Copy a fitted tree; nominal tests become thresholds on columns of codes."""
+    """Convert a fitted tree; nominal splits become thresholds on encoded columns."""
     tree = estimator.tree_
     if not tree.is_nominal.any():
         if tree.n_dead:
@@ -50,45 +50,45 @@ def to_sklearn(estimator):
 
 
 def warn_of_missing(trees):
-    """Warn of trees that other tools may misread where values are missing."""
+    """Warn about trees whose missing values other tools may handle differently."""
     if any(
         (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
         for tree in trees
     ):
         warn(
-            "Some tests send missing values to the left. scikit-learn does so too, but "
-            "converters may ignore it: skl2onnx does."
+            "Some splits send missing values to the left. scikit-learn supports "
+            "this, but converters such as skl2onnx may ignore it."
         )
 
 
 def forest_to_sklearn(trees, parameters):
-    """Copy trees into one scikit-learn forest, behind an encoder of nominal columns."""
-    from sklearn.ensemble import RandomForestClassifier  # which loads much
+    """Convert trees to a scikit-learn forest, after an encoder of nominal columns."""
+    from sklearn.ensemble import RandomForestClassifier  # slow to import
 
-    one = trees[0]
+    first = trees[0]
     forest = RandomForestClassifier(len(trees), **parameters)
     forest.estimator_ = DecisionTreeClassifier()
-    forest.classes_ = one.classes_
-    forest.n_classes_ = int(one.n_classes_)
+    forest.classes_ = first.classes_
+    forest.n_classes_ = int(first.n_classes_)
     forest.n_outputs_ = 1
-    if one.is_categorical_ is None:
-        forest.n_features_in_ = one.n_features_in_
-        if hasattr(one, "feature_names_in_"):
-            forest.feature_names_in_ = one.feature_names_in_
+    if first.is_categorical_ is None:
+        forest.n_features_in_ = first.n_features_in_
+        if hasattr(first, "feature_names_in_"):
+            forest.feature_names_in_ = first.feature_names_in_
         forest.estimators_ = [_member(to_sklearn(tree)) for tree in trees]
         return forest
-    _check_categories(one)
+    _check_categories(first)
     encoded = {}
     binaries = [_BinaryTree(tree, encoded) for tree in trees]
     transformer = ColumnTransformer(binaries[0].transformers())
-    transformer.fit(_example(one))
+    transformer.fit(_example(first))
     forest.estimators_ = [_member(tree.classifier()) for tree in binaries]
     forest.n_features_in_ = forest.estimators_[0].n_features_in_
     return Pipeline([("tests", transformer), ("forest", forest)])
 
 
 def _member(classifier):
-    # As scikit-learn's forests have them: labels are numbers, columns have no names.
+    # Trees of scikit-learn's forests have numeric labels and no column names.
     classifier.classes_ = np.arange(classifier.n_classes_, dtype=np.float64)
     vars(classifier).pop("feature_names_in_", None)
     return classifier
@@ -96,12 +96,12 @@ def _member(classifier):
 
 def _check_categories(estimator):
     for column, categories in enumerate(estimator.categories_):
-        for one in categories or ():
-            if isinstance(one, tuple | bytes | complex):
+        for category in categories or ():
+            if isinstance(category, tuple | bytes | complex):
                 raise ValueError(
                     f"Column {column} has categories that scikit-learn's "
-                    f"OrdinalEncoder cannot encode, {type(one).__name__} objects such "
-                    f"as {one!r}. Turn them into strings before fit."
+                    f"OrdinalEncoder cannot encode, {type(category).__name__} objects "
+                    f"such as {category!r}. Turn them into strings before fit."
                 )
 
 
@@ -127,34 +127,34 @@ def _classifier(estimator, nodes, values, n_features):
 
 
 class _Stay(NamedTuple):
-    """Where rows of an unknown category stay: a leaf with the node's proportions."""
+    """Leaf for rows of an unknown category, with the proportions of their node."""
 
     node: int
 
 
 class _Targets(NamedTuple):
-    """Where the codes of a nominal test lead."""
+    """Targets of the codes of a nominal split."""
 
     node: int
     column: int
     nodes: list  # children and _Stay, in the order of their codes
-    ends: list  # code that follows those of each
+    ends: list  # end of the range of codes of each
 
     def part(self, first, last):
-        """Some of the targets; what a single one is."""
+        """Return a range of the targets, or the target itself if it is only one."""
         if last - first == 1:
             return self.nodes[first]
         return self._replace(nodes=self.nodes[first:last], ends=self.ends[first:last])
 
 
 class _BinaryTree:
-    """Nodes of a binary tree in which nominal tests are thresholds."""
+    """Binary tree in which nominal splits are thresholds."""
 
     def __init__(self, estimator, encoded=None):
         self.estimator = estimator
         self.table = {row.node: row for row in read_nodes(estimator)}
         tree = estimator.tree_
-        # Asked for once: most are made anew, for all nodes.
+        # Read only once, because most are computed for all nodes.
         self.class_weight = tree.class_weight
         self.counts = tree.counts
         self.value = tree.value
@@ -163,20 +163,19 @@ class _BinaryTree:
         self.n_rows = tree.n_node_samples
         self.weight = tree.weighted_n_node_samples
         self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
-        self.place = {feature: i for i, feature in enumerate(self.numeric)}
+        self.column_of = {feature: i for i, feature in enumerate(self.numeric)}
         # (feature, order) to (column, categories in that order)
         self.encoded = {} if encoded is None else encoded
         if not self.numeric and not tree.is_nominal.any():
-            # scikit-learn does not predict without a column, be it one without a test,
-            # nor encode one without a category
+            # scikit-learn requires at least one column, and at least one category
             self._encode(0, [estimator.categories_[0] or [MISSING]])
-        self.rows = []  # of the new nodes
+        self.rows = []  # fields of the new nodes
         self.values = []
         self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
-        # what is to be written, and where its id belongs
-        waiting = [(0, None)]
-        while waiting:
-            target, link = waiting.pop()
+        # targets to write, and the link that receives their id
+        stack = [(0, None)]
+        while stack:
+            target, link = stack.pop()
             new, children = self._expand(target)
             if link is not None:
                 parent, side = link
@@ -184,10 +183,11 @@ class _BinaryTree:
             for side, child in zip(
                 ("right_child", "left_child"), children[::-1], strict=False
             ):
-                waiting.append((child, (new, side)))
+                stack.append((child, (new, side)))
 
     def _expand(self, target):
-        # Write the node at the top of a target; its id and what its children are.
+        # Writes the top node of a target; returns its id and the targets of its
+        # children.
         if isinstance(target, _Stay):
             nothing = np.zeros(len(self.class_weight))
             return self._write(target.node, nothing, 0), []
@@ -212,7 +212,7 @@ class _BinaryTree:
             return self._write(target), []
         new = self._write(
             target,
-            feature=self.place[row.feature],
+            feature=self.column_of[row.feature],
             threshold=row.threshold,
             missing_go_to_left=row.branches[0].takes_missing,
         )
@@ -220,18 +220,20 @@ class _BinaryTree:
 
     def _targets(self, node):
         row = self.table[node]
-        # an encoder wants what is missing last
+        # an encoder requires missing values last
         branches = sorted(row.branches, key=lambda branch: branch.takes_missing)
-        column, ends = self._encode(row.feature, [one.categories for one in branches])
+        column, ends = self._encode(
+            row.feature, [branch.categories for branch in branches]
+        )
         targets = [_Stay(node), *(branch.node for branch in branches)]
         return _Targets(node, column, targets, ends)
 
     def _encode(self, feature, groups):
-        # Column with the codes of the groups, and where those of each end.
+        # Returns the column with the codes of the groups, and the end of each group.
         order, ends = [], [0]
         for group in groups:
-            order += [one for one in group if one is not MISSING]
-            if MISSING in group:  # which may come in two forms
+            order += [category for category in group if category is not MISSING]
+            if MISSING in group:  # None or NaN
                 order += [None, np.nan]
             ends.append(len(order))
         column, _ = self.encoded.setdefault(
@@ -241,7 +243,7 @@ class _BinaryTree:
         return column, ends
 
     def _write(self, node, counts=None, n_rows=None, **test):
-        # As the old node, if no counts are given.
+        # Copies the old node if `counts` is None.
         value, impurity = self.value[node], self.table[node].impurity
         weight = self.weight[node]
         if counts is not None:
@@ -267,15 +269,15 @@ class _BinaryTree:
         return len(self.rows) - 1
 
     def _shrunk(self, node, value):
-        # Of some of the children of a node, as if they were one.
+        # Shrinks the proportions of some children of a node as if they were one.
         if self.shrinkage == 0.0:
             return value
         n = self.counts[node].sum()
-        believed = n / (n + self.shrinkage)
-        return self.value[node] + (value - self.raw[node]) * believed
+        reliability = n / (n + self.shrinkage)
+        return self.value[node] + (value - self.raw[node]) * reliability
 
     def transformers(self):
-        """Steps of a `ColumnTransformer`: the numeric columns, then one a test."""
+        """Return the steps of a `ColumnTransformer`: numeric columns, then splits."""
         names = getattr(self.estimator, "feature_names_in_", None)
 
         def columns(features):
@@ -286,9 +288,9 @@ class _BinaryTree:
             steps.append(("numeric", "passthrough", columns(self.numeric)))
         for (feature, _), (column, order) in self.encoded.items():
             categories = np.empty(len(order), dtype=object)
-            for place, category in enumerate(order):
-                categories[place] = category  # which may be a tuple
-            # as objects, as numbers would have to be sorted
+            for i, category in enumerate(order):
+                categories[i] = category  # may be a tuple
+            # as objects, because numbers would have to be sorted
             step = make_pipeline(
                 FunctionTransformer(np.asarray, kw_args={"dtype": object}),
                 OrdinalEncoder(
@@ -301,7 +303,7 @@ class _BinaryTree:
         return steps
 
     def classifier(self):
-        """Make the tree behind the transformers."""
+        """Return the tree that follows the transformers."""
         nodes = {
             name: np.array([row[name] for row in self.rows]) for name in self.rows[0]
         }
@@ -314,7 +316,7 @@ class _BinaryTree:
 
 
 def _example(estimator):
-    # One row with the names of the columns, so that the transformers know them.
+    # Returns a row with column names, for fitting the transformers.
     row = np.zeros((1, estimator.n_features_in_), dtype=object)
     if not hasattr(estimator, "feature_names_in_"):
         return row
@@ -329,12 +331,12 @@ def _example(estimator):
 
 
 def pruning_path(tree):
-    """Strengths and total impurities of weakest-link pruning, from 0 to the root."""
+    """Return alphas and total impurities of minimal cost-complexity pruning."""
     weight = tree.weighted_n_node_samples
     cost = (tree.impurity * (weight / weight[0])).tolist()
     parent = tree.parent.tolist()
     children = [tree.children(node).tolist() for node in range(len(cost))]
-    # of the subtree below each node
+    # impurity and leaves of each subtree
     total, n_leaves = list(cost), [1] * len(cost)
     for node in reversed(range(len(cost))):  # children have larger ids
         if children[node]:
@@ -344,27 +346,27 @@ def pruning_path(tree):
     def link(node):
         return (cost[node] - total[node]) / (n_leaves[node] - 1), node, n_leaves[node]
 
-    waiting = [link(node) for node in range(len(cost)) if children[node]]
-    heapq.heapify(waiting)
+    links = [link(node) for node in range(len(cost)) if children[node]]
+    heapq.heapify(links)
     alphas, impurities = [0.0], [total[0]]
-    gone = [False] * len(cost)
+    is_removed = [False] * len(cost)
     while n_leaves[0] > 1:
-        alpha, node, leaves = heapq.heappop(waiting)
-        if gone[node] or leaves != n_leaves[node]:
-            continue  # it was pruned, or something below it
+        alpha, node, leaves = heapq.heappop(links)
+        if is_removed[node] or leaves != n_leaves[node]:
+            continue  # outdated: the node or its subtree was pruned
         more, less = cost[node] - total[node], n_leaves[node] - 1
         below = list(children[node])
         while below:
-            one = below.pop()
-            gone[one] = True
-            below += children[one]
+            descendant = below.pop()
+            is_removed[descendant] = True
+            below += children[descendant]
         children[node] = []
-        gone[node] = True
+        is_removed[node] = True
         while node >= 0:
             total[node] += more
             n_leaves[node] -= less
             if n_leaves[node] > 1:
-                heapq.heappush(waiting, link(node))
+                heapq.heappush(links, link(node))
             node = parent[node]
         alphas.append(alpha)
         impurities.append(total[0])
