@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from .._compat import _safe_indexing
 from ..tables._row_hashes import hash_dense, hash_sparse
-from ..utils import is_count
+from ..utils._codec import is_count
 from ..utils._files import sync_folder
 from ._labels import n_rows_of
 

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import _safe_indexing
 from ..tables._labels import is_unlabeled, split_labels, unique_classes
-from ..utils import canonical
+from ..utils._codec import canonical
 
 
 class LabelCodes:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ..utils import VersionedState
+from ..utils._codec import VersionedState
 
 
 class StoppingRule(VersionedState, BaseEstimator):

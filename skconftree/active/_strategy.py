@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.base import BaseEstimator
 
-from ..utils import VersionedState
+from ..utils._codec import VersionedState
 from ..utils._types import Floats, Indices
 
 TIES = ("random", "leaf", "density")  # how ties between rows are broken

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
-from ..utils import VersionedState
+from ..utils._codec import VersionedState
 
 if TYPE_CHECKING:
     from ._contract import Bound, BoundEvaluation

@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from ..utils import VersionedState, default_parameters, with_version, without_version
+from ..utils._codec import (
+    VersionedState,
+    default_parameters,
+    with_version,
+    without_version,
+)
 from ..utils._lock import Lockable, learns, reads
 from ._detector import Detector, read_detector, write_detector
 

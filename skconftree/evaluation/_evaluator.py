@@ -15,8 +15,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..tables._labels import exact_labels, find_labels
-from ..utils import NO_DEFAULT, is_count, with_version, without_version
 from ..utils._available import absence_error
+from ..utils._codec import NO_DEFAULT, is_count, with_version, without_version
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed_labels import NEVER, DelayedStep, Waiting, timed

@@ -16,14 +16,14 @@ from sklearn.base import clone
 
 from ..tables._labels import exact_labels
 from ..tables._records import Records
-from ..utils import (
+from ..utils._available import absence_error
+from ..utils._codec import (
     NO_DEFAULT,
     check_state_parts,
     is_missing,
     with_version,
     without_version,
 )
-from ..utils._available import absence_error
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
 from ..utils._warnings import warn

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import InvalidParameterError
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import canonical, default_parameters, merge_defaults
+from ..utils._codec import canonical, default_parameters, merge_defaults
 from ..utils._lock import reads
 from ..utils._types import Floats, Indices, TableLike
 from ._columns import measure, scaled

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
-from ..utils import (
+from ..utils._codec import (
     VERSION,
     check_state_parts,
     default_parameters,

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ..utils import from_json, is_missing, to_json
+from ..utils._codec import from_json, is_missing, to_json
 from ..utils._warnings import warn_once
 from ._columns import DATES, MAX_UNPARSEABLE, is_number, look_like_dates
 from ._frames import kind_of, library_of, mixture

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from ..utils import is_missing
+from ..utils._codec import is_missing
 from ..utils._warnings import warn
 
 EXACT = 2.0**53  # up to here float64 tells whole numbers apart

@@ -7,7 +7,7 @@ the row.
 import numpy as np
 
 from .._compat import get_feature_names
-from ..utils import is_missing
+from ..utils._codec import is_missing
 from ._features import MISSING, UNKNOWN
 from ._frames import kind_of, library_of
 

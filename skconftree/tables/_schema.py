@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array
 
 from .._compat import check_feature_count, check_feature_names
-from ..utils import NO_DEFAULT, check_state_parts, merge_defaults
 from ..utils._arrays import finiteness
+from ..utils._codec import NO_DEFAULT, check_state_parts, merge_defaults
 from ._columns import is_number, warn_of_unparseable
 from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
 from ._frames import Table, library_of, refuse_dates, refuse_sparse

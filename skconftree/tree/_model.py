@@ -13,7 +13,7 @@ from ..drift._registry import name_of_detector
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._sparse import in_blocks
-from ..utils import NO_DEFAULT, canonical, check_state_parts, merge_defaults
+from ..utils._codec import NO_DEFAULT, canonical, check_state_parts, merge_defaults
 from ..utils._lock import Lockable, learns, reads, share_lock
 from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn

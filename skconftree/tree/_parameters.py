@@ -27,7 +27,7 @@ from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import KINDS, LARGEST, MOST, NEGLIGIBLE, resolve_max_features
-from ..utils import NO_DEFAULT, merge_defaults
+from ..utils._codec import NO_DEFAULT, merge_defaults
 from ._settings import FIRST_CUTS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows

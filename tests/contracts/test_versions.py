@@ -19,7 +19,7 @@ from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM, LocalRepair
 from skconftree.tree import PessimisticPruning
 from skconftree.tree.stream._state import GrowerState, read_state
-from skconftree.utils import VERSION
+from skconftree.utils._codec import VERSION
 
 PARAMETERS = [
     CredibleBound(delta=0.2),

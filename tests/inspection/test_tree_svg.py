@@ -23,7 +23,7 @@ from skconftree.inspection._tree_layout import (
     wrapped,
 )
 from skconftree.tree import export_html, fold_weak_subtrees, node_table
-from skconftree.utils import escape
+from skconftree.utils._markup import escape
 
 SVG = "{http://www.w3.org/2000/svg}"
 COLUMN = 700  # pixels: as wide as a page of the documentation

@@ -20,15 +20,16 @@ import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, LeafRiskSampling
 from skconftree.bounds import CredibleBound
-from skconftree.utils import (
+from skconftree.utils._codec import (
+    CLASSES,
     CannotBeRestored,
+    StateError,
     from_json,
     is_count,
     is_missing,
     to_json,
     with_default_parameters,
 )
-from skconftree.utils._codec import CLASSES, StateError
 
 # Bases that have no use of their own, and oracles, which answer and are not a setting.
 LEFT_OUT = {

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils import gen_batches
 
-from ...utils import canonical
+from ...utils._codec import canonical
 from .._labels import CHUNK
 
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none

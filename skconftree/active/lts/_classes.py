@@ -20,7 +20,7 @@ from ..._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ...utils import default_parameters, with_version, without_version
+from ...utils._codec import default_parameters, with_version, without_version
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike

@@ -22,8 +22,8 @@ from ..._compat import (
     available_if,
     validate_parameters,
 )
-from ...utils import default_parameters, with_version, without_version
 from ...utils._available import absence_error
+from ...utils._codec import default_parameters, with_version, without_version
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike

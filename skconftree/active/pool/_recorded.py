@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...utils import own_version, to_json, with_default_parameters, written_by
+from ...utils._codec import own_version, to_json, with_default_parameters, written_by
 from .._journal import (
     NO_LABEL,
     Journal,

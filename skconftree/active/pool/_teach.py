@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from ...bounds._registry import resolve_bound
-from ...utils import canonical
+from ...utils._codec import canonical
 from ...utils._lock import learns
 from .._labels import n_rows_of, take
 from .._transaction import Transactional, reads_settled

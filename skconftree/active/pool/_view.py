@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...utils import to_json
+from ...utils._codec import to_json
 
 
 class LearnerView:

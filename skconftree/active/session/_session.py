@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...utils import CannotBeRestored, from_json, write_text, written_by
+from ...utils._codec import CannotBeRestored, from_json, written_by
+from ...utils._files import write_text
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._journal import (
     NO_LABEL,

@@ -17,7 +17,7 @@ from importlib import resources
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from ...utils import escape
+from ...utils._markup import escape
 from .._journal import same_label
 from .._strategy import choices
 from ._explanations import visible

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...utils import canonical
+from ...utils._codec import canonical
 from ...utils._types import Estimator, TableLike
 from .._estimators import final_step
 from ._decisions import draws

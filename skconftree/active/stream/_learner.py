@@ -23,8 +23,8 @@ from ..._compat import (
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._labels import check_labels, exact_labels, unique_classes
-from ...utils import default_parameters, with_version, without_version
 from ...utils._available import absence_error
+from ...utils._codec import default_parameters, with_version, without_version
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike

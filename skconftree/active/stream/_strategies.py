@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from ..._compat import Interval, StrOptions
 from ...bounds import consistency_radius
 from ...bounds._base import check_range
-from ...utils import VersionedState
+from ...utils._codec import VersionedState
 from ...utils._types import Floats
 from ._decisions import Accounts, decide_at_random, decide_by_threshold
 

@@ -12,7 +12,7 @@ from ...drift import BaseDetector, DriftState
 from ...drift._detector import Detector, OnlyPickled, read_detector, write_detector
 from ...drift._registry import DETECTORS
 from ...tables._labels import unique_classes
-from ...utils import check_state_parts, is_array
+from ...utils._codec import check_state_parts, is_array
 from ...utils._lock import Lockable
 from .._estimators import final_step
 from .._labels import take

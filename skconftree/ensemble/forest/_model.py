@@ -13,7 +13,12 @@ from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
-from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
+from ...utils._codec import (
+    canonical,
+    check_state_parts,
+    default_parameters,
+    merge_defaults,
+)
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
 from ._stepping import Steps

@@ -23,7 +23,12 @@ from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
-from ...utils import canonical, check_state_parts, default_parameters, merge_defaults
+from ...utils._codec import (
+    canonical,
+    check_state_parts,
+    default_parameters,
+    merge_defaults,
+)
 from .._bootstrap import draw_counts, tree_seed
 from ._centroid_tree import NCMGrower, NCMTree
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..._compat import validate_parameters
-from ...utils import VersionedState
+from ...utils._codec import VersionedState
 from ...utils._types import Floats
 from ._pruning import cheaper_as_leaf
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...utils import escape
 from ...utils._lock import reads_argument
+from ...utils._markup import escape
 from ...utils._types import Estimator
 from ._evidence import DISTILLED
 from ._records import check_tree, count_weak, format_ties, read_nodes, weak_subtrees

@@ -14,7 +14,7 @@ from ...drift._base import LocalRepair
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._growth_data import CLASS_LIMITS
 from ...tables._sparse import column_limits
-from ...utils import NO_DEFAULT, StateError, canonical, is_array, merge_defaults
+from ...utils._codec import NO_DEFAULT, StateError, canonical, is_array, merge_defaults
 from .._settings import GrowthSettings, read_settings
 
 LARGEST = 2**62  # seed
