@@ -326,11 +326,7 @@ def _add_label(commands):
         type=names,
         help="columns to show; default: all, or those of --text",
     )
-    _add_list(
-        label,
-        "--ignore",
-        "columns that are shown but not used as features",
-    )
+    _add_list(label, "--ignore", "columns that are shown but not used as features")
     label.add_argument(
         "--budget",
         type=at_least(1),

@@ -75,12 +75,7 @@ def format_probability(probability):
 
 
 # The level of an expected number whose logarithm to base 10 is below each limit.
-LEVELS = (
-    (-6.0, "overwhelming"),
-    (STRONG, "strong"),
-    (0.0, "weak"),
-    (math.inf, "none"),
-)
+LEVELS = ((-6.0, "overwhelming"), (STRONG, "strong"), (0.0, "weak"), (math.inf, "none"))
 WEAK = ("weak", "none")  # levels of splits that may be due to chance
 LEVEL_LINE = "evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise"
 LEGEND = (

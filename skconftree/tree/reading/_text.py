@@ -17,14 +17,7 @@ from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ..nodes._state import MAX_STORED_COMPETITORS as MAX_COMPETITORS
 from ..nodes._state import LeafReason
-from ._evidence import (
-    CONFIRMED,
-    DISTILLED,
-    LEVEL_LINE,
-    LEVELS,
-    TINY,
-    format_weight,
-)
+from ._evidence import CONFIRMED, DISTILLED, LEVEL_LINE, LEVELS, TINY, format_weight
 from ._records import check_tree, count_weak, format_value, read_nodes, weak_subtrees
 
 
@@ -231,8 +224,7 @@ def export_text(
             )
             if show_evidence:
                 first = first._replace(
-                    cells=_cells(row, marks),
-                    brief=_cells(row, marks, max_width // 3),
+                    cells=_cells(row, marks), brief=_cells(row, marks, max_width // 3)
                 )
             leading = [first]
             if verbose and show_evidence:
