@@ -38,14 +38,12 @@ def _run_audit(options, progress):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         audit = audit_splits(tree, X, y, alpha=options.alpha)
-    fit_notes = [
-        str(warning.message).replace("X_new", options.data) for warning in caught
-    ]
+    fit_notes = [str(w.message).replace("X_new", options.data) for w in caught]
     progress.note(*fit_notes)
     progress.clear()
     names = {
         "feature_names": model.features,
-        "class_names": [str(warning) for warning in tree.classes_.tolist()],
+        "class_names": [str(c) for c in tree.classes_.tolist()],
     }
     rows = {row.node: row for row in node_table(tree, **names)}
     if options.json is not None:
@@ -105,9 +103,7 @@ def _typed(texts, options, model):
 def _parts(options, tree, audit, rows, names):
     """Yield the parts of the output: counts, tree, and if verbose each split."""
     verdicts = Counter(split.verdict for split in audit.splits_)
-    counts = ", ".join(
-        f"{verdicts[split]:,} {shown}" for split, shown in VERDICTS.items()
-    )
+    counts = ", ".join(f"{verdicts[name]:,} {text}" for name, text in VERDICTS.items())
     yield (
         f"{options.data}: {counted(audit.n_rows_, 'labeled row')}\n"
         f"{counted(len(audit.splits_), 'split')}: {counts}, at a family-wise error of "
@@ -173,7 +169,7 @@ def _report(options, audit, rows, notes):
             "model": options.model,
             "data": {"name": options.data, "rows": audit.n_rows_, "notes": notes},
             "settings": {"alpha": audit.alpha, "correction": audit.correction},
-            "verdicts": {split: verdicts[split] for split in VERDICTS},
+            "verdicts": {name: verdicts[name] for name in VERDICTS},
             "splits": splits,
         }
     )

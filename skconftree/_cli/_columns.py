@@ -137,7 +137,7 @@ DATES = {
     for order, first in (("dmy", "day"), ("mdy", "month"))
 }
 DATE_READINGS = (DATE, *DATES.values())
-READINGS = {one.name: one for one in (POINT, COMMA, DATE, *DATES.values())}
+READINGS = {r.name: r for r in (POINT, COMMA, DATE, *DATES.values())}
 DECIMALS = {".": POINT, ",": COMMA}  # by decimal sign
 
 
@@ -635,7 +635,7 @@ def unknown_notes(X, features, categories):
             continue
         shown = sorted(new, key=new.get, reverse=True)[:MAX_SHOWN_CATEGORIES]
         shown = ", ".join(
-            "missing" if category is None else repr(category) for category in shown
+            "missing" if value is None else repr(value) for value in shown
         )
         more = ", ..." if len(new) > MAX_SHOWN_CATEGORIES else ""
         n = sum(new.values())
@@ -689,7 +689,7 @@ def own_columns(header, target=None):
             bare.startswith(f"{PREDICTED} ") and bare[len(PREDICTED) + 1 :] in header
         )
         shares = header[index + 1 : end]
-        next_names = [name_.removesuffix(OWN_SUFFIX) for name_ in header[end : end + 2]]
+        next_names = [n.removesuffix(OWN_SUFFIX) for n in header[end : end + 2]]
         if not is_ours and name != target:
             continue
         if len(shares) >= 2 and (is_ours or end == len(header)):

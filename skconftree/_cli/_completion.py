@@ -62,16 +62,12 @@ ANSWER = 'COMPREPLY=($(compgen -W "@WORDS@" -- "$word")); return'
 def _bash():
     command_cases, choices_of = [], {}
     for name, options in commands().items():
-        candidates = " ".join(
-            [option for option in options if option] + options.get("", [])
-        )
+        candidates = " ".join([o for o in options if o] + options.get("", []))
         command_cases.append(f'    {name}) words="{candidates}" ;;')
-        choices_of |= {
-            option: choices for option, choices in options.items() if option and choices
-        }
+        choices_of |= {o: choices for o, choices in options.items() if o and choices}
     value_cases = (
-        f"    {option}) {ANSWER.replace('@WORDS@', ' '.join(choices))} ;;"
-        for option, choices in choices_of.items()
+        f"    {o}) {ANSWER.replace('@WORDS@', ' '.join(choices))} ;;"
+        for o, choices in choices_of.items()
     )
     return (
         BASH.replace("@VALUES@", "\n".join(value_cases))

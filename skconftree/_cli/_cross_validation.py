@@ -85,14 +85,10 @@ def pruning_limits(tree):
         alpha = max(alpha, gain[node])
         stack = [node]
         while stack:
-            descendant = stack.pop()
-            if is_inner[descendant]:
-                is_inner[descendant], limits[descendant], gain[descendant] = (
-                    False,
-                    alpha,
-                    np.inf,
-                )
-                stack += (left[descendant], right[descendant])
+            child = stack.pop()
+            if is_inner[child]:
+                is_inner[child], limits[child], gain[child] = (False, alpha, np.inf)
+                stack += (left[child], right[child])
         fewer, more = n_leaves[node] - 1, own[node] - below[node]
         while (node := parent[node]) >= 0:
             n_leaves[node] -= fewer
@@ -137,7 +133,7 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
     confidence tree for held-out rows, their probabilities, and the unfinished models.
     `on_own_result(results, predicted)` is called when the confidence tree is finished.
     """
-    results, unfinished = {}, []
+    results, late = {}, []
     predicted = np.empty_like(table.y)
     confidence = np.empty(len(table.y))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
@@ -164,13 +160,13 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
             if name != OUR_MODEL:
                 spent += time.process_time() - begin
                 if spent > budget and fold < folds:
-                    unfinished.append(name)
+                    late.append(name)
                     break
         else:
             results[name] = figures
             if name == OUR_MODEL and on_own_result is not None:
                 on_own_result(results, predicted)
-    return results, predicted, confidence, unfinished
+    return results, predicted, confidence, late
 
 
 def majority(table, folds, seed):

@@ -200,9 +200,7 @@ def _grow(tree, table, progress):
             tree.fit(table.X, table.y)
     except ValueError as error:
         raise UserError(with_names(str(error), table.feature_names)) from error
-    notes = [
-        with_names(str(warning.message), table.feature_names) for warning in caught
-    ]
+    notes = [with_names(str(w.message), table.feature_names) for w in caught]
     progress.note(*notes)
     return notes
 
@@ -330,10 +328,7 @@ def importance_table(tree, names):
 def calibration_table(groups):
     """Format the accuracy by predicted probability."""
     rows = [("predicted probability", "accuracy", "rows")]
-    rows += [
-        (share(confidence), share(accuracy), f"{n:,}")
-        for confidence, accuracy, n in groups
-    ]
+    rows += [(share(proba), share(accuracy), f"{n:,}") for proba, accuracy, n in groups]
     return f"{aligned(rows)}\n\n{_wrapped([calibration_sentence(groups)])}"
 
 
@@ -462,10 +457,7 @@ def _fit(tree, options):
 def _finish(tree, options):
     """Write the files, then print the results."""
     names = tree.feature_names_in_.tolist()
-    shown = {
-        "feature_names": names,
-        "class_names": [str(label) for label in tree.classes_],
-    }
+    shown = {"feature_names": names, "class_names": [str(c) for c in tree.classes_]}
     if options.output is not None:
         nominal = tree.is_categorical_
         metadata = {

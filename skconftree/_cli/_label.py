@@ -94,11 +94,11 @@ def read_pool(options):
         if reading is not None:
             values, unparseable = read_numbers(texts, reading)
             if len(unparseable) > MAX_UNPARSEABLE * sum(
-                not is_missing(value) for value in texts
+                not is_missing(text) for text in texts
             ):
                 reading = None
         if reading is None:
-            values = np.array([None if is_missing(value) else value for value in texts])
+            values = np.array([None if is_missing(text) else text for text in texts])
             values = values.astype(object)
             if identifies_rows(values.tolist()) and name not in options.nominal:
                 notes.append(
@@ -112,7 +112,7 @@ def read_pool(options):
         tables.append(values)
         readings.append(reading)
         feature_names.append(name)
-    nominal = [index for index, value in enumerate(readings) if value is None]
+    nominal = [j for j, reading in enumerate(readings) if reading is None]
     formats = None
     if options.text:
         X = _words([columns[name] for name in options.text], tables, readings)
@@ -207,21 +207,16 @@ def _column_formats(names, X, readings):
 def _words(texts, tables, readings):
     # Combines TF-IDF of texts, one-hot categories and standardized numbers.
     parts = []
-    for column_texts in texts:
+    for text in texts:
         try:
-            parts.append(TfidfVectorizer(sublinear_tf=True).fit_transform(column_texts))
+            parts.append(TfidfVectorizer(sublinear_tf=True).fit_transform(text))
         except ValueError as error:
             raise UserError(f"--text: {error}") from error
     for values, reading in zip(tables, readings, strict=True):
         column = values.reshape(-1, 1)
         if reading is None:
             encoder = OneHotEncoder(max_categories=30)
-            column = np.array(
-                [
-                    ["" if column_texts is None else column_texts]
-                    for column_texts in values
-                ]
-            )
+            column = np.array([["" if text is None else text] for text in values])
             parts.append(encoder.fit_transform(column))
         else:
             scaled = StandardScaler().fit_transform(column.astype(np.float64))
@@ -327,27 +322,17 @@ def _sibling_path(path, ending):
 def _as_csv(session, pool, predicted, proba):
     answers = {answer["row"]: answer for answer in session.answers()}
     classes = session.learner.classes_.tolist()
-    own_names = [
-        PREDICTED,
-        *(f"{SHARE}{answer}" for answer in classes),
-        LABELED_BY,
-        LABELED_AT,
-    ]
-    own_names = [own_name(name, {*pool.shown, pool.target}) for name in own_names]
+    names = [PREDICTED, *(f"{SHARE}{c}" for c in classes), LABELED_BY, LABELED_AT]
+    names = [own_name(name, {*pool.shown, pool.target}) for name in names]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*pool.shown, pool.target, *own_names])
+    writer.writerow([*pool.shown, pool.target, *names])
     for row, values in enumerate(zip(*pool.shown.values(), strict=True)):
-        label, by, at = pool.y[row], "", ""
-        if label is not None:
-            by = "the table"
+        label, at = pool.y[row], ""
+        by = "" if label is None else "the table"
         if row in answers:
-            answer = answers[row]
-            label, by, at = (
-                answer["label"],
-                answer["annotator"] or "a person",
-                answer["at"],
-            )
+            label, at = answers[row]["label"], answers[row]["at"]
+            by = answers[row]["annotator"] or "a person"
         line = ["" if label is None else label]
         if predicted is None:  # while only one class has labels
             line += [""] * (1 + len(classes))

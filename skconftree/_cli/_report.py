@@ -410,10 +410,7 @@ def _columns(table, nodes, class_names):
         column = table.X[:, j]
         if table.readings[j] is None:
             texts = np.array(
-                [
-                    "missing" if category is None else str(category)
-                    for category in column
-                ]
+                ["missing" if value is None else str(value) for value in column]
             )
             yield figure.categories(texts, codes, len(class_names))
             return
@@ -421,11 +418,7 @@ def _columns(table, nodes, class_names):
         if table.dates is not None and table.dates[j] is not None:
             write = as_date(table.dates[j])
         values = column.astype(np.float64)
-        cuts = [
-            category.threshold
-            for category in splits[j]
-            if np.isfinite(category.threshold)
-        ]
+        cuts = [s.threshold for s in splits[j] if np.isfinite(s.threshold)]
         yield figure.numbers(values, codes, len(class_names), cuts, write)
         missing = int(np.isnan(values).sum())
         if missing:

@@ -77,17 +77,13 @@ def importances(names, values):
 def calibration(confidence, is_right):
     """Group rows by predicted probability: mean probability, accuracy and rows."""
     order = np.argsort(confidence, kind="stable")
-    probability, right = confidence[order], is_right[order]
-    ends = np.linspace(0, len(probability), MAX_BINS + 1).round().astype(int)
+    proba, right = confidence[order], is_right[order]
+    ends = np.linspace(0, len(proba), MAX_BINS + 1).round().astype(int)
     # equal probabilities, as in a leaf, stay in one group
-    ends = np.unique(
-        np.searchsorted(probability, probability[ends[1:-1] - 1], side="right")
-    )
-    parts = np.split(
-        np.arange(len(probability)), ends[(ends > 0) & (ends < len(probability))]
-    )
+    ends = np.unique(np.searchsorted(proba, proba[ends[1:-1] - 1], side="right"))
+    parts = np.split(np.arange(len(proba)), ends[(ends > 0) & (ends < len(proba))])
     return [
-        (float(probability[group].mean()), float(right[group].mean()), len(group))
+        (float(proba[group].mean()), float(right[group].mean()), len(group))
         for group in parts
     ]
 

@@ -129,7 +129,7 @@ class SelectedStream:
                 row for row, label in enumerate(piece.labels) if is_missing(label)
             ]
         self.n_left_out += len(out) - 2
-        for start, stop in zip([label + 1 for label in out], out[1:], strict=False):
+        for start, stop in zip([row + 1 for row in out], out[1:], strict=False):
             last = stop == len(piece.labels)
             if start == stop and not (last and piece.problem is not None):
                 continue

@@ -200,7 +200,7 @@ def read_columns(options, path, features, readings, progress, target=None, like=
         X = X.astype(np.float32)
     labels = [label for piece in pieces for label in piece.labels]
     notes += unparseable.notes(stream, settled=True)
-    notes = [reading for reading in notes if _is_about(reading, features)]
+    notes = [note for note in notes if _is_about(note, features)]
     return X, labels, notes, stream.dialect
 
 

@@ -16,12 +16,7 @@ class UserError(Exception):
 
 def printable(text):
     """Escape control characters, which a terminal would interpret."""
-    return "".join(
-        character
-        if character.isprintable() or character == "\n"
-        else repr(character)[1:-1]
-        for character in text
-    )
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def shorten(text, max_length):

@@ -57,9 +57,7 @@ def class_colors(n_classes: int) -> list[str]:
         hue = index * GOLDEN % 1.0
         lightness = (0.45, 0.62, 0.35)[index % 3]
         channels = colorsys.hls_to_rgb(hue, lightness, 0.6)
-        colors.append(
-            "#" + "".join(f"{round(255 * channel):02X}" for channel in channels)
-        )
+        colors.append("#" + "".join(f"{round(255 * c):02X}" for c in channels))
     return colors
 
 

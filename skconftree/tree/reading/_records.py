@@ -643,20 +643,16 @@ def _evidence_of(estimator, nodes, names, branches):
     if tree.trial_costs is not None:
         trials = tree.trial_costs[nodes].tolist()
     since = grower.counts_since() if hasattr(grower, "counts_since") else None
-    evidence_list = []
-    for node_branches, values, costs in zip(
-        branches, stored.tolist(), trials, strict=True
-    ):
-        if not node_branches:
-            evidence_list.append(None)
+    result = []
+    for group, values, costs in zip(branches, stored.tolist(), trials, strict=True):
+        if not group:
+            result.append(None)
             continue
         later = math.nan
         if since is not None:
-            later = log_evidence(since[[branch.node for branch in node_branches]])
-        evidence_list.append(
-            reader(dict(zip(fields, values, strict=True)), costs, later)
-        )
-    return evidence_list
+            later = log_evidence(since[[branch.node for branch in group]])
+        result.append(reader(dict(zip(fields, values, strict=True)), costs, later))
+    return result
 
 
 def _gains(weight, impurity, parent, n_children):
@@ -753,9 +749,7 @@ class _Tests:
         if n_children != 2:
             return "= ?"
         group = [
-            category
-            for code, category in enumerate(known[:MAX_BITS])
-            if left >> code & 1
+            value for code, value in enumerate(known[:MAX_BITS]) if left >> code & 1
         ]
         rest = "others" if len(known) > MAX_BITS else None
         return _set(group, _category_labels(known), rest)
@@ -802,15 +796,15 @@ def _groups(children, targets, known):
 
 def _category_labels(categories):
     """Map categories to texts, all in quotation marks if one requires them."""
-    texts = [category for category in categories if isinstance(category, str)]
+    texts = [value for value in categories if isinstance(value, str)]
     mark = '"' if not all(map(PLAIN.fullmatch, texts)) else ""
     return {
-        category: "missing"
-        if category is MISSING
-        else f"{mark}{category}{mark}"
-        if isinstance(category, str)
-        else str(category)
-        for category in categories
+        value: "missing"
+        if value is MISSING
+        else f"{mark}{value}{mark}"
+        if isinstance(value, str)
+        else str(value)
+        for value in categories
     }
 
 
@@ -818,11 +812,11 @@ def _set(group, label_of, rest=None):
     """Format a set of categories: the first ones, and the number of others."""
     if len(group) == 1 and rest is None:
         return f"= {label_of[group[0]]}"
-    others = [category for category in label_of if category not in group]
+    others = [value for value in label_of if value not in group]
     sign = "in"
     if rest is None and len(group) > MAX_NAMES >= len(others) > 0:
         group, sign = others, "not in"
-    labels = [label_of[category] for category in group[:MAX_NAMES]]
+    labels = [label_of[value] for value in group[:MAX_NAMES]]
     if rest is not None:
         labels.append(f"and {rest}" if labels else rest)
     elif len(group) > MAX_NAMES:

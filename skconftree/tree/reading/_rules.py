@@ -222,14 +222,14 @@ class _Python:
 
 def _comment(words):
     # A comment must not contain line breaks.
-    return "".join(character if character.isprintable() else " " for character in words)
+    return "".join(c if c.isprintable() else " " for c in words)
 
 
 def _python_set(branch, missing):
     known = [
-        _python_value(category, "category")
-        for category in branch.categories
-        if category is not MISSING
+        _python_value(value, "category")
+        for value in branch.categories
+        if value is not MISSING
     ]
     test = "False"
     if len(known) == 1:
@@ -314,9 +314,9 @@ class _Sql:
 
 def _sql_set(column, branch):
     known = [
-        _sql_value(category, "category")
-        for category in branch.categories
-        if category is not MISSING
+        _sql_value(value, "category")
+        for value in branch.categories
+        if value is not MISSING
     ]
     tests = [f"{column} IN ({', '.join(known)})"] if known else []
     if branch.takes_missing:

@@ -440,17 +440,15 @@ def describe_split(row, width, digits=4):
 def _describe_competitors(row, width):
     # Returns the best splits of other features, in one or two lines each.
     lines, lead = [], "competitor: "
-    for competitor in row.competitors:
-        gains = f"gains {competitor.gain:.3g} instead of {row.gain:.3g}"
-        if competitor.z == competitor.z:
-            gains += f", z = {competitor.z:.2g}"
-        line = f"{lead}{competitor.test} {gains}"
+    for rival in row.competitors:
+        gains = f"gains {rival.gain:.3g} instead of {row.gain:.3g}"
+        if rival.z == rival.z:
+            gains += f", z = {rival.z:.2g}"
+        line = f"{lead}{rival.test} {gains}"
         if len(line) <= width:
             lines.append(line)
             continue
-        lines.append(
-            lead + fit_condition(competitor.name, competitor.test, width - len(lead))
-        )
+        lines.append(lead + fit_condition(rival.name, rival.test, width - len(lead)))
         lines += [f"  {part}" for part in wrap(gains, width - 2)]
     return lines
 
@@ -634,14 +632,11 @@ def _weakest(splits):
 def _columns(estimator, splits):
     names = {row.feature: row.name for row in splits}
     weight = estimator.feature_importances_
-    order = sorted(names, key=lambda feature: -weight[feature])
+    order = sorted(names, key=lambda j: -weight[j])
     used = f"columns used, {len(order)} of {estimator.n_features_in_}"
     return listed(
         f"{used} (share of the gain): ",
-        [
-            f"{shortened(names[feature], 30)} ({weight[feature]:.2f})"
-            for feature in order
-        ],
+        [f"{shortened(names[j], 30)} ({weight[j]:.2f})" for j in order],
     )
 
 
