@@ -9,7 +9,7 @@ import socket
 import stat
 import sys
 
-from ..utils import _files
+from .. import utils
 from ._text import UserError, standard_output
 
 try:
@@ -156,9 +156,9 @@ def _check_writable(path, option, *, regular):
 
 @contextlib.contextmanager
 def atomic_write(path, mode="wb", **how):
-    """Call `utils._files.atomic_write`; raise UserError if it cannot write the file."""
+    """Call `utils.atomic_write`; raise UserError if it cannot write the file."""
     try:
-        with _files.atomic_write(path, mode, **how) as file:
+        with utils.atomic_write(path, mode, **how) as file:
             yield file
     except BrokenPipeError:  # the path is a pipe
         raise

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
-from ..utils._codec import from_json, to_json
+from ..utils import from_json, to_json
 from ._files import atomic_write
 from ._text import UserError
 

@@ -12,7 +12,7 @@ import skconftree
 
 from ..inspection import ConfidenceTreeDisplay
 from ..tree import class_colors, export_html, node_table
-from ..utils._markup import escape
+from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
 from ._common import count_levels

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..inspection import ConfidenceTreeDisplay
 from ..tree import class_colors, node_table
-from ..utils._markup import escape
+from ..utils import escape
 from ._files import atomic_write, write_text
 from ._text import UserError, shorten
 

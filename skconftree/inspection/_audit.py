@@ -19,18 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..bounds import chi2_pvalue, fisher_pvalue, log_evalue
 from ..tree import ConfidenceTreeClassifier, node_table
-from ..utils._codec import (
+from ..utils import (
     NO_DEFAULT,
     VERSION,
     check_state_parts,
     is_missing,
     merge_defaults,
+    reads_argument,
+    warn,
     with_version,
     written_by,
 )
-from ..utils._lock import reads_argument
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
-from ..utils._warnings import warn
 
 
 def countable(least, alpha):

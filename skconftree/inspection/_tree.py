@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from skconftree.tree import fold_weak_subtrees, node_table
 
-from ..utils._lock import reads_argument
+from ..utils import reads_argument
 from ..utils._types import Estimator
 from ._tree_layout import readable_depth
 from ._tree_plot import PlotPicture

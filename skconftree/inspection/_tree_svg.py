@@ -1,6 +1,6 @@
 """Drawing of a tree as SVG, without a plotting library."""
 
-from ..utils._markup import escape
+from ..utils import escape
 from ._tree_layout import (
     Picture,
     arrange,

@@ -215,7 +215,7 @@ def test_summary():
     assert f"{own:.3f} within" in text
     stump = ConfidenceTreeClassifier(min_samples_leaf=300).fit(X, y)
     assert (
-        "no split: the class 1 is predicted for every row: 357 of 569, "
+        "no split: the class 1 is predicted for every row: 357 of 569 rows, "
         in stump.summary()
     )
     with pytest.raises(NotFittedError):
