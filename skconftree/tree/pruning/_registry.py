@@ -1,5 +1,7 @@
 """Names of prunings: one row each."""
 
+from functools import lru_cache
+
 from sklearn.base import clone
 
 from ...utils._warnings import warn
@@ -38,12 +40,25 @@ def resolve_pruning(pruning, defaults, *, has_lookahead=False):
             "default. Set pruning=CostComplexityPruning(ccp_alpha), for example with "
             "ccp_alpha=0.01."
         )
-    pruning = PRUNINGS[pruning]() if isinstance(pruning, str) else clone(pruning)
-    if confidence is not None:
-        # set_params reads signatures for longer than a small tree grows
-        setattr(pruning, pruning.strength_parameter, float(confidence))
+    if isinstance(pruning, str):
+        _check_default(PRUNINGS[pruning], confidence)
+        return _with_strength(PRUNINGS[pruning](), confidence)
+    pruning = _with_strength(clone(pruning), confidence)
     pruning.check_parameters()
     return pruning
+
+
+def _with_strength(pruning, confidence):
+    if confidence is not None:
+        # set_params reads signatures, which takes longer than growing a small tree
+        setattr(pruning, pruning.strength_parameter, float(confidence))
+    return pruning
+
+
+@lru_cache(maxsize=64)
+def _check_default(kind, confidence):
+    # Once per process, because validation takes 5% of the time of a small fit.
+    _with_strength(kind(), confidence).check_parameters()
 
 
 def prune(tree, pruning, rows):
