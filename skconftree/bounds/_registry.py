@@ -103,7 +103,8 @@ def param_grid(
     >>> from sklearn.model_selection import GridSearchCV
     >>> from skconftree import ConfidenceTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> search = GridSearchCV(ConfidenceTreeClassifier(), param_grid()).fit(X, y)
+    >>> grid = param_grid(["credible", "gtest", None])
+    >>> search = GridSearchCV(ConfidenceTreeClassifier(), grid).fit(X, y)
     >>> search.best_score_ > 0.94
     np.True_
     """

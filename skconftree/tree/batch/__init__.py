@@ -1,1 +1,1 @@
-"""Growth from a table."""
+"""Growth of trees from tables."""

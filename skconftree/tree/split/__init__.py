@@ -1,1 +1,1 @@
-"""The best test of a node."""
+"""Selection of the best split of a node."""
