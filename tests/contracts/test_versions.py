@@ -162,7 +162,7 @@ def test_a_growing_tree_of_before_the_last_parts():
     for n in range(7, n_parts + 2):
         assert read_state(whole[:n])[: n - 1] == whole[1:n]
     for other in (whole[:6], (*whole, None), (whole[0] - 1, *whole[1:])):
-        with pytest.raises(ValueError, match="must be of version"):
+        with pytest.raises(ValueError, match="must have version"):
             read_state(other)
 
 
