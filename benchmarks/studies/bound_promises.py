@@ -252,7 +252,7 @@ def mixed_columns(options):
             bound, delta=delta, pruning=None, max_depth=1, categorical_features=nominal
         )
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "No test asks for column")
+            warnings.filterwarnings("ignore", "No split uses column")
             return stump.fit(X, y).get_n_leaves() > 1
 
     for n in MIXED_ROWS:

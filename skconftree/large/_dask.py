@@ -30,22 +30,22 @@ class DaskEngine:
 
     is_here = is_one_part = False
 
-    def __init__(self, client, coded, places):
+    def __init__(self, client, coded, row_indices):
         self._client = client
-        self._groups, self._places, self._workers = [], [], []
+        self._groups, self._row_indices, self._workers = [], [], []
         for worker, found in _by_worker(client, coded).items():
             self._groups.append(
                 self._submit(worker, _listed, *(coded[place] for place in found))
             )
-            self._places.append([places[place] for place in found])
+            self._row_indices.append([row_indices[place] for place in found])
             self._workers.append(worker)
-        self.n_rows = sum(map(n_rows_of, places))
+        self.n_rows = sum(map(n_rows_of, row_indices))
         # What workers know of the places of rows in the table: where parts begin, if
         # their rows follow each other there. They have no room for the place of each.
-        self._follow = all(isinstance(one, slice) for one in places)
-        self._known = self._places
+        self._follow = all(isinstance(one, slice) for one in row_indices)
+        self._known = self._row_indices
         if not self._follow:
-            self._known = [[None] * len(one) for one in self._places]
+            self._known = [[None] * len(one) for one in self._row_indices]
         self._room = Semaphore(GROWING * sum(client.nthreads().values()))
 
     def with_team(self, team):
@@ -83,17 +83,17 @@ class DaskEngine:
     def columns(self):
         """Codes of all rows, column by column."""
         found = self._client.gather(self._each(_steps.whole))
-        places = [one for group in self._places for one in group]
-        return in_order(_steps.join_columns(found), places)
+        row_indices = [one for group in self._row_indices for one in group]
+        return in_order(_steps.join_columns(found), row_indices)
 
     def begin(self, counts, repeated, weights):
         """Begin a tree, as `LocalEngine.begin`."""
         sampled = []
-        for worker, places in zip(self._workers, self._places, strict=True):
+        for worker, row_indices in zip(self._workers, self._row_indices, strict=True):
             # a part at a time: no message is as long as the table
             parts = [
                 self._submit(worker, _steps.Sampled, *part)
-                for part in sample_of_parts(places, counts, repeated, weights)
+                for part in sample_of_parts(row_indices, counts, repeated, weights)
             ]
             sampled.append(self._submit(worker, _listed, *parts))
         found = self._each(_steps.begin, sampled)
@@ -132,11 +132,11 @@ class DaskEngine:
         """Have a tree grown below a node, by a worker that all its rows come to."""
         self._wait_for_memory()  # all rows would wait on the workers for their trees
         try:
-            places = None if self._follow else self._indices_of(members)
+            row_indices = None if self._follow else self._indices_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
             # counts come first: who asks for them has nothing else to do
             growing = self._client.submit(
-                _grow, grow_below, node, places, *rows, pure=False, priority=-1
+                _grow, grow_below, node, row_indices, *rows, pure=False, priority=-1
             )
         except BaseException:
             self._room.release()
@@ -171,7 +171,7 @@ class DaskEngine:
     def _indices_of(self, members):
         # Where the rows of a node are in the table.
         found = self._client.gather(self._each(_steps.numbers, members))
-        return _steps.joined(list(map(in_table, self._places, found)))
+        return _steps.joined(list(map(in_table, self._row_indices, found)))
 
     def grown(self, growing):
         """The trees that workers grow."""
@@ -207,10 +207,10 @@ def _count_cells(*given):
     return _steps.count_cells(*given), None
 
 
-def _grow(grow_below, node, places, *rows):
+def _grow(grow_below, node, row_indices, *rows):
     rows = _steps.join_collected(rows)
-    if places is not None:
-        rows = rows._replace(places=places)
+    if row_indices is not None:
+        rows = rows._replace(row_indices=row_indices)
     return grow_below(node, rows)
 
 
@@ -307,16 +307,16 @@ class DaskParts:
         import dask
 
         edges = [0, *self._stops.tolist()]
-        places = [slice(*edge) for edge in pairwise(edges)]
+        row_indices = [slice(*edge) for edge in pairwise(edges)]
         if positions is not None:
-            places = [positions[one] for one in places]
-            places = [one[one >= 0] for one in places]
+            row_indices = [positions[one] for one in row_indices]
+            row_indices = [one[one >= 0] for one in row_indices]
         calls = self._calls(task, columns, by_row)
         client = _client()
         if client is None:
-            return LocalEngine([dask.compute(one)[0] for one in calls], places)
+            return LocalEngine([dask.compute(one)[0] for one in calls], row_indices)
         # a part at a time: no message is as long as the table
-        return DaskEngine(client, [client.compute(one) for one in calls], places)
+        return DaskEngine(client, [client.compute(one) for one in calls], row_indices)
 
 
 class _DaskFrame(DaskParts):

@@ -55,12 +55,12 @@ class Cells(NamedTuple):
             np.zeros(shape, np.uint32),
         )
 
-    def add(self, places, others):
+    def add(self, row_indices, others):
         """Add the values of other cells, which are at these places."""
         counts, least, most = (one.reshape(-1) for one in self)
-        counts[places] += others.counts
-        least[places] = np.minimum(least[places], others.least)
-        most[places] = np.maximum(most[places], others.most)
+        counts[row_indices] += others.counts
+        least[row_indices] = np.minimum(least[row_indices], others.least)
+        most[row_indices] = np.maximum(most[row_indices], others.most)
 
     def joined(self, other):
         """These cells and others between them, ascending."""
@@ -162,8 +162,8 @@ class Values:
         if found.few is not None:
             self._count_small(found.few)
         else:
-            places = np.unpackbits(found.marks, count=self.cells.counts.size)
-            self.cells.add(np.flatnonzero(places), found.cells)
+            row_indices = np.unpackbits(found.marks, count=self.cells.counts.size)
+            self.cells.add(np.flatnonzero(row_indices), found.cells)
             self.n_missing += found.n_missing
 
     def found(self):

@@ -13,9 +13,9 @@ class LocalEngine:
 
     is_here = True
 
-    def __init__(self, parts, places, team=None):
-        self.parts, self.places = parts, places
-        self.n_rows = sum(map(n_rows_of, places))
+    def __init__(self, parts, row_indices, team=None):
+        self.parts, self.row_indices = parts, row_indices
+        self.n_rows = sum(map(n_rows_of, row_indices))
         self._each = _steps.in_turn if team is None else partial(_side_by_side, team)
 
     @property
@@ -25,15 +25,15 @@ class LocalEngine:
 
     def with_team(self, team):
         """The same for a tree that a team grows."""
-        return self if team is None else LocalEngine(self.parts, self.places, team)
+        return self if team is None else LocalEngine(self.parts, self.row_indices, team)
 
     def columns(self):
         """Codes of all rows, column by column."""
-        return in_order(_steps.whole(self.parts), self.places)
+        return in_order(_steps.whole(self.parts), self.row_indices)
 
     def begin(self, counts, repeated, weights):
         """Begin a tree; return its sample, the root's rows, counts and weight."""
-        sampled = sample_of_parts(self.places, counts, repeated, weights)
+        sampled = sample_of_parts(self.row_indices, counts, repeated, weights)
         found = _steps.begin(self.parts, sampled, self._each)
         weight = None if found.weights is None else found.weights[0]
         return sampled, found.members[0], found.counts[0], weight
@@ -55,7 +55,7 @@ class LocalEngine:
         return partial(self._grow, sampled, members, grow_below, node)
 
     def _grow(self, sampled, members, grow_below, node):
-        rows = _steps.collect(self.parts, sampled, members, self.places)
+        rows = _steps.collect(self.parts, sampled, members, self.row_indices)
         return grow_below(node, rows)
 
     def grown(self, growing):
@@ -79,37 +79,41 @@ def _side_by_side(team, function, *lists):
     return found
 
 
-def n_rows_of(places):
+def n_rows_of(row_indices):
     """How many rows a part has."""
-    return places.stop - places.start if isinstance(places, slice) else len(places)
+    return (
+        row_indices.stop - row_indices.start
+        if isinstance(row_indices, slice)
+        else len(row_indices)
+    )
 
 
-def in_table(places, rows):
+def in_table(row_indices, rows):
     """Where rows are, ascending numbers through the parts, one after the other."""
-    edges = np.cumsum([0, *map(n_rows_of, places)])
+    edges = np.cumsum([0, *map(n_rows_of, row_indices)])
     ends = np.searchsorted(rows, edges)
     found = []
-    for place, of_part in enumerate(places):
+    for place, of_part in enumerate(row_indices):
         here = rows[ends[place] : ends[place + 1]] - edges[place]
         found.append(_steps.indices_of(of_part, here))
     return joined(found)
 
 
-def in_order(columns, places):
+def in_order(columns, row_indices):
     """Columns with an entry for each row of the parts, in the order of the table."""
-    places = in_table(places, np.arange(len(columns[0])))
-    if (np.diff(places) > 0).all():
+    row_indices = in_table(row_indices, np.arange(len(columns[0])))
+    if (np.diff(row_indices) > 0).all():
         return columns
-    order = np.argsort(places)
+    order = np.argsort(row_indices)
     return [codes[order] for codes in columns]
 
 
-def sample_of_parts(places, counts, repeated, weights):
+def sample_of_parts(row_indices, counts, repeated, weights):
     """What the rows of each part are in a sample."""
     if counts is not None:
         counts = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
     sampled = []
-    for where in places:
+    for where in row_indices:
         of_part = None if counts is None else np.ascontiguousarray(counts[where])
         sampled.append(
             Sampled(

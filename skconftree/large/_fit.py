@@ -54,10 +54,10 @@ CELLS_AT_ONCE = 128
 class PartedTable(NamedTuple):
     """Rows in parts that trees are fitted to, all of weight 1.
 
-    `y` are indices of `classes`. `positions` says where each row of the parts comes,
-    -1 for one that is left out; None: all come as they are. Of the `n_given` rows they
-    are those at `places`. `categories` are how many rows have each; the file of codes
-    goes into the `folder`, unless it is None.
+    `y` are indices of `classes`. `positions` has the index of each row of the parts, -1
+    if it is left out; None: all rows are used in their order. Of the `n_input_rows`
+    rows they are those at `row_indices`. `categories` are numbers of rows per category.
+    The file of codes is in the `folder`, unless it is None.
     """
 
     parts: object
@@ -66,8 +66,8 @@ class PartedTable(NamedTuple):
     classes: Classes
     class_weight: np.ndarray | None
     positions: np.ndarray | None
-    places: np.ndarray | slice
-    n_given: int
+    row_indices: np.ndarray | slice
+    n_input_rows: int
     categories: CategoryCounts | None
     reader: Reader
     folder: str | os.PathLike[str] | None
@@ -88,20 +88,20 @@ class PartedTable(NamedTuple):
         for n, hashes in self.parts.map(
             partial(hash_part, self.reader), self._columns, self._labels, *self._by_row
         ):
-            where = self._places(start, start + n)
+            where = self._row_indices(start, start + n)
             first[where], second[where] = hashes
             start += n
         return ContentOrder(first, second)
 
-    def at(self, places, weight=None):
+    def at(self, row_indices, weight=None):
         """Some of the rows, in another order; none has a weight."""
         positions = np.full(len(self.y), -1, dtype=np.int32)
-        positions[places] = np.arange(len(places), dtype=np.int32)
+        positions[row_indices] = np.arange(len(row_indices), dtype=np.int32)
         if self.positions is not None:
             positions = np.where(
                 self.positions >= 0, positions[self.positions], np.int32(-1)
             )
-        return self._replace(positions=positions, y=self.y[places])
+        return self._replace(positions=positions, y=self.y[row_indices])
 
     def identifying(self):
         """Which nominal columns tell rows apart rather than describe them."""
@@ -155,12 +155,12 @@ class PartedTable(NamedTuple):
             return ()
         return (self.positions >= 0,)
 
-    def _places(self, start, stop):
+    def _row_indices(self, start, stop):
         # Where those of some rows come that are learnt.
         if self.positions is None:
             return slice(start, stop)
-        places = self.positions[start:stop]
-        return places[places >= 0]
+        row_indices = self.positions[start:stop]
+        return row_indices[row_indices >= 0]
 
     def _make_coding(self, max_bins, team):
         # What codes the columns, those of numbers in bins unless there are 0; each
@@ -244,9 +244,9 @@ class PartedTable(NamedTuple):
 
     def _write(self, codes, columns, reader, coding, frame, start, kept=None):
         # Write the codes of some rows, the first of which is at `start`.
-        places = self._places(start, start + frame.shape[0])
+        row_indices = self._row_indices(start, start + frame.shape[0])
         for j, part in zip(columns, coding(reader.read(frame, kept)), strict=True):
-            codes[j][places] = part
+            codes[j][row_indices] = part
 
 
 def read_parts(parts, target, columns, temp_folder, request):

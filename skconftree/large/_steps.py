@@ -52,20 +52,20 @@ class Collected(NamedTuple):
     y: np.ndarray
     counts: np.ndarray | None
     weights: np.ndarray | None
-    places: np.ndarray | None
+    row_indices: np.ndarray | None
 
     def in_order(self):
         """The same in the order of the table."""
-        if (np.diff(self.places) > 0).all():
+        if (np.diff(self.row_indices) > 0).all():
             return self
-        order = np.argsort(self.places)
+        order = np.argsort(self.row_indices)
         counts, weights = self.counts, self.weights
         return Collected(
             [codes[order] for codes in self.columns],
             self.y[order],
             None if counts is None else counts[order],
             None if weights is None else weights[order],
-            self.places[order],
+            self.row_indices[order],
         )
 
 
@@ -109,9 +109,9 @@ def count_cells(parts, sampled, members, tests, each=in_turn):
     return _sum(each(count_part, parts, sampled, members))
 
 
-def collect(parts, sampled, members, places):
-    """Gather the rows of a node; `places` of a part is a slice, an array or None."""
-    return join_collected(in_turn(_collect, parts, sampled, members, places))
+def collect(parts, sampled, members, row_indices):
+    """Gather the rows of a node; `row_indices` are slices, arrays or None."""
+    return join_collected(in_turn(_collect, parts, sampled, members, row_indices))
 
 
 def numbers(parts, members):
@@ -133,7 +133,7 @@ def indices_of(of_part, rows):
 
 def join_collected(found):
     """The rows of several parts."""
-    columns, y, counts, weights, places = zip(*found, strict=True)
+    columns, y, counts, weights, row_indices = zip(*found, strict=True)
 
     def join(some):
         return None if some[0] is None else np.concatenate(some)
@@ -143,7 +143,7 @@ def join_collected(found):
         np.concatenate(y),
         join(counts),
         join(weights),
-        join(places),
+        join(row_indices),
     )
 
 
@@ -162,14 +162,14 @@ def joined(arrays):
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _collect(part, sampled, members, places):
+def _collect(part, sampled, members, row_indices):
     rows = members.row_indices()
     return Collected(
         [codes[rows] for codes in part.columns],
         part.y[rows].astype(np.uint16),
         None if sampled.counts is None else sampled.counts[rows].astype(np.int32),
         None if sampled.weights is None else sampled.weights[rows],
-        None if places is None else indices_of(places, rows),
+        None if row_indices is None else indices_of(row_indices, rows),
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns of tests with two outcomes, made of numeric and nominal columns."""
+"""Transformer of numeric and nominal columns to binary features."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from ._schema import Schema
 
 
 class BinaryTests(TransformerMixin, BaseEstimator):
-    """Turn columns into tests that a row passes (1) or fails (0).
+    """Binarize columns: one indicator feature per threshold or category.
 
-    A nominal column becomes one test for each category, whether the value equals it; a
-    numeric one a test for each threshold, whether the value is larger. Trees that may
-    ask nothing but such questions are those of feature selection: each test costs
-    something to make, and few should lead to a class [1]_.
+    A nominal column becomes an indicator feature per category (whether the value equals
+    it), a numeric column one per threshold (whether the value is larger). They are
+    meant for active feature selection, in which each binary test has a cost and few
+    tests should identify the class [1]_.
 
-    A missing value (NaN, None) passes a test of its own, which exists if the column
-    missed values in `fit`, and fails every other test of its column. A category that
-    `fit` did not see fails all of them.
+    A missing value (NaN, None) has an indicator of its own, if the column had missing
+    values in `fit`; the others of its column are 0. A category that `fit` did not see
+    has 0 in all of them.
 
     Parameters
     ----------
     max_tests : int or None, default=32
-        Most tests of a column, at least 1, the one for missing values not counted. A
-        column of more categories gets tests of the most frequent ones; a column of
-        more different numbers gets thresholds that divide its rows into groups of
-        about the same size. None for all.
+        Maximum number of tests per column, at least 1, without that for missing values.
+        Larger values keep more detail. For a column with more categories, the most
+        frequent ones are used; for a column with more distinct numbers, thresholds that
+        divide its rows into groups of about equal size. None for all.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal, as in `ConfidenceTreeClassifier`.
@@ -55,25 +55,25 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if `X` had string column names.
-    n_tests_ : ndarray of shape (`n_features_in_`,), intp
+        Number of tests of each column, 0 for a constant column.
         Number of tests of each column, 0 for a column with a single value.
     thresholds_ : list of ndarray or None
         Thresholds of each numeric column, ascending; None for a nominal one.
     categories_ : list of list or None
         Categories of each nominal column that have a test; None for a numeric one.
     missing_ : ndarray of shape (`n_features_in_`,), bool
-        Which columns have a test for missing values.
+        Mask of columns with a test for missing values.
 
     See Also
     --------
-    skconftree.ConfidenceTreeClassifier : Finds thresholds and sets of categories on
-        its own, node by node; ``criterion="balance"`` and ``"ec2"`` are made for tests.
+    skconftree.ConfidenceTreeClassifier : Selects thresholds and sets of categories
+        at each node; ``criterion="balance"`` and ``"ec2"`` are made for binary tests.
 
     Notes
     -----
-    Thresholds are midpoints of neighbouring values in float32, as those of trees, so
-    that with ``max_tests=None`` a tree can ask of the tests what it can ask of numeric
-    columns. The tests are 8 bit integers, and there are no more than a column has
+    Thresholds are midpoints of adjacent values in float32, as in trees, so that with
+    ``max_tests=None`` a tree on the tests can represent the same splits as on numeric
+    columns. The tests are 8-bit integers, and a column has at most as many tests as
     values.
 
     References
@@ -115,7 +115,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: TableLike, y: None = None) -> Self:
-        """Choose the tests.
+        """Select the tests.
 
         Parameters
         ----------
@@ -135,31 +135,31 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             X, type(self).__name__, self.categorical_features
         )
         schema = schema.settled(rows)
-        found = [
-            self._cuts(column) if known is None else self._codes(column, known)
+        tests = [
+            self._thresholds(column) if known is None else self._codes(column, known)
             for column, known in zip(rows.T, _categories(schema), strict=True)
         ]
-        asked, missing = zip(*found, strict=True)
-        self._take_tests(schema, list(asked), np.array(missing))
+        tested, missing = zip(*tests, strict=True)
+        self._take_tests(schema, list(tested), np.array(missing))
         return self
 
-    def _take_tests(self, schema, asked, missing):
-        # Attributes that follow from the tests: thresholds or codes of each column, and
-        # which columns have a test for missing values.
+    def _take_tests(self, schema, tested, missing):
+        # Set the attributes: thresholds or codes of each column, and which columns have
+        # a test for missing values.
         known = _categories(schema)
         vars(self).pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names
-        self._schema, self._asked, self.missing_ = schema, asked, missing
+        self._schema, self._tested, self.missing_ = schema, tested, missing
         self.n_features_in_ = schema.n_features
-        self.n_tests_ = np.array(list(map(len, asked)), np.intp) + missing
+        self.n_tests_ = np.array(list(map(len, tested)), np.intp) + missing
         self.thresholds_ = [
-            one if categories is None else None
-            for one, categories in zip(asked, known, strict=True)
+            values if categories is None else None
+            for values, categories in zip(tested, known, strict=True)
         ]
         self.categories_ = [
-            None if categories is None else [categories[code] for code in one]
-            for one, categories in zip(asked, known, strict=True)
+            None if categories is None else [categories[code] for code in codes]
+            for codes, categories in zip(tested, known, strict=True)
         ]
 
     def __getstate__(self):
@@ -170,32 +170,32 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return with_version(state)
 
     def __setstate__(self, state):
-        kind, found = type(self), state.get(VERSION)
+        kind, version = type(self), state.get(VERSION)
         state = without_version(state, default_parameters(kind), kind.__name__)
         tests = {name: state.pop(name) for name in TESTS if name in state}
         super().__setstate__(state)
         if tests:
-            with written_by(found):
+            with written_by(version):
                 check_state_parts(self, {name: name in tests for name in TESTS})
                 schema = Schema.of_state(tests["_schema"], self)
-                asked, missing = tests["_asked"], tests["missing_"]
-                check_state_parts(self, _valid_parts(schema, asked, missing))
-            self._take_tests(schema, asked, missing)
+                tested, missing = tests["_tested"], tests["missing_"]
+                check_state_parts(self, _valid_parts(schema, tested, missing))
+            self._take_tests(schema, tested, missing)
 
-    def _cuts(self, column):
-        # Thresholds of numbers, and whether some are missing while others are not.
+    def _thresholds(self, column):
+        # Thresholds of numbers, and whether some, but not all, are missing.
         missing = np.isnan(column)
         values, rows = np.unique(column[~missing], return_counts=True)
         cuts = _midpoints(values)
         if self.max_tests is not None and len(cuts) > self.max_tests:
             # the cut nearest to each of as many quantiles of the rows, once
             below = np.cumsum(rows[:-1])
-            wanted = np.arange(1, self.max_tests + 1) / (self.max_tests + 1)
-            cuts = cuts[np.unique(_nearest(below, wanted * rows.sum()))]
+            shares = np.arange(1, self.max_tests + 1) / (self.max_tests + 1)
+            cuts = cuts[np.unique(_nearest(below, shares * rows.sum()))]
         return cuts, bool(missing.any() and not missing.all())
 
     def _codes(self, column, known):
-        # Codes of the categories to be tested, and whether one is a missing value.
+        # Codes of the categories with a test, and whether there are missing values.
         codes, rows = np.unique(column.astype(np.intp), return_counts=True)
         is_missing = np.array([known[code] is MISSING for code in codes], dtype=bool)
         several = len(codes) > 1
@@ -205,7 +205,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return codes[: len(codes) if several else 0], bool(several and is_missing.any())
 
     def transform(self, X: TableLike) -> NDArray[np.uint8]:
-        """Make the tests.
+        """Compute the tests.
 
         Parameters
         ----------
@@ -215,23 +215,21 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or frame of shape (n_samples, n_tests), uint8
-            1 where a row passes the test.
+            1 if the test is true for the row, else 0.
         """
         check_is_fitted(self)
         _refuse_sparse(X)
         rows = self._schema.predict(X, type(self).__name__).X
         out = np.empty((len(rows), self.n_tests_.sum()), dtype=np.uint8)
-        place = 0
-        for j, asked in enumerate(self._asked):
+        start = 0
+        for j, tested in enumerate(self._tested):
             column = rows[:, j, np.newaxis]
-            block = out[:, place : place + self.n_tests_[j]]
-            if self.thresholds_[j] is not None:
-                np.greater(column, asked, out=block[:, : len(asked)].view(np.bool_))
-            else:
-                np.equal(column, asked, out=block[:, : len(asked)].view(np.bool_))
+            block = out[:, start : start + self.n_tests_[j]]
+            compare = np.equal if self.thresholds_[j] is None else np.greater
+            compare(column, tested, out=block[:, : len(tested)].view(np.bool_))
             if self.missing_[j]:
                 block[:, -1] = self._is_missing(column[:, 0], j)
-            place += self.n_tests_[j]
+            start += self.n_tests_[j]
         return out
 
     def _is_missing(self, column, j):
@@ -242,12 +240,12 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Names of the tests, in brackets that stand for 1 if true and 0 if not.
+        """Names of the tests, in brackets.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns; those of `fit`, or x0, x1, ..., if None.
+            Names of the columns; None uses those of `fit`, or x0, x1, ....
 
         Returns
         -------
@@ -261,9 +259,9 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             columns, self.thresholds_, self.categories_, self.missing_, strict=True
         ):
             if cuts is not None:
-                names += [f"[{name} > {one}]" for one in _digits(cuts)]
+                names += [f"[{name} > {threshold}]" for threshold in _digits(cuts)]
             else:
-                names += [f"[{name} = {one}]" for one in categories]
+                names += [f"[{name} = {category}]" for category in categories]
             if missing:
                 names.append(f"[{name} is missing]")
         return np.array(names, dtype=object)
@@ -277,7 +275,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return tags
 
 
-TESTS = ("_schema", "_asked", "missing_")  # the other attributes follow from them
+TESTS = ("_schema", "_tested", "missing_")  # the other attributes follow from them
 DERIVED = (
     *("n_features_in_", "feature_names_in_", "n_tests_"),
     *("thresholds_", "categories_"),
@@ -288,14 +286,14 @@ def _categories(schema):
     return schema.categories or [None] * schema.n_features
 
 
-def _valid_parts(schema, asked, missing):
+def _valid_parts(schema, tested, missing):
     # Codes are indices of categories; `transform` fills as many columns as there are
     # tests.
     known = _categories(schema)
     return {
-        "_asked": isinstance(asked, list)
-        and len(asked) == len(known)
-        and all(map(_are_tests, asked, known)),
+        "_tested": isinstance(tested, list)
+        and len(tested) == len(known)
+        and all(map(_are_tests, tested, known)),
         "missing_": is_array(missing, np.bool_, (len(known),)),
     }
 

@@ -8,11 +8,11 @@ import numpy as np
 from ..utils._warnings import warn
 
 DATES = (
-    "Make numbers of what matters about dates: days since the first one, the month, "
+    "Convert dates to numeric features such as days since the first date, the month or "
     "the day of the week."
 )
-LOOKED_AT = 100  # values of a column of strings
-DAY, TIME = "day", "time"  # what a column of days since 1970-01-01 holds
+N_CHECKED = 100  # number of values of a string column to check
+DAY, TIME = "day", "time"  # kinds of columns of days since 1970-01-01
 _FIRST = datetime.datetime(1970, 1, 1)
 _TYPES = (
     datetime.date,
@@ -25,19 +25,19 @@ _WRITTEN = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?\b|\d\d?([-/.])\d\d?\2\d{4}\b")
 
 
 def is_date(value):
-    """Whether a Python object is a date, a time or what lies between two."""
+    """Whether a Python object is a date, a time or a duration."""
     return isinstance(value, _TYPES) or type(value).__name__ == "Period"
 
 
 def look_like_dates(values):
-    """Whether the first strings, but for missing values, begin as 2024-01-31 does."""
+    """Whether the first strings, except missing values, start with a date."""
     n = 0
     for value in values:
         if isinstance(value, str):
             if _WRITTEN.match(value) is None:
                 return False
             n += 1
-            if n == LOOKED_AT:
+            if n == N_CHECKED:
                 break
     return n > 0
 
@@ -53,11 +53,11 @@ def write_date(days, kind):
     return when.isoformat(" ", timespec="minutes")
 
 
-MAX_UNPARSEABLE = 0.1  # share of the values of such a column that are no numbers
+MAX_UNPARSEABLE = 0.1  # largest share of unparseable values in a column of numbers
 
 
 def is_number(text):
-    """Whether a text is a number."""
+    """Whether a string is a number."""
     try:
         float(text)
     except ValueError:
@@ -65,27 +65,37 @@ def is_number(text):
     return True
 
 
-def warn_of_unparseable(table, counts_of, features, most):
-    """Warn of columns, of at most `most` categories, that a stray word made nominal."""
+def warn_of_unparseable(table, counts_of, features, max_categories):
+    """Warn of columns of numbers that are nominal because of unparseable values."""
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
-        if categories is None or features.kind(j) != "text" or len(categories) > most:
+        if (
+            categories is None
+            or features.kind(j) != "text"
+            or len(categories) > max_categories
+        ):
             continue
-        of_number = np.array([one is not None and is_number(one) for one in categories])
+        of_number = np.array(
+            [value is not None and is_number(value) for value in categories]
+        )
         if not of_number.any() or table.is_category(dtypes[j]):
             continue
         counts = counts_of(j)
-        missing = np.array([one is None for one in categories])
+        missing = np.array([value is None for value in categories])
         n_unparseable = counts[~of_number & ~missing].sum()
         n_known = counts[~missing].sum()
         if not 0 < n_unparseable <= MAX_UNPARSEABLE * n_known:
             continue
-        strays = [categories[code] for code in np.flatnonzero(~of_number & ~missing)]
-        shown = ", ".join(map(repr, strays[:3])) + (", ..." if len(strays) > 3 else "")
+        unparseable = [
+            categories[code] for code in np.flatnonzero(~of_number & ~missing)
+        ]
+        shown = ", ".join(map(repr, unparseable[:3])) + (
+            ", ..." if len(unparseable) > 3 else ""
+        )
         name = table.name(j)
         warn(
-            f"Column {name} holds strings, so it is nominal with {len(categories)} "
-            f"categories; but only {n_unparseable} of its {n_known} values are not "
-            f"numbers ({shown}). If they are missing values, {table.to_numbers(name)} "
-            f"makes a column of numbers of it; if not, {table.declaring} says so."
+            f"Column {name} has strings, so it is nominal with {len(categories)} "
+            f"categories. However, only {n_unparseable} of its {n_known} values are "
+            f"not numbers ({shown}). If these are missing values, convert the column "
+            f"with {table.to_numbers(name)}. If not, declare it by {table.declaring}."
         )

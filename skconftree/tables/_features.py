@@ -1,12 +1,13 @@
 """Kinds of columns: numeric, or nominal with categories; unknown categories.
 
-A nominal column becomes the codes 0, 1, ... of its categories. A missing value in it
-is one more category; a category without a code is -1. Numbers stay what they are,
-NaN where they are missing.
+A nominal column is encoded by the codes 0, 1, ... of its categories. A missing value is
+another category; an unknown category has the code -1. Numbers are unchanged, with NaN
+for missing values.
 """
 
 import json
 from functools import partial
+from itertools import compress
 
 import numpy as np
 
@@ -22,7 +23,7 @@ MISSING = None  # as a category
 
 
 def nominal_columns(X, categorical_features):
-    """Resolve `categorical_features`: a bool a column, None if all are numeric."""
+    """Resolve `categorical_features`: one bool per column, None if all are numeric."""
     if categorical_features is None:
         return None
     library = library_of(X)
@@ -33,45 +34,45 @@ def nominal_columns(X, categorical_features):
         return chosen if any(chosen) else None
     shape = getattr(X, "shape", None)
     n_features = np.shape(X)[1] if shape is None or len(shape) < 2 else shape[1]
-    given = np.asarray(categorical_features)
-    if given.ndim != 1:
+    columns = np.asarray(categorical_features)
+    if columns.ndim != 1:
         raise ValueError(
             "categorical_features must be None, 'from_dtype' or a one-dimensional "
-            f"array-like, got shape {given.shape}."
+            f"array-like, got shape {columns.shape}."
         )
-    if given.dtype.kind == "b":
-        if len(given) != n_features:
+    if columns.dtype.kind == "b":
+        if len(columns) != n_features:
             raise ValueError(
-                "categorical_features as a mask must have one entry a feature, "
-                f"{n_features} in all, got {len(given)}."
+                "categorical_features as a mask must have one entry per feature, "
+                f"{n_features} in all, got {len(columns)}."
             )
-        chosen = given
-    elif given.dtype.kind in "iu":
-        outside = given[(given < 0) | (given >= n_features)]
+        chosen = columns
+    elif columns.dtype.kind in "iu":
+        outside = columns[(columns < 0) | (columns >= n_features)]
         if len(outside):
             raise ValueError(
                 f"categorical_features must be indices in [0, {n_features - 1}], "
                 f"got {outside[0]}."
             )
-        chosen = np.isin(np.arange(n_features), given)
-    elif given.dtype.kind in "OU" and all(isinstance(one, str) for one in given):
+        chosen = np.isin(np.arange(n_features), columns)
+    elif columns.dtype.kind in "OU" and all(isinstance(name, str) for name in columns):
         names = None if library is None else library.names(X)
         if names is None:
             raise ValueError(
-                "categorical_features holds names, so X must be a frame whose columns "
-                f"have names, got {type(X).__name__}."
+                "categorical_features has names, so X must be a frame with column "
+                f"names. Got {type(X).__name__}."
             )
         known = set(names)
-        unknown = [str(one) for one in given if one not in known]
+        unknown = [str(name) for name in columns if name not in known]
         if unknown:
             raise ValueError(
-                f"categorical_features names {unknown[0]!r}, which X does not have; "
-                f"its columns are {names}."
+                f"categorical_features has {unknown[0]!r}, which is not a column of X. "
+                f"The columns are {names}."
             )
-        chosen = np.isin(names, given)
-    elif given.size:
+        chosen = np.isin(names, columns)
+    elif columns.size:
         raise ValueError(
-            "categorical_features must hold bools, integers or strings, got "
+            "categorical_features must be bools, integers or strings, got "
             f"{categorical_features!r}."
         )
     else:
@@ -80,11 +81,11 @@ def nominal_columns(X, categorical_features):
 
 
 def refuse_categories(X, caller):
-    """Raise if a frame has columns of categories, for a model of numbers."""
+    """Raise ValueError if a frame has nominal columns, for a model of numbers."""
     nominal = nominal_columns(X, "from_dtype")
     if nominal is not None:
         names = library_of(X).names(X)
-        columns = [one for one, held in zip(names, nominal, strict=True) if held]
+        columns = list(compress(names, nominal))
         raise ValueError(
             f"{caller} needs numbers, got columns of categories: {columns!r}. Encode "
             "them first, for example with sklearn.preprocessing.OneHotEncoder."
@@ -92,13 +93,13 @@ def refuse_categories(X, caller):
 
 
 def identifying(X, features, weight=None):
-    """Which nominal columns tell rows apart rather than describe them.
+    """Mask of nominal columns that identify rows.
 
-    More than half of the rows have a category of their own, and there are more than ten
-    categories. No new row has such a category, so that a test of the column says
-    nothing about it. The rows have labels; `features` are those they were learnt with.
+    These have more than ten categories, and more than half of the rows have a unique
+    category. New rows do not have these categories, so a split on the column is
+    useless. The rows have labels; `features` are those of their schema.
     """
-    out = np.array([one is not None and one.abandoned for one in features.dictionaries])
+    out = np.array([d is not None and d.abandoned for d in features.dictionaries])
     for j in np.flatnonzero(features.n_categories > SMALL_N_CATEGORIES):
         codes = X[:, j].astype(np.intp)
         out[j] = np.count_nonzero(
@@ -108,10 +109,10 @@ def identifying(X, features, weight=None):
 
 
 def _separates_rows(codes, weight):
-    # Whether more than half of the rows have a category of their own.
+    # Whether more than half of the rows have a unique category.
     weight = np.ones(len(codes)) if weight is None else weight
     rows, weights = np.bincount(codes), np.bincount(codes, weight)
-    alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
+    alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 means two rows
     return 2 * alone > weight.sum()
 
 
@@ -120,14 +121,14 @@ def _never():
 
 
 def sort_categories(values, name):
-    """Categories of a column in their order, the missing one last."""
+    """Sort the categories of a column, with the missing one last."""
     missing = [MISSING] if MISSING in values else []
     try:
         return sorted(values.difference(missing)) + missing
     except TypeError as error:
         raise ValueError(
-            f"Column {name} holds values that are no categories, as they have no order "
-            f"({error})."
+            f"Column {name} has values that cannot be categories, because they cannot "
+            f"be sorted ({error})."
         ) from error
 
 
@@ -140,31 +141,31 @@ class Dictionary:
         self.abandoned = abandoned
         self.name = name  # of the column, until it is settled
 
-    def encode(self, found, values, name, *, learn=False, in_order=True):
+    def encode(self, indices, values, name, *, learn=False, in_order=True):
         """Codes of indices into `values` (-1: missing), and the extended dictionary."""
         if self.abandoned:
-            return np.zeros(len(found), dtype=np.float32), self
-        found = found + 1
+            return np.zeros(len(indices), dtype=np.float32), self
+        indices = indices + 1
         keys = [MISSING, *(MISSING if is_missing(v) else v for v in values)]
-        used = np.flatnonzero(np.bincount(found, minlength=len(keys)))
-        kind = self._kind_of([keys[place] for place in used], name)
+        used = np.flatnonzero(np.bincount(indices, minlength=len(keys)))
+        kind = self._kind_of([keys[i] for i in used], name)
         dictionary = self
-        if learn and any(keys[place] not in self.codes for place in used):
+        if learn and any(keys[i] not in self.codes for i in used):
             if in_order:
-                used = used[np.argsort(np.unique(found, return_index=True)[1])]
-                order = [keys[place] for place in used]
+                used = used[np.argsort(np.unique(indices, return_index=True)[1])]
+                order = [keys[i] for i in used]
             else:
-                order = sort_categories({keys[place] for place in used}, name)
+                order = sort_categories({keys[i] for i in used}, name)
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
             dictionary = Dictionary(kind, codes, name=name)
         table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
-        return np.array(table, dtype=np.float32)[found], dictionary
+        return np.array(table, dtype=np.float32)[indices], dictionary
 
-    def of_rows(self, found, known, *, in_order):
-        """Codes and dictionary that some rows alone would give, beyond `known`."""
-        used, first = np.unique(found, return_index=True)
+    def of_rows(self, row_codes, known, *, in_order):
+        """Codes and dictionary if only some of the rows are learned beyond `known`."""
+        used, first = np.unique(row_codes, return_index=True)
         new = used >= len(known.codes)
         used = used[new]
         if in_order:
@@ -175,13 +176,13 @@ class Dictionary:
             return codes, known
         codes[used] = len(known.codes) + np.arange(len(used))
         values = list(self.codes)
-        taught = [values[code] for code in used]
-        kind = known.kind if taught == [MISSING] else self.kind
-        both = {value: code for code, value in enumerate([*known.codes, *taught])}
+        new_values = [values[code] for code in used]
+        kind = known.kind if new_values == [MISSING] else self.kind
+        both = {value: code for code, value in enumerate([*known.codes, *new_values])}
         return codes, Dictionary(kind, both, name=self.name)
 
     def within_limits(self, separates_rows):
-        """Return it, or given up if it `separates_rows`; raise if too large."""
+        """Return it, or abandoned if it `separates_rows`; raise if too large."""
         n = len(self.codes)
         if n > MAX_CATEGORIES:
             if separates_rows():
@@ -199,31 +200,35 @@ class Dictionary:
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
-                f"Column {name} held {self.kind} when its categories were learnt, and "
-                f"holds {kind} now."
+                f"Column {name} had {self.kind} when its categories were learned, and "
+                f"has {kind} now."
             )
         return kind
 
 
 class Features:
-    """What the columns of a table are, None for a numeric one; never changes."""
+    """Kinds of the columns of a table, None for a numeric one; immutable."""
 
     def __init__(self, dictionaries):
         self.dictionaries = dictionaries
 
     @classmethod
     def blank(cls, is_nominal):
-        """Columns of these kinds, with no category yet."""
-        return cls([Dictionary() if one else None for one in is_nominal])
+        """Columns of these kinds, without categories."""
+        return cls([Dictionary() if nominal else None for nominal in is_nominal])
 
     def as_text(self):
-        """Columns, their categories as text if possible, so that equal ones match."""
+        """Columns as text if possible, so that equal ones have equal states."""
         try:
             columns = [
                 None
-                if one is None
-                else [one.kind, to_json([*one.codes]), *[True] * one.abandoned]
-                for one in self.dictionaries
+                if dictionary is None
+                else [
+                    dictionary.kind,
+                    to_json([*dictionary.codes]),
+                    *[True] * dictionary.abandoned,
+                ]
+                for dictionary in self.dictionaries
             ]
             return json.dumps(columns)
         except (TypeError, ValueError):  # the latter for numbers of thousands of digits
@@ -231,7 +236,7 @@ class Features:
 
     @classmethod
     def of_text(cls, text):
-        """Make what `as_text` has written."""
+        """Make features from the result of `as_text`."""
         dictionaries = []
         for column in json.loads(text):
             if column is None:
@@ -250,9 +255,9 @@ class Features:
 
     @property
     def n_categories(self):
-        """Number of categories of each column; 0 for a numeric one."""
+        """Number of categories of each column; 0 for a numeric d."""
         return np.array(
-            [0 if one is None else max(len(one.codes), 1) for one in self.dictionaries],
+            [0 if d is None else max(len(d.codes), 1) for d in self.dictionaries],
             dtype=np.int32,
         )
 
@@ -263,12 +268,12 @@ class Features:
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask."""
-        return np.array([one is not None for one in self.dictionaries])
+        return np.array([d is not None for d in self.dictionaries])
 
     @property
     def categories(self):
         """List of list or None: the categories of each column by code."""
-        return [None if one is None else list(one.codes) for one in self.dictionaries]
+        return [None if d is None else list(d.codes) for d in self.dictionaries]
 
     def encode(self, table):
         """Matrix of numbers and codes; the columns must be of the same kinds."""
@@ -276,19 +281,19 @@ class Features:
         return matrix
 
     def learn(self, table, *, in_order=True):
-        """Encode, and give new categories the next codes; `settled` completes it."""
+        """Encode, and assign codes to new categories; then call `settled`."""
         matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
         if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
             return matrix, self
         return matrix, Features(dictionaries)
 
     def settled(self, matrix, known=None, learned=None, weight=None, *, in_order=True):
-        """Forget what rows that are not learnt have taught, and check the limits.
+        """Remove categories of rows that are not learned, and check the limits.
 
-        Which rows are absent, as they have weight 0, is known only when a table has
-        been read. The matrix, as `learn` gave it, gets the codes that it would have got
-        if there had been none but the rows `learnt` (None: all). `known` is what was
-        known before, and is given back if there is no new category.
+        Rows of weight 0 are only known after a table has been read. The matrix, from
+        `learn`, gets the codes that it would have if there were only the rows `learned`
+        (None: all). `known` are the previous features, which are returned if there is
+        no new category.
         """
         if known is None:
             known = Features.blank(self.is_categorical)
@@ -299,18 +304,20 @@ class Features:
             if dictionary.abandoned:
                 dictionaries[j] = dictionary
                 continue
-            found = matrix[:, j].astype(np.intp)
+            row_codes = matrix[:, j].astype(np.intp)
             weights = weight
             if learned is not None:
                 codes, dictionary = dictionary.of_rows(
-                    found[learned], known.dictionaries[j], in_order=in_order
+                    row_codes[learned], known.dictionaries[j], in_order=in_order
                 )
-                matrix[:, j] = codes[found]
-                found = matrix[learned, j].astype(np.intp)
+                matrix[:, j] = codes[row_codes]
+                row_codes = matrix[learned, j].astype(np.intp)
                 weights = None if weight is None else weight[learned]
             if dictionary is not known.dictionaries[j]:
-                apart = partial(_separates_rows, found, weights)
-                dictionary = dictionary.within_limits(_never if in_order else apart)
+                separates_rows = partial(_separates_rows, row_codes, weights)
+                dictionary = dictionary.within_limits(
+                    _never if in_order else separates_rows
+                )
                 if dictionary.abandoned:
                     matrix[:, j] = 0.0
             dictionaries[j] = dictionary
@@ -332,32 +339,33 @@ class Features:
 
 
 def _hint(codes, kind):
-    # Why a column may have that many.
+    # A hint why a column may have so many categories.
     if kind != "text":
         return ""
     if look_like_dates(codes):
         return f" They look like dates. {DATES}"
-    strays = [one for one in codes if one is not MISSING and not is_number(one)]
-    if len(strays) > MAX_UNPARSEABLE * len(codes):
+    unparseable = [
+        value for value in codes if value is not MISSING and not is_number(value)
+    ]
+    if len(unparseable) > MAX_UNPARSEABLE * len(codes):
         return ""
     return (
-        f" Most of them are numbers: if others, such as {strays[0]!r}, stand for "
-        "missing values, make numbers of the column before fit."
-        if strays
-        else " All of them are numbers: make numbers of the column before fit."
+        f" Most of them are numbers. If others, such as {unparseable[0]!r}, are "
+        "missing values, convert the column to numbers before fit."
+        if unparseable
+        else " All of them are numbers. Convert the column to numbers before fit."
     )
 
 
-FEWEST = 10  # rows that tell a mistake from rare categories
+FEWEST = 10  # rows; in fewer rows, unknown categories may just be rare
 SHOWN = 3
 
 
 def warn_of_unknown(table, rows, features):
-    """Warn, once a model, of columns that have none of the categories of `fit`.
+    """Warn, once per model, of columns with unknown categories only.
 
-    Unknown categories among others are the way of the world, above all where few rows
-    have been learnt; a column of nothing else is written in another way, or is another
-    column.
+    Some unknown categories are normal, in particular after training on few rows. A
+    column without any known category is spelled differently, or is another column.
     """
     if len(rows) < FEWEST:
         return
@@ -368,19 +376,19 @@ def warn_of_unknown(table, rows, features):
             is_known &= rows[:, j] != codes[MISSING]
         if is_known.any():
             continue
-        found, values = table.categories(j)
-        new = [values[place] for place in np.unique(found) if place >= 0]
-        new = [one for one in new if not is_missing(one)]
-        known = [one for one in codes if one is not MISSING]
+        indices, values = table.categories(j)
+        new = [values[i] for i in np.unique(indices) if i >= 0]
+        new = [value for value in new if not is_missing(value)]
+        known = [value for value in codes if value is not MISSING]
         if not known or not new:
             continue
         warn_once(
             features,
             j,
-            f"Column {table.name(j)} has nothing but categories that were not there at "
-            f"fit, in all {len(rows)} rows: {_some(new)}; known are {_some(known)}. "
-            "What asks for the column says nothing of such rows. Write them as they "
-            "were written at fit, case and blanks included.",
+            f"Column {table.name(j)} has only unknown categories in all {len(rows)} "
+            f"rows: {_some(new)}. The categories of fit are {_some(known)}. Splits on "
+            f"rows: {_some(new)}. The categories of fit are {_some(known)}. Splits on "
+            "including case and spaces.",
         )
 
 

@@ -1,7 +1,7 @@
-"""Columns of arrays and of frames.
+"""Columns of arrays and of data frames.
 
-Frames of pandas, polars and pyarrow are known by name: none of these libraries is
-needed here. So are `Records`, our own.
+Frames of pandas, polars and pyarrow are recognized by name, so that none of these
+libraries is required. The same applies to our `Records`.
 """
 
 import numbers
@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from ._columns import DATES, is_date
 
 CATEGORIES = (
-    "A column of categories needs a category, enum or string dtype, or its place in "
+    "A nominal column must have a category, enum or string dtype, or be listed in "
     "categorical_features."
 )
 _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
@@ -29,11 +29,11 @@ class Table:
     def __init__(self, X):
         self.X = X
         self.shape = X.shape
-        self._names = self.names(X)  # making a list of them takes time at each column
+        self._names = self.names(X)  # cached, because creating the list is slow
 
     @staticmethod
     def of(X, caller):
-        """Check the shape of X and wrap it; `caller` is an estimator's name."""
+        """Validate the shape of X and wrap it; `caller` is an estimator's name."""
         library = library_of(X)
         if library is not None:
             if not X.shape[0]:
@@ -58,13 +58,13 @@ class Table:
 
     @staticmethod
     def rows(X):
-        """Values of each row, as Python has them; None if that is not known."""
+        """Values of each row as Python objects; None if not supported."""
         return None
 
     def numbers(self, j):
         """One numeric column."""
         try:
-            # infinity is reported where it is looked for
+            # infinity is reported later
             with np.errstate(over="ignore"):
                 column = np.asarray(self._numbers(j))
                 if column.dtype.kind == "c":
@@ -72,7 +72,7 @@ class Table:
                 return column.astype(np.float32, copy=False)
         except OverflowError as error:
             raise ValueError(
-                f"Column {self.name(j)} holds a number that is too large for float32."
+                f"Column {self.name(j)} has a number that is too large for float32."
             ) from error
         except (TypeError, ValueError) as error:
             remedy = DATES if self._holds_dates(j) else CATEGORIES
@@ -82,12 +82,12 @@ class Table:
 
     @staticmethod
     def dtypes(X):
-        """Of each column."""
+        """Dtype of each column."""
         return [X.dtype] * X.shape[1]
 
     @staticmethod
     def is_date(dtype):
-        """Whether a column holds dates, times or what lies between them."""
+        """Whether a dtype is a date, time or duration."""
         return getattr(dtype, "kind", None) in ("m", "M")
 
     def _holds_dates(self, j):
@@ -105,29 +105,29 @@ class Table:
         """One nominal column as indices into a list of values, -1 = missing."""
         column = self.X[:, j]
         if column.dtype.kind != "O":
-            values, found = np.unique(column, return_inverse=True)
-            return found, values.tolist()
+            values, indices = np.unique(column, return_inverse=True)
+            return indices, values.tolist()
         return _factorize(column, self.name(j))
 
 
 def _factorize(column, name):
-    # True is equal to 1, so only their types tell a mixture
+    # True equals 1, so only the types show a mixture
     kinds = {
         kind_of(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES
     }
     if len(kinds) > 1:
         raise ValueError(mixture(name, kinds))
-    places = defaultdict()
-    places.default_factory = places.__len__
+    indices_by_value = defaultdict()
+    indices_by_value.default_factory = indices_by_value.__len__
     try:
-        found = np.fromiter(
-            map(places.__getitem__, column), dtype=np.intp, count=len(column)
+        indices = np.fromiter(
+            map(indices_by_value.__getitem__, column), dtype=np.intp, count=len(column)
         )
     except TypeError as error:
         raise ValueError(
-            f"Column {name} holds values that are no categories ({error})."
+            f"Column {name} has values that cannot be categories ({error})."
         ) from error
-    return found, list(places)
+    return indices, list(indices_by_value)
 
 
 class _PandasTable(Table):
@@ -174,8 +174,8 @@ class _PandasTable(Table):
             return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
         if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
             return _factorize(column.to_numpy(), self.name(j))
-        found, values = column.factorize()
-        return found, values.tolist()
+        indices, values = column.factorize()
+        return indices, values.tolist()
 
 
 class _PolarsTable(Table):
@@ -222,13 +222,13 @@ class _PolarsTable(Table):
         if self.is_nominal(column.dtype):
             column = column.cast(polars.String)
         values = column.drop_nulls().unique()
-        found = column.replace_strict(
+        indices = column.replace_strict(
             values,
             polars.int_range(len(values), eager=True),
             default=-1,
             return_dtype=polars.Int64,
         )
-        return found.to_numpy(), values.to_list()
+        return indices.to_numpy(), values.to_list()
 
 
 class _ArrowTable(Table):
@@ -329,7 +329,7 @@ _FRAMES = {
     ("pyarrow", "Table"): _ArrowTable,
     ("skconftree", "Records"): _RecordsTable,
 }
-# Almost frames, and how they become one.
+# Types that can be converted to a frame, and how.
 _NO_FRAMES = {
     ("polars", "LazyFrame"): "X.collect()",
     ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
@@ -337,19 +337,19 @@ _NO_FRAMES = {
 
 
 def library_of(X):
-    """Class of tables that knows a frame; None if X is no frame."""
+    """Class for frames of this type; None if X is not a frame."""
     for cls in type(X).__mro__:
         name = cls.__module__.partition(".")[0], cls.__name__
         if name in _NO_FRAMES:
             raise TypeError(f"X is a {'.'.join(name)}; pass {_NO_FRAMES[name]}.")
-        found = _FRAMES.get(name)
-        if found is not None:
-            return found
+        library = _FRAMES.get(name)
+        if library is not None:
+            return library
     return None
 
 
 def refuse_dates(X):
-    """Raise if a whole table is dates, of which NumPy would make large numbers."""
+    """Raise if a whole table has dates, which NumPy would convert to large numbers."""
     library = library_of(X)
     if library is None:
         if isinstance(X, np.ndarray) and Table.is_date(X.dtype):
@@ -361,7 +361,7 @@ def refuse_dates(X):
 
 
 def refuse_sparse(X):
-    """Raise if the columns of a frame are sparse, which scikit-learn does not read."""
+    """Raise if columns of a frame are sparse, which scikit-learn does not support."""
     library = library_of(X)
     for name, dtype in zip(library.names(X), library.dtypes(X), strict=True):
         if str(dtype).startswith("Sparse["):
@@ -373,7 +373,7 @@ def refuse_sparse(X):
 
 
 def kind_of(value):
-    """Tell the kind of a value, which all categories of a column share."""
+    """Kind of a value, which all categories of a column must share."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, (bool, np.bool_)):

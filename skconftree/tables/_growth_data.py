@@ -1,4 +1,4 @@
-"""The rows that a tree is grown from: encoded columns, labels and weights."""
+"""Training data of trees: encoded columns, labels and weights."""
 
 import threading
 from contextlib import contextmanager
@@ -15,17 +15,17 @@ from ._encoded_table import EncodedTable, RowCodes
 from ._sparse import column_limits, stack_rows, take_rows
 
 COUNT_TYPES = (np.uint8, np.uint16, np.uint32)
-# The sum of whole counts stays below this: they are added up in 32 bits.
+# The sum of integer counts stays below this limit, because it is computed in 32 bits.
 COUNT_LIMIT = 2**31
 
 
 class Sample(NamedTuple):
-    """Rows of a table, by their weights; those of weight 0 are absent.
+    """Rows of a table with their weights in a sample; those of weight 0 are absent.
 
-    `count` has whole weights, None if all are 1, or in `weight`, which has those that
-    are no such counts. `class_counts` are weights, `n_labelled` is a number of rows,
-    `pool` the weight of the unlabelled rows. `distinct` are the weights of the rows for
-    the bound, as in `RootStats`; None: those of the sample.
+    `count` has integer weights; None if all are 1, or if `weight` has them because they
+    are not such integers. `class_counts` are weights, `n_labelled` is a number of rows,
+    `pool` is the weight of the unlabeled rows. `distinct` are the weights that the
+    bound uses, as in `RootStats`; None: those of the sample.
     """
 
     count: np.ndarray | None
@@ -39,13 +39,13 @@ class Sample(NamedTuple):
 class GrowthData(Protocol):
     """Rows with labels and weights, from which `grow` makes a tree.
 
-    Three classes implement it: `MemoryData`, `SampledData` (a forest's sample of other
-    data) and `PartedData` in `large`. Any number of threads may use one at a time, and
-    growing a tree changes none of it, unless the tree takes the columns over.
+    Three classes implement it: `MemoryData`, `SampledData` (a sample of other data, for
+    a forest) and `PartedData` in `large`. Threads can share one, because growing a tree
+    does not change it, unless the tree takes over its columns.
 
-    Rows without label have the label `n_classes`. `n_categories` is None if all
-    features are numeric, else 0 for numeric ones. `n_coded` features have a code for
-    each row. `is_whole`: all sample weights are whole numbers.
+    Unlabeled rows have the label `n_classes`. `n_categories` is None if all features
+    are numeric, else 0 for numeric ones. `n_coded` features have a code for each row.
+    `is_whole`: all sample weights are integers.
     """
 
     n_rows: int
@@ -98,7 +98,7 @@ def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=Non
         labelled &= weights > 0
     n_labelled = int(np.count_nonzero(labelled))
     if n_labelled == 0:
-        raise ValueError("counts leave no row with a label.")
+        raise ValueError("counts must be positive for at least one labeled row.")
     return Sample(
         count,
         weight,
@@ -122,13 +122,12 @@ def _check_counts(counts, n_rows):
 
 
 class MemoryData:
-    """`GrowthData` of a table in memory: labels, weights and unlabelled rows.
+    """`GrowthData` of a table in memory: labels, weights and unlabeled rows.
 
-    Made once for any number of trees. Sample weights are frequencies; whole ones are
-    kept as such. The rows of `X_pool` are the last ones of the table. The values of a
-    nominal feature are codes below its number of categories, or -1 in unlabelled rows;
-    NaN in a numeric one is a missing value. `max_bins`: of a numeric feature of a dense
-    X, and the `team`, see `EncodedTable`.
+    Used for any number of trees. Sample weights are frequencies; integers are stored as
+    such. The rows of `X_pool` are the last ones of the table. The values of a nominal
+    feature are codes below its number of categories, or -1 in unlabeled rows; NaN in a
+    numeric feature is a missing value. See `EncodedTable` for `max_bins` and `team`.
     """
 
     def __init__(
@@ -185,7 +184,7 @@ class MemoryData:
             return self._row_codes
 
     def sample(self, counts=None, distinct=None):
-        """Return the weights of the rows, each of which is there so often."""
+        """Return the weights of the rows, with multiplicities `counts`."""
         return sample_rows(
             self.y, self.n_classes, self._count, self._weight, counts, distinct
         )
@@ -204,12 +203,12 @@ class MemoryData:
         ).astype(float)
 
     def nodes(self, sample, team):
-        """Return None: the rows do not lie in parts."""
+        """Return None: the rows are not in parts."""
         return None
 
 
 class SampledData:
-    """`GrowthData` of a sample, with class weights of its own and shared columns."""
+    """`GrowthData` of a sample, with its own class weights and shared columns."""
 
     def __init__(self, data, sample, class_weight):
         self._data, self._sample = data, sample
@@ -237,12 +236,12 @@ class SampledData:
         return self._data.limits(sample)
 
     def nodes(self, sample, team):
-        """Return the nodes of a sample whose rows lie in parts, else None."""
+        """Return the nodes of a sample whose rows are in parts, else None."""
         return self._data.nodes(sample, team)
 
 
-# Counts are sums of weights. Whole ones are exact up to `LARGEST_SUM`; the scores take
-# squares and cubes of reweighted counts, which neither vanish nor overflow within these
+# Counts are sums of weights. Integers are exact up to `LARGEST_SUM`. Scores use squares
+# and cubes of reweighted counts, which neither underflow nor overflow within these
 # limits.
 
 KINDS = ("auto", "frequency", "relative")
@@ -250,27 +249,27 @@ LARGEST_SUM = 2.0**53
 SMALLEST = 1e-100  # of a frequency
 CLASS_LIMITS = (1e-50, 1e50)
 NEGLIGIBLE = 1e-12  # share of all relative weights, lost in the rounding of sums
-DOUBTFUL = 0.1  # mean of weights that hardly are frequencies
-UNEVEN = 0.5  # share of the rows that are left of them, as effective ones, by weights
+DOUBTFUL = 0.1  # mean of weights that are probably not frequencies
+UNEVEN = 0.5  # effective number of rows, as a share of their number, for a warning
 
 
 @contextmanager
 def _named(name):
-    # Whole numbers that no float holds: the message of NumPy does not say where.
+    # Name the parameter if an integer is too large for a float, which NumPy does not.
     try:
         yield
     except OverflowError as error:
         raise ValueError(
-            f"{name} holds a number that is too large for float64."
+            f"{name} has a number that is too large for float64."
         ) from error
 
 
 def rows_with_weight(X, y, sample_weight, kind):
-    """Validate the weights of a table and leave out the rows of weight 0.
+    """Validate the weights of a table and remove the rows of weight 0.
 
-    Returns X, y, the weights, and whether they were given as relative ones. These are
-    rescaled: the ratios stay, and the sum becomes Kish's effective number of rows. The
-    weight is None if `sample_weight` is.
+    Returns X, y, the weights, and whether they are relative. Relative weights are
+    rescaled: the ratios do not change, and the sum becomes Kish's effective number of
+    rows. The weight is None if `sample_weight` is.
     """
     if sample_weight is None:
         return X, y, None, False
@@ -288,13 +287,13 @@ def rows_with_weight(X, y, sample_weight, kind):
     else:
         _check_frequencies(weight, 0.0)
     if not weight.all():
-        kept = weight > 0.0
-        X, y, weight = take_rows(X, kept), y[kept], weight[kept]
+        positive = weight > 0.0
+        X, y, weight = take_rows(X, positive), y[positive], weight[positive]
     return X, y, weight, relative
 
 
 def stream_weights(sample_weight, X, kind, weight_seen):
-    """Validate weights of a stream, which are frequencies in every call."""
+    """Validate weights of a stream, which are always frequencies."""
     if kind == "relative":
         raise InvalidParameterError(
             "The 'sample_weight_kind' parameter must be 'auto' or 'frequency' in "
@@ -320,7 +319,9 @@ def _check_frequencies(weight, weight_seen):
     with np.errstate(over="ignore"):
         total = positive.sum()
     if not weight_seen + total <= LARGEST_SUM:
-        before = f", {weight_seen:g} of it learnt before" if weight_seen else ""
+        before = (
+            f", including {weight_seen:g} from earlier calls" if weight_seen else ""
+        )
         raise ValueError(
             f"sample_weight must sum to at most 2**53 (about 9e15), up to which "
             f"counts are exact. Got a sum of {weight_seen + total:g}{before}. If only "
@@ -330,39 +331,39 @@ def _check_frequencies(weight, weight_seen):
     if total < DOUBTFUL * len(positive):
         warn_once_per_ensemble(
             "hardly frequencies",
-            f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
-            "are hardly the frequencies for which they are taken: so few observations "
-            "support no split. If only the ratios of the weights matter (AdaBoost, "
-            "importance weights), use fit with sample_weight_kind='relative', or with "
-            "'auto' for weights that are not all whole numbers.",
+            f"The sample weights sum to {total:g} over {len(positive)} rows. They are "
+            "interpreted as frequencies, and so few observations support no split. If "
+            "only the ratios of the weights matter (AdaBoost, importance weights), use "
+            "fit with sample_weight_kind='relative', or with 'auto' for weights that "
+            "are not all integers.",
         )
 
 
 def _to_frequencies(weight):
-    # Divided by the largest, neither the sum nor the squares can overflow.
+    # Divide by the largest weight first, so that nothing overflows.
     weight = weight / weight.max()
     weight[weight < NEGLIGIBLE * weight[weight > 0.0].sum()] = 0.0
     # how a sum rounds must not depend on rows of weight 0
-    kept = weight[weight > 0.0]
+    positive = weight[weight > 0.0]
     # equal weights are frequencies of 1, exactly
-    if (kept == kept[0]).all():
+    if (positive == positive[0]).all():
         return np.where(weight > 0.0, 1.0, 0.0)
-    return weight * (kept.sum() / np.square(kept).sum())
+    return weight * (positive.sum() / np.square(positive).sum())
 
 
 def warn_of_no_split(n_rows, n_effective):
-    """Say why a bound found no split in rows with relative weights."""
+    """Warn that a bound found no split in rows with relative weights."""
     warn_once_per_ensemble(
         "no split",
-        f"The tree is a single leaf: no split is supported by the relative weights of "
-        f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "
-        "Boosting soon stops at such trees; a laxer 'delta' splits on less evidence, "
-        "bound=None on none.",
+        f"The tree is a single leaf: the relative weights of {n_rows} rows, equivalent "
+        f"to {n_effective:.4g} equally weighted rows, do not support a split. Boosting "
+        "soon stops with such trees. A larger 'delta' splits on less evidence, "
+        "bound=None without evidence.",
     )
 
 
 def resolve_class_weight(class_weight, classes, y, weight):
-    """One weight per class, or None; "balanced" uses the total weight of each class."""
+    """One weight per class, or None; "balanced" makes total weights equal."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
@@ -383,12 +384,12 @@ def resolve_class_weight(class_weight, classes, y, weight):
     return weights
 
 
-MOST = np.iinfo(np.int32).max  # nodes of a tree
+MAX_NODES = np.iinfo(np.int32).max  # nodes of a tree
 LARGEST = float(np.finfo(np.float64).max)  # of a parameter
 
 
 def resolve_max_features(max_features, n_features):
-    """Turn the parameter into a number of features."""
+    """Resolve the parameter to a number of features."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":
@@ -400,17 +401,17 @@ def resolve_max_features(max_features, n_features):
     return max(1, int(max_features * n_features))
 
 
-def count_limit(limit, most=MOST):
-    """Give a largest number of something, which may be larger than there can be."""
-    return None if limit is None else min(int(limit), most)
+def count_limit(limit, largest=MAX_NODES):
+    """Return a maximum number as an int of at most `largest`; None means no limit."""
+    return None if limit is None else min(int(limit), largest)
 
 
 class CodedColumn(NamedTuple):
-    """Codes of all rows, on one byte or, of more than 256 categories, on two.
+    """Codes of all rows, in one byte each, or in two for more than 256 categories.
 
-    Levels and floors are those of a numeric column, ascending, NaN last if it
-    `has_missing`; there are no floors if each code is one value, and no levels if the
-    column is nominal: its codes are those of `n_levels` - 1 categories.
+    Levels and floors are those of a numeric column, ascending, with NaN last if it
+    `has_missing`. There are no floors if each code is a single value, and no levels if
+    the column is nominal: its codes are those of `n_levels` - 1 categories.
     """
 
     codes: np.ndarray
@@ -420,7 +421,7 @@ class CodedColumn(NamedTuple):
     has_missing: bool = False
 
     def limits(self, present):
-        """Smallest and largest value of some rows, of categories their codes."""
+        """Smallest and largest value of some rows; codes for categories."""
         codes = self.codes if present is None else self.codes[present]
         if self.has_missing:
             codes = codes[codes < self.n_levels - 1]

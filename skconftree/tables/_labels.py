@@ -10,14 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from ..utils._codec import is_missing
 from ..utils._warnings import warn
 
-EXACT = 2.0**53  # up to here float64 tells whole numbers apart
-SMALL_N_DISTINCT = 20  # labels all of which may differ without a warning
-MANY = 512  # labels that are faster counted than sorted
+EXACT = 2.0**53  # largest number up to which float64 is exact for integers
+SMALL_N_DISTINCT = 20  # number of labels that may all differ without a warning
+MANY = 512  # number of labels from which counting is faster than sorting
 NUL = ("\0", b"\0")
 
 
 def exact_labels(y):
-    """Keep large integers and trailing NULs exact when labels become an array."""
+    """Prepare labels so that conversion to an array keeps them exact."""
     if isinstance(y, list | tuple):
         refuse_nul(y)
         return y
@@ -36,24 +36,24 @@ def refuse_nul(labels):
     for label in labels:
         if isinstance(label, str | bytes) and label[-1:] in NUL:
             raise ValueError(
-                f"The label {label!r} ends in a NUL character. NumPy leaves these out "
-                f"of strings, so that it could not be told from "
-                f"{label.rstrip(label[-1:])!r}. Give labels without them."
+                f"The label {label!r} ends in a NUL character. NumPy removes these "
+                f"from strings, so it would equal {label.rstrip(label[-1:])!r}. Remove "
+                f"them from the labels."
             )
 
 
 def refuse_none(y):
-    """Raise if labels, an array of objects, are not all known."""
+    """Raise if an array of objects has missing labels."""
     n_missing = y.tolist().count(None)
     if n_missing:
         raise ValueError(
-            f"Input y contains None in {n_missing} of {len(y)} rows. Leave out rows "
-            "without a label."
+            f"Input y contains None in {n_missing} of {len(y)} rows. Remove unlabeled "
+            "rows."
         )
 
 
-def check_labels(y, given):
-    """Check that labels are classes, and that none of them have become equal."""
+def check_labels(y, original):
+    """Check that labels are discrete, and that conversion kept them distinct."""
     if _are_classes(y):
         return
     if y.dtype.kind == "O":
@@ -63,13 +63,13 @@ def check_labels(y, given):
         with np.errstate(invalid="ignore"):  # it makes integers of floats
             check_classification_targets(y)
     except ValueError as error:
-        _refuse_long(given, "y", error)
+        _refuse_long(original, "y", error)
         raise
 
 
 def _are_classes(y):
-    # Whether they are whole numbers of which at least every second occurs before:
-    # scikit-learn has nothing to say of these, and takes as long as a small tree.
+    # Whether labels are integers with few distinct values: scikit-learn accepts these,
+    # and its check takes as long as fitting a small tree.
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biu":
         return False
     n = len(y)
@@ -77,44 +77,44 @@ def _are_classes(y):
 
 
 def encode_labels(y):
-    """Classes of labels, and which of them each label is."""
+    """Return the sorted distinct labels, and the index of each label among them."""
     if y.dtype.kind in "iu" and len(y) > MANY:
         low, high = int(y.min()), int(y.max())
         if high - low < len(y) and max(-low, high) < EXACT:
-            # counted, not sorted
+            # by counting instead of sorting
             index = np.subtract(y, low, dtype=np.intp, casting="unsafe")
-            found = np.flatnonzero(np.bincount(index))
-            if len(found) <= high - low:
-                place = np.zeros(high - low + 1, dtype=np.intp)
-                place[found] = np.arange(len(found))
-                index = place.take(index)
-            return (found + low).astype(y.dtype), index
+            present = np.flatnonzero(np.bincount(index))
+            if len(present) <= high - low:
+                rank = np.zeros(high - low + 1, dtype=np.intp)
+                rank[present] = np.arange(len(present))
+                index = rank.take(index)
+            return (present + low).astype(y.dtype), index
     return np.unique(y, return_inverse=True)
 
 
 def unique_classes(classes):
-    """Give the classes that a user lists, each once and in order."""
+    """Return the classes that a user lists, sorted and without duplicates."""
     refuse_nul(_flat(classes))
     try:
         with np.errstate(invalid="ignore"):
-            found = unique_labels(exact_labels(classes))
+            unique = unique_labels(exact_labels(classes))
     except ValueError as error:
         _refuse_long(classes, "classes", error)
         raise
-    if (found[1:] == found[:-1]).any():
+    if (unique[1:] == unique[:-1]).any():
         raise ValueError(
-            f"classes holds numbers that are equal as floats, {found!r}. Give such "
+            f"classes has numbers that are equal as floats, {unique!r}. Pass such "
             "labels as integers or strings."
         )
-    return found
+    return unique
 
 
-def _refuse_long(given, name, error):
-    for label in _flat(given):
+def _refuse_long(original, name, error):
+    for label in _flat(original):
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(
-                f"{name} holds {_shown(label)}, which no type of whole numbers has "
-                "together with the other labels. Give such labels as strings."
+                f"{name} has {_shown(label)}, which does not fit into an integer "
+                "type together with the other labels. Pass labels as strings."
             ) from error
 
 
@@ -122,35 +122,35 @@ def _shown(number):
     return str(number) if number.bit_length() < 1000 else "a number of many digits"
 
 
-def _flat(given):
+def _flat(original):
     try:
-        return np.asarray(given, dtype=object).ravel()
+        return np.asarray(original, dtype=object).ravel()
     except ValueError:
         return []
 
 
 def _warn_of_floats(classes):
-    # They may stand for several labels.
+    # Several integers may be equal as floats.
     if classes.dtype.kind == "f" and np.abs(classes).max(initial=0.0) >= EXACT:
         warn(
-            f"The labels are floats up to {np.abs(classes).max():.17g}, and beyond "
-            "2**53 floats are the same for several whole numbers. Give labels as "
-            "integers or strings."
+            f"The labels are floats up to {np.abs(classes).max():.17g}, and above "
+            "2**53 several integers are equal as floats. Pass labels as integers or "
+            "strings."
         )
 
 
 def find_labels(classes, y):
     """Indices of numeric labels among ascending classes, compared exactly."""
     changed = None
-    # A row of a stream takes microseconds, and so does each call of NumPy here.
+    # For single rows of a stream, every call of NumPy matters.
     if y.dtype is not classes.dtype and classes.dtype.kind in "iu":
         if y.dtype.kind in "iuf":
             y, changed = _converted(y, classes.dtype)
     if y.dtype.kind == "O":
-        # comparing Python's objects takes several times as long as their hashes
-        places = {label: place for place, label in enumerate(classes.tolist())}
-        found = map(places.get, y.tolist(), repeat(-1))
-        index = np.fromiter(found, np.intp, len(y))
+        # hashing Python objects is faster than comparing them
+        index_of = {label: i for i, label in enumerate(classes.tolist())}
+        indices = map(index_of.get, y.tolist(), repeat(-1))
+        index = np.fromiter(indices, np.intp, len(y))
         unknown = index < 0
         index[unknown] = 0
         return index, unknown
@@ -160,8 +160,8 @@ def find_labels(classes, y):
 
 
 ALL_CLASSES = (
-    "A model does not get further classes later: for labels that do not occur yet, "
-    "start with partial_fit(X, y, classes=...) and list all of them."
+    "Classes cannot be added later. For labels that do not occur yet, start with "
+    "partial_fit(X, y, classes=...) and list all of them."
 )
 
 
@@ -188,13 +188,13 @@ def class_indices(classes, y, dtype=np.uint16):
 
 
 def _converted(y, dtype):
-    """Numbers as those of a type of integers, and which of them are others there."""
+    """Convert numbers to an integer type; also return a mask of changed values."""
     with np.errstate(invalid="ignore"):
-        found = y.astype(dtype)
-    changed = (found.astype(y.dtype) != y) | ((found < 0) != (y < 0))
+        converted = y.astype(dtype)
+    changed = (converted.astype(y.dtype) != y) | ((converted < 0) != (y < 0))
     if y.dtype.kind == "f":
         changed |= ~(np.abs(y) < EXACT)
-    return found, changed
+    return converted, changed
 
 
 SMALL_N_LABELS = 4  # labels
@@ -202,25 +202,25 @@ MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
 
 
 class Classes:
-    """The labels that a model tells apart, in ascending order."""
+    """The classes of a model, in ascending order."""
 
-    __slots__ = ("_places", "names")
+    __slots__ = ("_indices", "names")
 
     def __init__(self, names):
         self.names = names
-        self._places = None  # by label
+        self._indices = None  # by label
 
     def __len__(self):
         return len(self.names)
 
     @property
     def n(self):
-        """How many there are."""
+        """Number of classes."""
         return len(self.names)
 
     @classmethod
     def listed(cls, classes):
-        """Classes that a user lists, for rows to come."""
+        """Classes from a list, before labels are known."""
         names = unique_classes(classes)
         _warn_of_floats(names)
         if not 1 <= len(names) <= MAX_CLASSES:
@@ -243,55 +243,55 @@ class Classes:
 
     def codes(self, y, dtype=np.uint16):
         """Class of each label, all of which must be known."""
-        # NumPy takes twice as long to search for the label of a row of a stream.
+        # a dictionary is faster than NumPy for single rows
         if len(y) <= SMALL_N_LABELS and y.dtype.kind == self.names.dtype.kind:
-            if self._places is None:
+            if self._indices is None:
                 names = self.names.tolist()
-                self._places = {name: place for place, name in enumerate(names)}
+                self._indices = {name: i for i, name in enumerate(names)}
             try:
-                return np.array([self._places[one] for one in y.tolist()], dtype)
+                return np.array([self._indices[name] for name in y.tolist()], dtype)
             except (KeyError, TypeError):
-                pass  # the error is that of many
+                pass  # class_indices raises the error
         return class_indices(self.names, y, dtype)
 
     def indices_of(self, known):
-        """Where classes that are among these stand now."""
+        """Indices of other classes, all of them among these."""
         return np.searchsorted(self.names, known.names).astype(np.intp)
 
     def check(self, classes):
-        """Raise unless the classes given to a later call are these, or None."""
+        """Raise unless the classes of a later call are these, or None."""
         known = self.names
         if not (
             classes is None
             or np.array_equal(known, classes)
             or np.array_equal(known, unique_classes(classes))
         ):
-            given = classes.tolist() if isinstance(classes, np.ndarray) else classes
+            original = classes.tolist() if isinstance(classes, np.ndarray) else classes
             raise ValueError(
-                f"classes={given!r} differs from the classes of the first call, "
+                f"classes={original!r} differs from the classes of the first call, "
                 f"{known.tolist()!r}. {ALL_CLASSES}"
             )
 
     def more(self, y):
-        """These classes and those of further labels."""
-        known, found = self.names, unique_classes(y)
-        if _kind(known) != _kind(found):
+        """These classes, and those of further labels."""
+        known, added = self.names, unique_classes(y)
+        if _kind(known) != _kind(added):
             raise ValueError(
                 f"y must contain labels of the kind of the classes so far, {known!r}. "
-                f"Got {found!r}."
+                f"Got {added!r}."
             )
-        both = np.concatenate([known, found])
-        whole = known.dtype.kind in "iu" and found.dtype.kind in "iu"
+        both = np.concatenate([known, added])
+        whole = known.dtype.kind in "iu" and added.dtype.kind in "iu"
         if whole and both.dtype.kind == "f":
             raise ValueError(
-                f"No type of whole numbers holds the labels {found!r} together with "
-                f"the classes so far, {known!r}."
+                f"The labels {added!r} do not fit into an integer type together with "
+                f"the classes so far, {known!r}. Pass labels as strings."
             )
         return Classes.listed(np.unique(both))
 
 
 def read_labels(y, X, caller):
-    """Turn labels as a user gives them into an array."""
+    """Validate labels and convert them to an array."""
     if type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU":
         return y
     if y is None:
@@ -307,7 +307,7 @@ def read_labels(y, X, caller):
     except ValueError as error:
         if y.dtype.kind != "O":
             raise
-        # whose message does not say of what
+        # the original message does not name y
         raise ValueError("Input y contains NaN.") from error
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{y}\n")
@@ -316,7 +316,7 @@ def read_labels(y, X, caller):
 
 
 def read_classes(y, X, caller):
-    """As `read_labels`, for rows of a whole table, and check that these are classes."""
+    """`read_labels` for a whole table, with a check that labels are discrete."""
     labels = read_labels(y, X, caller)
     check_labels(labels, y)
     return labels
@@ -334,26 +334,26 @@ def split_labels(y, missing_label=None, name="y"):
     """Known labels, and a mask of the rows that have one; errors name `name`."""
     if y is None:
         raise ValueError(
-            f"This estimator requires y to be passed, but the target {name} is None. A "
-            f"label that is not known is None within {name}."
+            f"This estimator requires y to be passed, but the target {name} is None. "
+            f"Use None within {name} for unknown labels."
         )
     if _is_plain(y):
         known = ~is_unlabeled(y, missing_label)
         return y if known.all() else y[known], known
-    given, y = y, exact_labels(y)
+    original, y = y, exact_labels(y)
     if not isinstance(getattr(y, "dtype", None), np.dtype | None):
         y = y.to_list()  # of pandas or polars, with their own missing value
     if isinstance(y, list | tuple):
-        y = np.array(y, dtype=object)  # no NaN as a text, no whole numbers as floats
+        y = np.array(y, dtype=object)  # so that neither NaN nor integers are converted
     y = column_or_1d(y, warn=True)
     known = ~is_unlabeled(y, missing_label)
     labels = y if known.all() else y[known]
     if labels.dtype.kind == "O" and len(labels):
-        # Objects as strings or as numbers: NumPy would make strings of a mixture.
-        texts = sum(isinstance(one, str) for one in labels)
+        # NumPy would convert a mixture of strings and numbers to strings.
+        texts = sum(isinstance(label, str) for label in labels)
         if 0 < texts < len(labels):
             raise ValueError(
-                f"{name} mixes strings with other labels. Give labels of one kind."
+                f"{name} mixes strings with other labels. Pass labels of one type."
             )
         refuse_nul(labels)
         labels = np.array(labels.tolist())
@@ -361,13 +361,12 @@ def split_labels(y, missing_label=None, name="y"):
         raise ValueError(
             f"Input {name} contains infinity or a value too large for {labels.dtype!r}."
         )
-    check_labels(labels, given)
+    check_labels(labels, original)
     return labels, known
 
 
 def _is_plain(y):
-    # The answers to a question: scikit-learn's checks would take most of the time that
-    # it takes to learn them.
+    # A small plain array, for which scikit-learn's checks would dominate the time.
     return (
         type(y) is np.ndarray
         and y.ndim == 1
@@ -377,15 +376,15 @@ def _is_plain(y):
 
 
 def is_unlabeled(y, missing_label=None):
-    """Say which labels are not known, as `split_labels` has it."""
+    """Mask of unknown labels, as in `split_labels`."""
     kind = y.dtype.kind
     if kind == "O":
-        marked = [is_missing(one) or _is_marker(one, missing_label) for one in y]
+        marked = [is_missing(label) or _is_marker(label, missing_label) for label in y]
         return np.array(marked, dtype=bool)
-    found = np.isnan(y) if kind == "f" else np.zeros(len(y), dtype=bool)
+    mask = np.isnan(y) if kind == "f" else np.zeros(len(y), dtype=bool)
     if isinstance(missing_label, str if kind in "US" else Real):
-        found |= y == missing_label
-    return found
+        mask |= y == missing_label
+    return mask
 
 
 def _is_marker(label, marker):

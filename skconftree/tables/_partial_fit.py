@@ -1,8 +1,7 @@
-"""The one protocol of `partial_fit`: check, read, settle, start, learn.
+"""The steps of every `partial_fit`: validate and read, start a model, learn.
 
-All that can be refused is refused by reading, before the model changes. A model that
-starts is another one, which the estimator takes over in one assignment; what its rows
-have taught by then stays learnt if the rest of them cannot be.
+All validation happens while reading, before the model changes. A new model is set in
+one assignment, and rows that it has learned before an interruption stay learned.
 """
 
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from ._schema import Schema
 
 
 class Call(NamedTuple):
-    """What a call is to teach: codes of `classes`, weights (0: not learned), pool."""
+    """Validated arguments: codes of `classes`, weights (0: not learned), pool."""
 
     rows: Rows
     labels: np.ndarray
@@ -27,7 +26,7 @@ class Call(NamedTuple):
 
 
 def read_call(estimator, X, y, classes, sample_weight, X_pool):
-    """Validate what an estimator is to learn; X may be `Rows` that have been read."""
+    """Validate the arguments of an estimator; X may be `Rows` that have been read."""
     caller, model = type(estimator).__name__, estimator._model
     estimator._check_call(classes, X_pool)
     if model is None:
@@ -53,7 +52,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
             0.0 if model is None else model.weight_seen,
         )
     if class_weight is not None and not class_weight.all():
-        # a class of weight 0 is not learnt
+        # rows of a class of weight 0 are not learned
         weight = np.ones(len(labels)) if weight is None else weight
         weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
     if X_pool is not None:
@@ -68,12 +67,12 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
 
 
 def learn(estimator, call, **options):
-    """Let an estimator learn what has been read; gives what the model's `learn` gives.
+    """Train an estimator with validated rows; return the result of `learn`.
 
-    The estimator has a `_model` or None, and `_started(call)`, which makes a model
-    that learns: of no rows, or of the model there is. A model has `grows`, whether it
-    learns without being started again, `make_ready(call, **options)`, which may still
-    raise, and `learn(call, **options)`.
+    The estimator has a `_model` or None, and `_started(call)`, which makes a model that
+    learns, without rows or from the present model. A model has `grows` (whether it can
+    learn without being started again), `make_ready(call, **options)`, which may raise,
+    and `learn(call, **options)`.
     """
     model = estimator._model
     if model is None or not model.grows:

@@ -1,6 +1,6 @@
-"""Dictionaries and small tables as rows, without making a frame.
+"""Dictionaries and small tables as rows, without a data frame.
 
-To make a frame of one dictionary takes a hundred times as long as a tree takes to learn
+Creating a data frame of one dictionary takes 100 times as long as training a tree with
 the row.
 """
 
@@ -13,12 +13,12 @@ from ._frames import kind_of, library_of
 
 
 class Records:
-    """Rows of known columns: names, dtypes and values.
+    """Rows with known columns: names, dtypes and values.
 
-    The dtype of a column is "float64", "str", or "category" if the user declared that
-    it holds categories. `numbers` is an array of float64, or None if a column is
-    nominal; then `values` has the values of each row, None where a category is
-    missing. `feature_names` is None if the columns are to have no names.
+    The dtype of a column is "float64", "str", or "category" if the user declared it as
+    nominal. `numbers` is an array of float64, or None if a column is nominal; then
+    `values` has the values of each row, with None for missing categories.
+    `feature_names` is None if the model has no column names.
     """
 
     __slots__ = ("columns", "dtypes", "feature_names", "numbers", "shape", "values")
@@ -51,7 +51,7 @@ class Records:
         return Records(self.columns, self.feature_names, self.dtypes, numbers, values)
 
     def of_names(self, names):
-        """Whether these are the names that the columns of a model have."""
+        """Whether these are the column names of a model."""
         mine = self.feature_names
         if mine is None or names is None:
             return mine is names
@@ -59,20 +59,19 @@ class Records:
 
 
 def names_of(X):
-    """Names of the columns of a table, None if there are none that are text."""
+    """Names of the columns of a table, None if they are not all strings."""
     return X.feature_names if type(X) is Records else get_feature_names(X)
 
 
-# To look at a frame or a list through NumPy and scikit-learn takes a hundred times as
-# long as a row takes to be predicted. What is not as plain as it is here is left to
-# them.
+# Validation by NumPy and scikit-learn takes 100 times as long as the prediction of a
+# row. These functions read small plain tables, and return None for all others.
 
 FEW = 8
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}
 
 
 def read_few(X, n_features, names, features, *, learns):
-    """Read a list of rows, or a frame with the known names."""
+    """Read a short list of rows, or a short frame with the known column names."""
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None

@@ -1,4 +1,4 @@
-"""What a model knows of the columns of its tables, and the one door for rows."""
+"""Schema of a table: number, names, kinds and categories of columns; reads all rows."""
 
 from contextlib import suppress
 from functools import partial
@@ -22,14 +22,14 @@ FINITE, _, INFINITE = range(3)
 
 
 class Schema(NamedTuple):
-    """Number, names and kinds of columns, and the categories of nominal ones.
+    """Number, names and kinds of columns, and categories; validates all later input.
 
-    It never changes: rows with further categories come with another schema, which a
-    model takes over once they have passed all checks. `caller` is the name of the
-    estimator, for errors. There are no names if the first table had none, and no
-    features if no column is nominal. `dates` says which columns are days since
-    1970-01-01, and `whole` lists columns of whole numbers: thresholds are printed
-    accordingly.
+    A schema is immutable. If new rows have unseen categories, reading returns another
+    schema, which replaces the old one after all checks have passed. `caller` is the
+    name of the estimator, for errors. `names` is None if the first table had no names,
+    and `features` is None if all columns are numeric. `dates` marks columns of days
+    since 1970-01-01, and `whole` lists columns of integers: their thresholds are
+    printed accordingly.
     """
 
     n_features: int
@@ -71,11 +71,11 @@ class Schema(NamedTuple):
         return Rows(rows, finite, cls(rows.shape[1], names, features))
 
     def more(self, X, caller):
-        """Read further rows that are to be learnt."""
+        """Read further rows to learn."""
         return self._read(X, caller, learns=True)
 
     def predict(self, X, caller):
-        """Read rows that are to be predicted."""
+        """Read rows to predict."""
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):
@@ -113,28 +113,28 @@ class Schema(NamedTuple):
         return Rows(rows, finite, self if known else self._replace(features=features))
 
     def known(self, X, caller):
-        """Rows that have been read before."""
+        """Wrap rows that have been read before."""
         return Rows(X, _is_finite(X, caller, self.names), self)
 
     def check_names(self, X, caller):
-        """Warn or raise if columns have other names than at first."""
+        """Warn or raise if the column names differ from the first ones."""
         if type(X) is Records:
             if not X.of_names(self.names):
                 raise ValueError(
-                    f"The columns of this {caller} are no longer those of the "
-                    f"dictionaries, {X.columns}."
+                    f"The columns of this {caller} differ from those of the "
+                    f"dictionaries, {X.columns}. Start with a new model."
                 )
             return
         if library_of(X) is not None or self.names is not None:
             check_feature_names(caller, self.n_features, self.names, X)
 
     def check_count(self, rows, caller):
-        """Raise if there are more or fewer columns than at first."""
+        """Raise if the number of columns differs from the first one."""
         if rows.shape[1] != self.n_features:
             check_feature_count(caller, self.n_features, rows)
 
     def of_columns(self, columns):
-        """The schema of some columns, given by their indices."""
+        """The schema of a subset of columns."""
         names = None if self.names is None else self.names[columns]
         features = self.features
         if features is not None:
@@ -162,9 +162,9 @@ class Schema(NamedTuple):
 
     @property
     def feature_names(self):
-        """Names of the columns; an error if they have none."""
+        """Names of the columns; raises AttributeError if there are none."""
         if self.names is None:
-            raise AttributeError("The columns had no names, or some that are no text.")
+            raise AttributeError("The columns have no names, or not all are strings.")
         return self.names
 
     @property
@@ -173,7 +173,7 @@ class Schema(NamedTuple):
         return range(self.n_features) if self.names is None else self.names
 
     def settled(self, rows, known=None, learned=None, weight=None, *, in_order=False):
-        """Forget rows of weight 0 and check the limits, see `Features.settled`."""
+        """Ignore rows of weight 0 and check the limits, see `Features.settled`."""
         if self.features is None or self is known:
             return self
         before = None if known is None else known.features
@@ -185,16 +185,16 @@ class Schema(NamedTuple):
         return self._replace(features=features)
 
     def settled_in_order(self, rows, known, weight):
-        """As `settled`, for rows of a stream; those of weight 0 are not learnt."""
+        """`settled` for rows of a stream; those of weight 0 are not learned."""
         learned = None if weight is None or weight.all() else weight > 0.0
         return self.settled(rows, known, learned, weight, in_order=True)
 
     def with_pool(self, X, X_pool, rows, known, weight, caller):
-        """Read unlabelled rows, which come before the rows of a stream.
+        """Read unlabeled rows, which precede the rows of a stream.
 
-        Their categories get the first codes: these must not depend on how much of the
-        stream came with them. So `rows`, what reading X gave, are read anew; `known` is
-        the schema before that. Gives rows, float32 pool and schema.
+        Their categories get the first codes, so that codes do not depend on the size of
+        the first batch. Therefore `rows`, the result of reading X, are read again;
+        `known` is the previous schema. Returns rows, float32 pool and schema.
         """
         if self.features is None:
             X_pool = self.predict(X_pool, caller).X
@@ -208,7 +208,7 @@ class Schema(NamedTuple):
         return rows, X_pool, schema.settled_in_order(rows, known, weight)
 
     def state(self):
-        """The columns as plain values; a category that is no plain value stays one."""
+        """The schema as plain values; categories of other types stay objects."""
         features = None if self.features is None else self.features.as_text()
         return {
             "n_features": self.n_features,
@@ -220,12 +220,12 @@ class Schema(NamedTuple):
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a schema from what came out of a file; `owner` is named in errors."""
+        """Make a schema from a state; `owner` is named in errors."""
         defaults = {"n_features": NO_DEFAULT, **cls._field_defaults}
         state = merge_defaults(state, defaults, "The schema of a table")
         d, names, features, dates, whole = (state[name] for name in cls._fields)
         if isinstance(features, str):
-            with suppress(TypeError, ValueError):  # what stays a text does not fit
+            with suppress(TypeError, ValueError):  # rejected below as a text
                 features = Features.of_text(features)
         fits = features is None or (
             isinstance(features, Features) and len(features.dictionaries) == d
@@ -235,7 +235,7 @@ class Schema(NamedTuple):
 
 
 def as_dense(X):
-    """Rows as an array, in C order."""
+    """Rows as a C-contiguous array."""
     return X.toarray(order="C") if issparse(X) else X
 
 
@@ -249,8 +249,7 @@ def _is_plain(X):
 
 
 def _read_numbers(X, caller):
-    # What is too large for float32 is infinite, which is an error where it is looked
-    # for.
+    # A number that is too large for float32 becomes infinite, which is rejected later.
     refuse_dates(X)
     try:
         with np.errstate(over="ignore"):
@@ -267,23 +266,21 @@ def _read_numbers(X, caller):
         if library is not None:
             table = library(X)
             for j in range(table.shape[1]):
-                table.numbers(j)  # an error of its own, with the name of the column
+                table.numbers(j)  # raises an error with the name of the column
             refuse_sparse(X)
         if isinstance(error, OverflowError):
-            raise ValueError(
-                "X holds a number that is too large for float32."
-            ) from error
+            raise ValueError("X has a number that is too large for float32.") from error
         if isinstance(error, TypeError) and _has_value(X, _is_dictionary):
             raise TypeError(
-                f"{error}. Rows that are dictionaries become a table by "
-                "pandas.DataFrame(X), or are learnt one by one by "
-                "skconftree.evaluation.OneByOne."
+                f"{error}. Convert rows that are dictionaries with "
+                "pandas.DataFrame(X), or use skconftree.evaluation.OneByOne to learn "
+                "them one by one."
             ) from error
         if library is None and _has_value(X, _is_text):
             raise ValueError(
-                f"X holds strings ({error}). Name the columns of categories in "
-                "categorical_features, or give a frame, where the dtype tells "
-                "(set_output(transform='pandas') of what comes before in a pipeline)."
+                f"X has strings ({error}). List the nominal columns in "
+                "categorical_features, or pass a frame with suitable dtypes "
+                "(set_output(transform='pandas') of earlier steps of a pipeline)."
             ) from error
         raise
 
@@ -310,7 +307,7 @@ def _is_finite(X, caller, names):
 
 
 def refuse_infinite(X, caller, names, *, allow_nan=True):
-    """Raise as scikit-learn does if a value is not finite, and name the column."""
+    """Raise scikit-learn's error if a value is not finite, with the column name."""
     try:
         with np.errstate(invalid="ignore"):  # of infinities of both signs
             assert_all_finite(

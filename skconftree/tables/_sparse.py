@@ -1,4 +1,4 @@
-"""Sparse tables: checked, and made dense block by block."""
+"""Sparse tables: validation, and conversion to dense blocks."""
 
 import numpy as np
 from scipy import sparse
@@ -7,11 +7,11 @@ from sklearn.utils import check_array
 
 FORMATS = ("csr", "csc")
 BLOCK_ROWS = 8192
-BLOCK_VALUES = 1 << 20  # of a block, if one row is not larger
+BLOCK_VALUES = 1 << 20  # of a block, unless a single row is larger
 
 
 def read_sparse(X, caller):
-    """Check a sparse table."""
+    """Validate a sparse table."""
     if X.format not in FORMATS:
         raise TypeError(
             f"Sparse X must be in CSR or CSC format, got {X.format!r}. Use X.tocsr()."
@@ -26,7 +26,7 @@ def read_sparse(X, caller):
         raise ValueError(
             "Sparse X contains NaN. Missing values are supported in dense tables only."
         )
-    # infinity is an error, but not a sum of large values that scikit-learn tries first
+    # infinity is an error, but not an overflow in a sum that scikit-learn tries first
     with np.errstate(over="ignore", invalid="ignore"):
         return check_array(
             X, dtype=np.float32, accept_sparse=FORMATS, estimator=caller, input_name="X"
@@ -34,7 +34,7 @@ def read_sparse(X, caller):
 
 
 def _check_indices(X):
-    # Compiled code trusts them, and nobody else looks.
+    # Compiled code relies on this, and it is not checked elsewhere.
     n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
     starts, places = X.indptr, X.indices
     if (
@@ -46,7 +46,7 @@ def _check_indices(X):
         or (len(places) and (places.min() < 0 or places.max() >= n_minor))
     ):
         raise ValueError(
-            f"Sparse X of shape {X.shape} is damaged: its indices or indptr do not fit."
+            f"Sparse X of shape {X.shape} is corrupt: its indices or indptr do not fit."
         )
 
 
@@ -70,13 +70,13 @@ def in_blocks(function, X):
     return np.concatenate([function(block) for _, block in blocks(X)])
 
 
-def take_rows(X, kept):
+def take_rows(X, mask):
     """Rows of a table where a mask is True, dense rows C-contiguous."""
-    return X[kept] if issparse(X) else np.ascontiguousarray(X[kept])
+    return X[mask] if issparse(X) else np.ascontiguousarray(X[mask])
 
 
 def stack_rows(above, below):
-    """One table above another; sparse if one of them is, unless there is NaN."""
+    """Stack two tables; sparse if one of them is, unless there are NaN."""
     parts = [above, below]
     if not any(map(issparse, parts)):
         return np.vstack(parts)
@@ -85,17 +85,17 @@ def stack_rows(above, below):
     return sparse.vstack([sparse.csc_array(part) for part in parts], format="csc")
 
 
-def rows_at(X, places):
+def rows_at(X, row_indices):
     """Rows of a table in another order."""
-    # CSC would have the entries of its columns out of order
-    return X.tocsr()[places] if issparse(X) else X[places]
+    # indexing CSC would leave the entries of columns unsorted
+    return X.tocsr()[row_indices] if issparse(X) else X[row_indices]
 
 
 def column_limits(X):
-    """Smallest and largest value of each column; NaN are left out."""
+    """Smallest and largest value of each column, ignoring NaN."""
     if issparse(X):
         limits = [X.min(axis=0), X.max(axis=0)]
-        limits = [one.toarray().ravel() for one in limits]
+        limits = [limit.toarray().ravel() for limit in limits]
     else:
         limits = [np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)]
     return np.column_stack(limits).astype(float)

@@ -17,7 +17,7 @@ from ..utils._fitted import ModelClassifier, fitted
 from ..utils._lock import learns, names_class, reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from ._growth import read_training
-from ._progress import telling
+from ._progress import progress_of
 from ._row_index import RowIndex
 from .reading._html import write_tree
 from .reading._records import check_competitors
@@ -58,55 +58,54 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         *,
         X_pool: TableLike | None = None,
     ) -> Self:
-        """Grow from a table, whatever was learnt before.
+        """Fit the model to a table; an earlier model is replaced.
+
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows; numeric columns are converted to float32. Sparse ones in
-            CSR or CSC format, without NaN.
+            Training rows. Numeric columns are converted to float32. Sparse tables must
+            be in CSR or CSC format, without NaN.
         y : array-like of shape (n_samples,)
-            Class labels. The model knows those that occur. If `partial_fit` is to
-            learn others later, start with it instead, as it takes all `classes`.
+            Class labels. The model has the classes that occur. If `partial_fit` is to
+            learn further classes later, call it from the start with all `classes`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
-            out.
+            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are ignored.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabelled rows. A bound with a `pool_weight` (``"credible"``) weighs
-            a child by all rows that fall into it, labelled or not; other bounds
-            do not use them.
+            Unlabeled rows. A bound with a `pool_weight` (``"credible"``) weighs a child
+            by the number of its rows, labeled or not; other bounds ignore them.
 
         Returns
         -------
         ConfidenceTreeClassifier or ConfidenceForestClassifier
             The fitted estimator.
 
+
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
+            If the input or a parameter is invalid; the estimator is then unchanged.
         """
         growth = self._growth()
         table = read_training(X, y, sample_weight, X_pool, growth.request)
         return self._fit_table(growth, table, X, y, sample_weight)
 
     def _growth(self):
-        # The parameters that are resolved before a table is read, which say what is
-        # read and grow the model from it.
+        # Resolve the parameters that define how a table is read, and return an object
+        # that grows the model from it.
         raise NotImplementedError
 
     def _fit_table(self, growth, table, X=None, y=None, sample_weight=None):
-        # Grow the model and take it over; callbacks are told of X and y.
-        with telling(self, X, y, sample_weight) as told:
-            model = growth.grow(table, told)
-            told.end(model)
+        # Grow the model and set it; X, y and sample_weight are passed to callbacks.
+        with progress_of(self, X, y, sample_weight) as progress:
+            model = growth.grow(table, progress)
+            progress.end(model)
         self._model = model
         return self
 
     def _rows(self, X):
         if self._model is None:
-            check_is_fitted(self)  # raises; it takes longer than routing a row
+            check_is_fitted(self)  # raises; it is slower than routing a row
         return self._model.schema.predict(X, type(self).__name__)
 
     def __sklearn_tags__(self):
@@ -114,17 +113,21 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
-        # validate_data asks for tags at each call: no copies of bounds for them
+        # validate_data reads the tags at each call, so bounds are not cloned for them
         bounds = self.bound if isinstance(self.bound, list | tuple) else [self.bound]
         tags.classifier_tags.poor_score = any(
-            getattr(BOUNDS.get(one) if isinstance(one, str) else one, "cautious", False)
-            for one in bounds
+            getattr(
+                BOUNDS.get(bound) if isinstance(bound, str) else bound,
+                "cautious",
+                False,
+            )
+            for bound in bounds
         )
         return tags
 
 
 class ReadableTree:
-    """Mixin of a tree estimator that explains itself; it has no state of its own."""
+    """Mixin of a tree estimator with methods that explain it; without state."""
 
     @reads
     def explain(
@@ -132,27 +135,30 @@ class ReadableTree:
     ) -> list[list[dict[str, Any]]]:
         """Evidence of every split on the path of each row.
 
+
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         competitors : int, default=0
-            How many tests of other features to name that each split was chosen over,
-            at most 3.
+            Number of competing splits on other features to include per split, at most
+            3.
+
 
         Returns
         -------
         list of list of dict
             For each row, from the root down, one dict per split with ``node``,
             ``feature`` (index), ``name``, ``threshold``, ``categories`` (of the
-            branch taken, None at a numeric test), ``value`` (of the row), ``goes``
-            (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
-            if the category was not known there) and the fields of ``tree_.evidence``;
-            ``more_rows``, after which a weak split would be strong; ``leaf_reason`` and
-            ``why_leaf`` of the leaf that the split leads to, else None and empty, see
-            :func:`~skconftree.tree.node_table`.
-            If asked for, ``competitors``: dicts of the ``feature``, ``name``, ``test``
-            in words, ``gain`` and ``z`` of other tests, see
-            :func:`~skconftree.tree.node_table`.
+            branch taken, None at a numeric split), ``value`` (of the row), ``goes``
+            (``"left"``, ``"right"``, ``"branch"`` of a multiway split, or ``"stays"``
+            if the category is unknown at the node) and the fields of
+            ``tree_.evidence``; ``more_rows``, the number of further rows after which a
+            weak split would be strong; ``leaf_reason`` and ``why_leaf`` of the leaf
+            that the split leads to, else None and empty, see
+            :func:`~skconftree.tree.node_table`. If requested, ``competitors``: dicts of
+            the ``feature``, ``name``, ``test`` as text, ``gain`` and ``z`` of competing
+            splits, see :func:`~skconftree.tree.node_table`.
+
 
         Examples
         --------
@@ -168,8 +174,8 @@ class ReadableTree:
 
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
         >>> step = tree.explain(X[:1], competitors=1)[0][0]
-        >>> (one,) = step["competitors"]
-        >>> step["name"], one["test"], round(one["z"], 2)
+        >>> (competitor,) = step["competitors"]
+        >>> step["name"], competitor["test"], round(competitor["z"], 2)
         ('x3', 'x2 <= 2.45', 0.0)
         """
         rows = self._rows(X).X
@@ -184,7 +190,8 @@ class ReadableTree:
     def explain_text(
         self, X: TableLike, *, verbose: bool = False, audit: Any = None
     ) -> str:
-        """Explain in words why rows get their class.
+        """Explain the predicted classes of rows as text.
+
 
         Parameters
         ----------
@@ -192,22 +199,25 @@ class ReadableTree:
             Some rows; also a single one, an array of shape (n_features,) or a row of a
             pandas frame.
         verbose : bool, default=False
-            Whether to add, below each split, what look-ahead growth chose it by, what
-            the bound compared, and the competitor splits of other features.
+            Whether to print, below each split, the look-ahead costs, the statistic of
+            the bound, and the competing splits on other features.
         audit : SplitAudit or None, default=None
             Result of :func:`skconftree.inspection.audit_splits` for this tree; its
-            verdicts are lines below the splits.
+            verdicts are printed below the splits.
+
 
         Returns
         -------
         str
-            Lines of at most 100 columns: for each row its class, the probability of it
-            and how many rows of the leaf have it, then each test on its path with the
-            evidence for the split, and why the tree stops there.
+            Lines of at most 100 columns: for each row its class, the probability and
+            the number of rows of the leaf, then each split on its path with its
+            evidence, and the reason why the node is a leaf.
+
 
         See Also
         --------
         explain : The same as records.
+
 
         Examples
         --------
@@ -236,12 +246,14 @@ class ReadableTree:
 
     @reads
     def index_rows(self, X: TableLike) -> RowIndex:
-        """Keep track of which row of a table lies in which node while the tree grows.
+        """Index the rows of a table by node, also while the tree grows.
+
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            A pool of rows. It is referred to, and must not be changed.
+            A pool of rows. It is not copied, and must not be modified.
+
 
         Returns
         -------
@@ -255,16 +267,19 @@ class ReadableTree:
     def leaf_counts(self, *, fresh: bool = False) -> Floats:
         """Weight of the training rows of each class in each leaf.
 
+
         Parameters
         ----------
         fresh : bool, default=False
-            Count only rows that came after the leaf was made, by which no split was
-            chosen. All zeros after `fit`.
+            Count only rows that arrived after the creation of the leaf, by which no
+            split was chosen. All zeros after `fit`.
+
 
         Returns
         -------
         ndarray of shape (node_count, n_classes), float64
             0 at inner nodes.
+
 
         Examples
         --------
@@ -285,17 +300,20 @@ class ReadableTree:
     def summary(self) -> str:
         """Summarize the tree in a few lines.
 
-        Its size, how many of its splits have each level of evidence, the weakest of
-        them, the columns it uses, and the shares of the classes.
+        Its size, the number of splits per level of evidence, the weakest split, the
+        columns it uses, and the shares of the classes.
+
 
         Returns
         -------
         str
             Lines of at most 100 columns.
 
+
         See Also
         --------
-        skconftree.tree.export_text : The whole tree; explains the levels of evidence.
+        skconftree.tree.export_text : Prints the tree, and explains levels of evidence.
+
 
         Examples
         --------
@@ -318,19 +336,21 @@ class ReadableTree:
 
     @reads
     def to_sklearn(self) -> Estimator:
-        """Copy the tree into a genuine scikit-learn classifier.
+        """Convert the tree to a scikit-learn classifier.
 
-        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
-        accepts the result. Node ids are kept, but not by a tree with nominal
-        columns. Of that, each nominal test becomes a column in which an
-        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
+        The result can be passed to functions for scikit-learn's trees (plots, exports,
+        explanations). Node ids are the same, except for a tree with nominal columns:
+        each nominal split becomes a column in which an ``OrdinalEncoder`` assigns
+        adjacent codes to the categories of a branch.
+
 
         Returns
         -------
         sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
-            Fitted; its `predict_proba` equals this tree's bit for bit, categories
-            that it does not know included. A pipeline of encoders and a
-            ``DecisionTreeClassifier`` if there are nominal columns.
+            Fitted; its `predict_proba` equals this tree's exactly, also for unknown
+            categories. With nominal columns, a pipeline of encoders and a
+            ``DecisionTreeClassifier``.
+
 
         Examples
         --------
@@ -344,8 +364,8 @@ class ReadableTree:
         check_is_fitted(self)
         if self._model.predicts_by_bayes:
             raise ValueError(
-                "A tree whose leaves predict by naive Bayes has no counterpart in "
-                "scikit-learn. Use leaf_prediction='majority'."
+                "A tree whose leaves predict by naive Bayes cannot be converted to "
+                "scikit-learn. Set leaf_prediction='majority' and fit the tree again."
             )
         warn_of_missing([self])
         return to_sklearn(self)
@@ -354,11 +374,12 @@ class ReadableTree:
     def cost_complexity_pruning_path(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Bunch:
-        """Find the strengths of cost-complexity pruning at which the tree changes.
+        """Compute the pruning path of minimal cost-complexity pruning.
 
-        A copy of the estimator is fitted without pruning, and its weakest link pruned
-        again and again. The strengths are what to try as the `ccp_alpha` of
+        A copy of the estimator is fitted without pruning, and its weakest link is
+        pruned repeatedly. The resulting strengths are candidates for the `ccp_alpha` of
         :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
+
 
         Parameters
         ----------
@@ -366,11 +387,13 @@ class ReadableTree:
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
 
+
         Returns
         -------
         sklearn.utils.Bunch
-            ``ccp_alphas`` and, of the same length, ``impurities``: that of the leaves
-            together once all subtrees up to a strength are pruned.
+            ``ccp_alphas`` and, of the same length, ``impurities``: the total impurity
+            of the leaves after pruning with each strength.
+
 
         Examples
         --------
@@ -387,12 +410,11 @@ class ReadableTree:
         alphas, impurities = pruning_path(grown.tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    # What notebooks show: scikit-learn's diagram, and below it the tree, if there is
-    # one.
+    # HTML in notebooks: scikit-learn's diagram, followed by the tree if it is fitted.
 
     @property
     def _repr_html_(self):
-        diagram = super()._repr_html_  # none where they are switched off
+        diagram = super()._repr_html_  # None if diagrams are switched off
         return lambda: self._with_tree(diagram())
 
     def _repr_mimebundle_(self, **kwargs):

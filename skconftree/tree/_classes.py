@@ -38,85 +38,87 @@ if TYPE_CHECKING:
 class ConfidenceTreeClassifier(
     ReadableTree, LeafLimits, TreePrediction, GrownClassifier
 ):
-    """A decision tree that splits only where a confidence statement allows it.
+    """Decision tree classifier with evidence-based stopping.
 
-    At every node the tree looks for the best test, as CART does, and then asks
-    its *bound* whether the data support that split. Where they do not, the node
-    stays a leaf. So the tree ends up right-sized without tuning, and every split
-    carries the evidence that justified it (`tree_.evidence`,
-    :func:`skconftree.tree.export_text`, `explain`).
+    At every node the tree searches for the best split, as CART does. It then splits
+    only if the *bound*, a statistical split rule (pre-pruning), accepts the split. The
+    tree therefore has an appropriate size without tuning, and every split has the
+    evidence that justified it (`tree_.evidence`, :func:`skconftree.tree.export_text`,
+    `explain`).
 
-    The default is a lax likelihood-ratio test, which makes a split if fewer than one
-    as good is expected by chance among the candidate splits of the node, followed by
-    pruning at an exact binomial limit of the errors. So some of the splits are guesses,
-    which the tree calls weak. It was chosen by cross-validation on
-    many real tables.
+    The default bound is a permissive likelihood-ratio test: it accepts a split if fewer
+    than one candidate split of the node is expected to look as good by chance (a
+    p-value adjusted for multiple comparisons). The tree is then pruned with exact
+    binomial limits of the errors. Splits of weak evidence are therefore uncertain, and
+    are labeled as weak. These defaults were chosen by cross-validation on many real
+    tables.
 
-    Parameters are of `fit` and `partial_fit` alike, but for those that begin by saying
-    which of the two has a use for them.
+    Parameters apply to both `fit` and `partial_fit` unless their description begins
+    with the method they are for.
 
     Parameters
     ----------
     bound : str, bound object or None, default="gtest"
-        What decides whether a node splits: a name (``"gtest"``, ``"credible"``,
-        ``"possibilistic"``, ``"hoeffding"``, ...), an object of
-        :mod:`skconftree.bounds`, or None to split wherever impurity can fall
-        (plain CART).
+        Split rule: a name (``"gtest"``, ``"credible"``, ``"possibilistic"``,
+        ``"hoeffding"``, ...), an object of :mod:`skconftree.bounds`, or None to split
+        whenever the impurity decreases (plain CART). Change it to use a published
+        method.
     criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
             "gain_ratio", "ec2", "balance", "imbalance"} or None, default=None
-        Impurity of a node. None takes the first criterion the bound is defined
-        for (``"gini"`` without a bound). An interval bound measures the
-        heterogeneity of this name. ``"balance"`` takes the test whose smallest outcome
-        has most rows, whatever their classes, ``"imbalance"`` the one whose smallest
-        outcome has fewest: both without a bound, and the impurity of a node is the
-        Gini index then, as with ``"ec2"``.
+        Impurity of a node. None uses the first criterion for which the bound is defined
+        (``"gini"`` without a bound). An interval bound measures the heterogeneity of
+        this name. ``"balance"`` selects the split whose smallest branch has most rows,
+        independent of their classes, ``"imbalance"`` the one whose smallest branch has
+        fewest. Both require ``bound=None``; the impurity of a node is then the Gini
+        index, as with ``"ec2"``.
     delta : float or None, default=None
-        Overrides the bound's own confidence parameter. What it means, and its range,
-        differ from bound to bound: :func:`skconftree.bounds.param_grid` makes grids
-        over `bound` and `delta`. Where it has no effect, as without a bound, a
-        warning says so.
+        Confidence parameter of the bound; overrides the bound's own. Its meaning and
+        range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids
+        over `bound` and `delta`. If it has no effect, for example without a bound,
+        there is a warning.
     splitter : {"best", "random"}, default="best"
-        Examine every cut of a feature, or one cut drawn uniformly between the
-        extreme values of the node.
+        Whether to examine all thresholds of a feature, or one that is drawn uniformly
+        between the extreme values of the node.
     max_depth : int or None, default=None
-        Largest depth of a leaf; the root has depth 0.
+        Maximum depth of the tree; the root has depth 0. None means no limit.
     min_samples_split : int or float, default=2
-        Smallest weight of a node that may split. A float is a fraction of the
-        total weight.
+        Minimum weight of a node that may split. A float is a fraction of the total
+        weight. Larger values give smaller trees.
     min_samples_leaf : int or float, default=1
-        Smallest weight of a child. A float is a fraction of the total weight.
+        Minimum weight of a child. A float is a fraction of the total weight. Larger
+        values give smaller and smoother trees.
     min_weight_fraction_leaf : float, default=0.0
-        Smallest weight of a child as a fraction of the total weight, both with
+        Minimum weight of a child as a fraction of the total weight, both with
         `class_weight`.
     max_features : int, float, {"auto", "sqrt", "log2"} or None, default=None
-        Number of features examined at a node, drawn among those that vary in it.
-        A float is a fraction; None means all, and so does ``"auto"``, but in a forest.
+        Number of features to examine at a node, drawn among those that vary in it. A
+        float is a fraction; None means all, and so does ``"auto"``, except in a forest.
     max_leaf_nodes : int or None, default=None
-        Grow best-first, by weighted decrease of impurity, up to this many leaves.
+        Grow best-first, by weighted decrease of impurity, up to this number of leaves.
     min_impurity_decrease : float, default=0.0
-        Smallest weighted decrease of impurity of a split, in scikit-learn's units.
+        Minimum weighted decrease of impurity of a split, in scikit-learn's units.
     max_bins : int or None, default=None
-        `fit` only. Numeric columns with more values are cut into so many bins, from 2
-        to 255, of about as many rows each, and tests ask for the limits of bins alone.
-        That saves time in large nodes, and evidence counts fewer candidates. None:
-        every value is examined. So it is, with a warning, in sparse tables, with
-        ``splitter="random"``, and if the bound weighs an `X_pool`.
+        `fit` only. Numeric columns with more values are discretized into this number of
+        bins, 2 to 255, with about equal numbers of rows; only limits of bins are
+        candidate splits. This saves time in large nodes and reduces the number of
+        candidates in the evidence. None examines every value, and so do, with a
+        warning, sparse tables, ``splitter="random"`` and bounds that weigh an `X_pool`.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
             "chi2", "ec2"}, pruning object or None, default="auto"
-        `fit` only. What removes splits from the grown tree, from the leaves upwards: a
-        name, or an object such as :class:`~skconftree.tree.PessimisticPruning` with its
-        own parameters. ``"auto"`` is what goes with the bound, see its `defaults`;
-        nothing for ``bound=None``. With any other the tree has no `partial_fit`, which
-        never removes a split. A subtree becomes a leaf
+        `fit` only. Method that removes splits from the grown tree, bottom-up: a name,
+        or an object such as :class:`~skconftree.tree.PessimisticPruning` with its own
+        parameters. ``"auto"`` is the default of the bound, see its `defaults`, and no
+        pruning for ``bound=None``. With any other value the tree has no `partial_fit`,
+        which never removes a split. A subtree becomes a leaf
 
-        - ``"pessimistic"``: unless its upper limits of errors sum to less,
-        - ``"c45"``: the same with the limits of C4.5, which also lets the larger
-          branch of a node take its place,
+        - ``"pessimistic"``: unless the upper limits of its errors have a smaller sum,
+        - ``"c45"``: the same with the limits of C4.5; a node may also be replaced by
+          its larger branch,
         - ``"possibilistic"``: unless its possibilistic entropy is lower,
         - ``"cost_complexity"``: unless it lowers the impurity by more than
           the `ccp_alpha` of the object per leaf, as in scikit-learn,
-        - ``"chi2"``: if it is one test, and class and outcome are not dependent,
-        - ``"ec2"``: if it is one test, and label noise may explain it.
+        - ``"chi2"``: if it is a single split, and class and branch are independent,
+        - ``"ec2"``: if it is a single split that label noise may explain.
 
         The `confidence` of an object, or `ccp_alpha`, is its strength:
 
@@ -132,91 +134,90 @@ class ConfidenceTreeClassifier(
                              prunes more, 0 not at all
         ===================  ========================================  ========  ====
 
-        A name is the object with its own strength, and ``"auto"`` is what the
-        bound recommends, which for ``bound="gtest"`` is ``PessimisticPruning(0.02)``
-        where the tree looks ahead, else ``PessimisticPruning(0.1)``. If ``"auto"``
-        prunes, it also merges the leaves of a split without strong evidence that all
-        predict the same class, from the leaves upwards.
+        A name is the object with its default strength, and ``"auto"`` is what the bound
+        recommends: for ``bound="gtest"`` ``PessimisticPruning(0.02)`` with look-ahead,
+        else ``PessimisticPruning(0.1)``. If ``"auto"`` prunes, it also merges,
+        bottom-up, the leaves of splits without strong evidence that all predict the
+        same class.
     shrinkage : float or "auto", default="auto"
-        `fit` only. How strongly `predict_proba` draws a leaf towards the nodes above
-        it (hierarchical shrinkage): from the root down, the step from the class
-        proportions of a parent with n rows to those of its child counts
-        ``n / (n + shrinkage)``. So a leaf of few rows says less than its proportions
-        do. ``"auto"`` is 10 for ``bound="gtest"``, else 0: proportions as they are.
-        It changes neither tests nor counts. A fitted tree keeps it in `partial_fit`,
-        for later splits too, unless `drift` is set; one that starts with
+        `fit` only. How strongly `predict_proba` shrinks the probabilities of a leaf
+        towards those of its ancestors (hierarchical shrinkage): from the root down, the
+        step from the class proportions of a parent with n rows to those of its child is
+        multiplied by ``n / (n + shrinkage)``. Larger values give probabilities closer
+        to the class frequencies, in particular in small leaves. ``"auto"`` is 10 for
+        ``bound="gtest"``, else 0. It changes neither splits nor counts. A fitted tree
+        keeps it in `partial_fit`, unless `drift` is set; a tree that starts with
         `partial_fit` has none.
     lookahead : int or "auto", default="auto"
         `fit` only. Number of levels of the tree, from the children of the root down, in
-        which the growth looks ahead; the root is chosen without, as that keeps it the
-        same when rows change. At a node there the best test of each feature is looked
-        at, if the bound accepts it on its own: the test that would be taken
-        otherwise and those two others of largest gain. Of these the one is taken
-        below which the trees, grown without look-ahead and pruned, have the smallest
-        pessimistic count of errors at the `confidence` of the pruning.
-        Needs a pessimistic pruning, a bound that judges each test by itself
-        (``"gtest"``, ``"chi2"``), all features, the best cut of each and no
-        `max_leaf_nodes`.
-        0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for
-        tables of a weight up to 10,000, with the pruning that goes with the bound; none
-        where look-ahead is not served.
+        which splits are chosen with look-ahead; the root is chosen without, so that it
+        is stable if rows change. With look-ahead, up to three candidate splits of a
+        node are compared, each the best of its feature and accepted by the bound: the
+        one with the largest gain and two others. For each, a tree is grown below it
+        without look-ahead and pruned; the split with the smallest pessimistic error
+        estimate at the `confidence` of the pruning is selected. Requires a pessimistic
+        pruning, a bound that judges each split on its own (``"gtest"``, ``"chi2"``),
+        all features, ``splitter="best"`` and no `max_leaf_nodes`. Larger values are
+        slower. 0 means no look-ahead. ``"auto"`` is the default of the bound (8 for
+        ``"gtest"``, else 0) for tables of a weight up to 10,000 with the bound's
+        default pruning, else 0.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
-        category, enum or string dtype; or a mask, indices or names of columns, whose
-        values may then be strings or numbers; or none. A nominal column may have up
-        to 4,096 categories; a missing value is one more. At prediction a row whose
-        category did not occur at a node in training stays there, and that node's
-        class proportions are its prediction. `fit` leaves a column that identifies
-        rows out of the search, with a warning: more than ten categories, and more
-        than half of the rows with a category of their own.
+        Nominal columns. ``"from_dtype"``: columns of a frame (pandas, polars or
+        pyarrow) with a category, enum or string dtype. Otherwise a mask, indices or
+        names of columns, whose values may be strings or numbers; None means no nominal
+        column. A nominal column may have up to 4,096 categories; a missing value is
+        another category. At prediction, a row whose category did not occur at a node in
+        training stays there and gets the node's class proportions. `fit` ignores a
+        column that identifies rows, with a warning: more than ten categories, and more
+        than half of the rows with a unique category.
     nominal_splits : {"auto", "binary", "multiway"}, default="auto"
-        Whether a test of a nominal column divides its categories into two sets, or
-        has a branch for every category that occurs at the node. ``"auto"`` is
+        Whether a split on a nominal column divides its categories into two sets, or has
+        a branch for every category that occurs at the node. ``"auto"`` is
         ``"multiway"`` for ``bound="possibilistic"``, as published, else ``"binary"``.
-        See the user guide for which sets are tried.
+        The user guide explains which sets are tried.
     grace_period : int, float or "auto", default="auto"
-        `partial_fit` only. Weight of the rows that a leaf sees before it is examined
-        for the first time, and between two examinations. ``"auto"`` is 100. Where
-        leaves keep rows and count those of their parents (`counts_handed_rows` of the
-        bound) it is the square root of the weight that the tree has seen, but at least
-        50 and at most 100: a short stream cannot wait, and on a long one a split that
-        comes too early is there to stay.
+        `partial_fit` only. Weight of the rows that arrive at a leaf before its first
+        split attempt, and between two attempts. Larger values are faster and delay
+        splits. ``"auto"`` is 100. If leaves store rows and count those inherited from
+        their parents (`counts_handed_rows` of the bound), it is the square root of the
+        weight that the tree has seen, at least 50 and at most 100: a short stream
+        requires early splits, while on a long one an early wrong split is permanent.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
-        What a leaf remembers of its rows while it grows in `partial_fit`:
+        Statistics that a leaf stores of its rows while it grows in `partial_fit`:
 
-        - ``"rows"``: all of them; exact, memory grows with the stream,
-        - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
-          are set when the leaf is young,
+        - ``"rows"``: all rows; exact, but memory grows with the stream,
+        - ``"histogram"``: class counts in at most 32 bins per feature, whose limits are
+          set from the first rows,
         - ``"gaussian"``: mean and variance of each feature in each class,
-        - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
-          and at most 512 rows), then a histogram. If the bound counts rows that a
-          parent hands over, and `max_bytes` is None, the latest rows are kept beside
-          it: a million values in the whole tree, an equal share for each leaf, but no
-          fewer than before.
+        - ``"auto"``: rows at first (up to 8192 values, but at least 128 and at most 512
+          rows), then a histogram. If the bound counts inherited rows, and `max_bytes`
+          is None, the latest rows are stored in addition: a million values in the whole
+          tree, in equal shares for all leaves, but no fewer than before.
     max_bytes : int or None, default=None
-        `partial_fit` only. Memory that may be used, by `n_bytes_`, at least 65536.
-        It is looked at after every 1,024 rows: leaves with the fewest errors to save
-        then keep no more than their class counts and stop growing.
+        `partial_fit` only. Limit of `n_bytes_`, at least 65536. It is enforced after
+        every 1,024 rows: the leaves with the fewest errors then keep only their class
+        counts and stop splitting. None means no limit.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
-        How leaves predict: by their class frequencies (``"majority"``), by naive
-        Bayes over what they remember (``"nb"``), or by whichever of the two, or of
-        the class frequencies of their latest ten rows or so, has predicted more of
-        their late rows correctly (``"nba"``). The probabilities of the latter are
-        calibrated by the log loss of late rows. ``"auto"`` is ``"majority"`` after
-        `fit` and ``"nba"`` in `partial_fit`.
+        Model of the leaves: class frequencies (``"majority"``), naive Bayes over their
+        statistics (``"nb"``), or the model that has predicted more of their recent rows
+        correctly: one of these two, or the class frequencies of about the latest ten
+        rows (``"nba"``). The probabilities of ``"nba"`` are calibrated by the log loss
+        of recent rows. ``"auto"`` is ``"majority"`` after `fit` and ``"nba"`` in
+        `partial_fit`.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair or None, \
             default=None
-        `partial_fit` only. What is done when the concept changes. None: a split is
-        never removed. ``"local"`` watches the errors at every node, and replaces what
-        lies below one by a tree that grew on the rows there since a warning, once that
-        has shown to be better or the errors to have risen; where neither is so, with
-        probability .05 at most (:class:`~skconftree.drift.LocalRepair` takes another).
-        A detector watches the errors of the tree; from its warning on a second tree
-        learns beside the first and takes its place when the detector reports a drift.
-        Detectors of river, and objects with their protocol (``update(x)``,
-        ``drift_detected``, ``clone()``), may be given as well; they are called in
-        Python after each row, and a tree that has one can be saved by pickle only.
+        `partial_fit` only. Reaction to concept drift. None: splits are never removed.
+        ``"local"`` monitors the errors at every node. After a warning it trains another
+        tree on the rows of the node, which replaces the subtree once it is
+        significantly more accurate, or the errors have risen significantly; the
+        probability of a replacement without either is at most 0.05 per node
+        (:class:`~skconftree.drift.LocalRepair` sets another one). A detector monitors
+        the errors of the whole tree: after its warning a second tree is trained, and
+        replaces the first when the detector reports a drift. Detectors of river, and
+        objects with their protocol (``update(x)``, ``drift_detected``, ``clone()``),
+        are supported; they are called in Python after each row, and a tree with such a
+        detector can only be saved by pickle.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -541,29 +542,31 @@ class ConfidenceTreeClassifier(
         (2, 3)
         """
         if return_proba:
-            return self._learn(X, y, classes, sample_weight, X_pool, tells="proba")
-        found = self._learn(X, y, classes, sample_weight, X_pool, tells="class")
-        return self._model.classes.names.take(found)
+            return self._learn(X, y, classes, sample_weight, X_pool, returns="proba")
+        predicted = self._learn(X, y, classes, sample_weight, X_pool, returns="class")
+        return self._model.classes.names.take(predicted)
 
     @learns
-    def _learn(self, X, y, classes, sample_weight, X_pool, from_pool=None, tells=None):
+    def _learn(
+        self, X, y, classes, sample_weight, X_pool, from_pool=None, returns=None
+    ):
         if from_pool is not None:
             X, from_pool = self._rows_from_pool(X, y, X_pool, from_pool)
         call = read_call(self, X, y, classes, sample_weight, X_pool)
-        return learn(self, call, tells=tells, from_pool=from_pool)
+        return learn(self, call, returns=returns, from_pool=from_pool)
 
-    def _rows_from_pool(self, X, y, X_pool, places):
-        # What is learnt instead of X, and the places as the grower wants them.
+    def _rows_from_pool(self, X, y, X_pool, row_indices):
+        # What is learnt instead of X, and the row_indices as the grower wants them.
         if X_pool is None:
             if self._model is None:
                 raise ValueError(NO_POOL)
             pool = self._model.pool
-            places = check_row_indices(X, y, places, len(pool))
-            rows = self._model.rows_of_pool(places)
-            return self._model.schema.known(rows, type(self).__name__), places
+            row_indices = check_row_indices(X, y, row_indices, len(pool))
+            rows = self._model.rows_of_pool(row_indices)
+            return self._model.schema.known(rows, type(self).__name__), row_indices
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
-        places = check_row_indices(X, y, places, pool.shape[0])
-        return _safe_indexing(pool, places), places
+        row_indices = check_row_indices(X, y, row_indices, pool.shape[0])
+        return _safe_indexing(pool, row_indices), row_indices
 
     def _check_call(self, classes, X_pool):
         # Parameters are those of the call that growth begins in; to check them takes as

@@ -26,15 +26,12 @@ from .reading._evidence import format_rows
 
 
 def real_competitors(tree, rows, codes, weight, n_real):
-    """Compare the test of each node with the best one of another column.
+    """Compare the split of each node with the best split on its runner-up feature.
 
-    All rows choose the tests, as they did when the tree grew; the real ones among them
-    tell whether their gains differ.
-
-    The first `n_real` of the rows, from which the tree has grown, are real. Gives for
-    each node the column of the other test, below 0 without one, and by how many
-    standard errors the gain of the node's test is larger, NaN if nothing was to be
-    compared.
+    All rows are used to select splits, as in training; only the real rows, the first
+    `n_real`, are used to test whether the gains differ. Returns for each node the
+    feature of the other split, negative if there is none, and the difference of the
+    gains in standard errors; NaN if there is nothing to compare.
     """
     nodes = tree.tree_
     competitors = nodes.evidence["runner_up_feature"].astype(np.intp)
@@ -75,15 +72,15 @@ def _of_node(paths, node):
 
 
 def _preference(first, second, codes, weight):
-    # Standard errors by which the first test gains more. A row's part in a gain is the
-    # logarithm of the share of its class among the rows that go the same way.
+    # Difference of the gains in standard errors. The contribution of a row to a gain is
+    # the logarithm of the share of its class among the rows of its branch.
     if not len(codes):
         return np.nan
     difference = _log_share(first, codes, weight) - _log_share(second, codes, weight)
     n = weight.sum()
     mean = (weight * difference).sum() / n
     variance = (weight * difference**2).sum() / n - mean**2
-    if variance <= 1e-14:  # both part the rows in the same way
+    if variance <= 1e-14:  # both split the rows in the same way
         return 0.0
     return mean * np.sqrt(n / variance)
 
@@ -99,28 +96,28 @@ N_NEIGHBORS = 5
 SHARE_CHANGED = 0.5  # of the values of a row
 
 
-def can_make_up(X):
-    """Whether rows like these can be made up: of arrays and of frames of pandas."""
+def can_make_synthetic_rows(X):
+    """Whether synthetic rows are supported: for arrays and pandas frames."""
     if library_of(X) is not None:
         return hasattr(X, "iloc")
     return isinstance(X, np.ndarray) and X.ndim == 2
 
 
-def make_up(X, codes, nominal, n_rows, weight, rng):
-    """Make up rows between those of a table and their neighbours.
+def make_synthetic_rows(X, codes, nominal, n_rows, weight, rng):
+    """Generate synthetic rows between those of a table and their neighbors.
 
-    A row is drawn by its weight, and one of its nearest neighbours. Half of the values
-    become others: a category that of the neighbour, a number one drawn around that of
-    the neighbour, as far from it as the two rows are apart. Numbers of a column of
-    whole numbers are whole, and none lies outside its column. A value that is missing
-    in one of the two rows is the drawn row's.
+    A row is sampled by weight, and one of its nearest neighbors. Half of the values are
+    replaced: a category by that of the neighbor, a number by a normal random number
+    with the neighbor's value as mean and the difference of the two values as standard
+    deviation. Columns of integers get integers, and no value is outside the range of
+    its column. If a value is missing in one of the two rows, it is not replaced.
 
-    `codes` are the values of X with codes of categories, NaN or below 0 where there is
-    none. Gives an array or frame like X.
+    `codes` are the values of X with codes of categories, NaN or below 0 if missing.
+    Returns an array or frame like X.
     """
     share = None if weight is None else weight / weight.sum()
     drawn = rng.choice(len(codes), n_rows, p=share)
-    near = _neighbours(_places(codes, nominal), drawn, rng)
+    near = _neighbors(_coordinates(codes, nominal), drawn, rng)
     known = ~(_is_missing(codes[drawn], nominal) | _is_missing(codes[near], nominal))
     changed = known & (rng.random_sample(known.shape) < SHARE_CHANGED)
     steps = rng.standard_normal(known.shape)
@@ -151,7 +148,7 @@ def _numbers(column):
 
 
 def _moved(one, two, steps, column):
-    # Numbers around two, as far from it as one is.
+    # Random numbers around `near` with standard deviation |own - near|.
     one, two, column = (np.asarray(part, np.float64) for part in (one, two, column))
     value, known = two + steps * np.abs(one - two), column[~np.isnan(column)]
     if not len(known):
@@ -164,9 +161,10 @@ def _is_missing(codes, nominal):
     return np.isnan(codes) | ((codes < 0.0) & nominal)
 
 
-def _places(codes, nominal):
-    # Where rows lie: numbers in standard deviations, a column for each category. Two
-    # categories are as far apart as two numbers by sqrt(2) deviations.
+def _coordinates(codes, nominal):
+    # Coordinates of rows: standardized numbers, and an indicator column per category.
+    # Two different categories have distance sqrt(2), as numbers that many deviations
+    # apart.
     numbers = codes[:, ~nominal].astype(np.float64)
     missing = np.isnan(numbers)
     n_known = np.maximum((~missing).sum(axis=0), 1)
@@ -185,25 +183,24 @@ def _places(codes, nominal):
     return sparse.hstack(parts, format="csr")
 
 
-def _neighbours(places, drawn, rng):
-    # A near neighbour of each drawn row, not itself unless there is no other.
+def _neighbors(places, drawn, rng):
+    # A random near neighbor of each sampled row; the row itself if there is no other.
     n = min(N_NEIGHBORS, places.shape[0] - 1)
     if n == 0:
         return drawn
     rows, place = np.unique(drawn, return_inverse=True)
     found = NearestNeighbors(n_neighbors=n + 1).fit(places)
     near = found.kneighbors(places[rows], return_distance=False)
-    # A row lies nowhere in particular among its duplicates: take it out where it is, or
-    # else the farthest.
+    # Among duplicates the row itself may be missing: remove it, or else the farthest.
     own = near == rows[:, None]
     own[~own.any(axis=1), -1] = True
     near = near[~own].reshape(len(rows), n)
     return near[place, rng.randint(n, size=len(drawn))]
 
 
-LEAST_LEAVES = 16  # where the labels themselves would bear fewer
+LEAST_LEAVES = 16  # minimum of the default `max_leaf_nodes`
 FEW = 50  # rows
-PRIOR = 20  # real rows that all rows of a leaf are worth beside its real ones
+PRIOR = 20  # weight, in real rows, of the mean of all rows of a leaf
 
 
 @reads_argument
@@ -218,74 +215,81 @@ def distill(
     categorical_features: ArrayLike | None = "from_dtype",
     random_state: Seed = None,
 ) -> ConfidenceTreeClassifier:
-    """Grow a tree that answers as another classifier does.
+    """Distill a classifier into a decision tree.
 
-    A forest, a boosted model or a neural network may know more than a tree that is
-    grown from the same labels, and cannot be read. The tree is grown from what the
-    classifier says of many rows: those of `X`, whose labels need not be known, and rows
-    made up between them and their neighbours (MUNGE [1]_). The most probable class of
-    each row decides where the tree splits; a leaf predicts the mean of the class
-    probabilities of its real rows, drawn towards that of all its rows as if by 20 real
-    ones.
+    A forest, a boosted model or a neural network may be more accurate than a tree that
+    is trained on the same labels, but it is not interpretable. The surrogate tree is
+    trained on predictions of the classifier for many rows: those of `X`, which may be
+    unlabeled, and synthetic rows between them and their neighbors (MUNGE [1]_). Splits
+    are chosen by the most probable class of each row. A leaf predicts the mean of the
+    class probabilities of its real rows, shrunk towards the mean of all its rows, which
+    has the weight of 20 real rows.
 
-    Use it where labels are few and chosen by a forest, see
-    :meth:`skconftree.active.ActiveLearner.to_tree`, or to look into a model that is
-    there already.
+    Use it if labels are scarce and were selected with a forest, see
+    :meth:`skconftree.active.ActiveLearner.to_tree`, or to explain an existing model.
+
 
     Parameters
     ----------
     classifier : estimator
-        Fitted, with `predict_proba` and at least two `classes_`; a pipeline too.
+        Fitted classifier with `predict_proba` and at least two `classes_`; may be a
+        pipeline.
     X : array-like, sparse or frame of shape (n_samples, n_features)
-        Real rows, as the classifier takes them: a pool without labels or the rows it
-        was trained on.
+        Real rows, in the format of the classifier: an unlabeled pool, or its training
+        rows.
     y : array-like of shape (n_samples,), default=None
-        Labels of the rows, None where one is not known. A label that is known counts
-        instead of what the classifier says of the row.
+        Labels of the rows; None for an unknown label. A known label is used instead of
+        the prediction of the classifier.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, which are frequencies.
+        Weights of the rows, as frequencies.
     max_leaf_nodes : int, default=None
-        Most leaves. None takes as many as the default tree has that is grown from the
-        rows alone, by `y` as far as it is known, but not fewer than 16.
+        Maximum number of leaves; more leaves increase the fidelity and are harder to
+        read. None uses the number of leaves of a default tree that is trained on the
+        rows alone, with `y` if there are labels, but at least 16.
     n_rows : int or None, default=20_000
-        How many rows to ask the classifier of. Of a larger X so many are drawn; a
-        smaller one is filled up with rows that are made up. None asks of the rows of X
-        as they are, and so it is with sparse ones.
+        Number of rows to predict with the classifier. A larger X is subsampled;
+        synthetic rows are added to a smaller one. None, or a sparse X, uses the rows of
+        X only.
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Nominal columns, as in :class:`ConfidenceTreeClassifier`. Their categories are
-        exchanged between neighbours, and never made up.
+        Nominal columns, as in :class:`ConfidenceTreeClassifier`. Synthetic rows only
+        have combinations of existing categories.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows.
+        Seed for sampling the rows.
 
     Returns
     -------
     ConfidenceTreeClassifier
-        Fitted, with two differences to one that has learnt labels: `fidelity_`, and
-        splits without evidence (all NaN), as rows that are made up are none. Counts are
-        of the real rows: ``tree_.n_node_samples`` of a leaf may be 0. It does not go on
-        growing: `partial_fit` raises.
+        Fitted, with two differences to a tree that is trained on labels: it has
+        `fidelity_`, and its splits have no evidence (all NaN), because synthetic rows
+        are not evidence. Counts are of real rows, so ``tree_.n_node_samples`` of a leaf
+        may be 0. `partial_fit` raises an error.
+
 
     Raises
     ------
     TypeError
         If the classifier has no `predict_proba`.
     ValueError
-        If it has one class only, or if another argument is invalid.
+        If the classifier has only one class, or if another argument is invalid.
+
 
     See Also
     --------
-    skconftree.ConfidenceForestClassifier.to_tree : The same of a forest.
+    skconftree.ConfidenceForestClassifier.to_tree : Distillation of a forest.
+
 
     Notes
     -----
-    `fidelity_` is the share of rows of which tree and classifier say the same: of the
-    rows of X that were not drawn, if there are any, else of the rows that the tree was
-    grown from, by which it is a little better than by new ones.
+    `fidelity_` is the share of rows for which tree and classifier predict the same
+    class: among the rows of X that were not sampled, if there are any, else among the
+    training rows of the tree, for which it is slightly optimistic.
+
 
     References
     ----------
     .. [1] C. Bucila, R. Caruana and A. Niculescu-Mizil, "Model compression", KDD 2006,
        section 3.
+
 
     Examples
     --------
@@ -328,7 +332,7 @@ def distill(
         max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
     n_real = len(chosen)
     n_made = 0 if n_rows is None else n_rows - n_real
-    if n_made and can_make_up(X):
+    if n_made and can_make_synthetic_rows(X):
         if n_real < FEW:
             warn(
                 f"X has only {format_rows(n_real)} to make up {n_made} others from. "
@@ -336,7 +340,7 @@ def distill(
             )
         nominal = schema.is_categorical
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
-        made = make_up(real, codes[chosen], nominal, n_made, weights, rng)
+        made = make_synthetic_rows(real, codes[chosen], nominal, n_made, weights, rng)
         rows = _joined(real, made)
         proba = np.concatenate([proba, _ask(classifier, made, classes)])
         weights = np.concatenate([weights, np.ones(n_made)])

@@ -1,4 +1,4 @@
-"""From the arguments of `fit` and `partial_fit` to a model."""
+"""Build models from the arguments of `fit` and `partial_fit`."""
 
 from functools import wraps
 from itertools import compress
@@ -45,7 +45,7 @@ from .stream._state import Recipe, box_of_tables
 
 
 class TableRequest(NamedTuple):
-    """How `fit` reads a table; `known` has schema and classes of trees that stay."""
+    """How `fit` reads a table; `known` is the schema and classes of existing trees."""
 
     caller: str
     categorical_features: object
@@ -55,11 +55,11 @@ class TableRequest(NamedTuple):
 
 
 class TrainingTable(NamedTuple):
-    """Rows in memory that trees are fitted to; none of them has weight 0.
+    """Training rows of trees in memory; none of them has weight 0.
 
-    `y` are indices of `classes`, weights frequencies, `relative` if they were given as
-    relative ones. `finite`: no row that was given has a NaN. Of the `n_given` rows they
-    are those at `places`.
+    `y` are indices of `classes`. Weights are frequencies; `relative` means that they
+    were passed as relative weights. `finite`: no row of the input has a NaN. The rows
+    are those at `row_indices` of the `n_input_rows` rows of the input.
     """
 
     X: object
@@ -71,8 +71,8 @@ class TrainingTable(NamedTuple):
     schema: Schema
     classes: Classes
     class_weight: np.ndarray | None
-    places: np.ndarray | slice
-    n_given: int
+    row_indices: np.ndarray | slice
+    n_input_rows: int
 
     @property
     def total(self):
@@ -90,25 +90,27 @@ class TrainingTable(NamedTuple):
         return issparse(self.X)
 
     def content_order(self):
-        """The order of the rows by what they hold; `y` are 16 bits wide."""
+        """The order of the rows by their content; `y` are 16-bit integers."""
         return ContentOrder(*hash_rows(self.X, self.y), self.weight)
 
-    def at(self, places, weight=None):
-        """Some of the rows, in another order, with such weights."""
-        return self._replace(X=rows_at(self.X, places), y=self.y[places], weight=weight)
+    def at(self, row_indices, weight=None):
+        """Some of the rows, in this order, with new weights."""
+        return self._replace(
+            X=rows_at(self.X, row_indices), y=self.y[row_indices], weight=weight
+        )
 
     def identifying(self):
-        """Which nominal columns tell rows apart rather than describe them."""
+        """Mask of nominal columns that identify rows."""
         return identifying(self.X, self.schema.features, self.weight)
 
     def whole_columns(self, columns):
-        """Which of the columns hold whole numbers only, apart from missing values."""
+        """Which of the columns have only integers, apart from missing values."""
         if issparse(self.X):
             cells = self.X.tocoo(copy=False)
             has_fraction = np.floor(cells.data) < cells.data
             return sorted(columns.difference(cells.col[has_fraction].tolist()))
         columns = sorted(columns)
-        begin, size = 0, 64  # most columns of other numbers show it by their first ones
+        begin, size = 0, 64  # most other columns have a fraction in their first rows
         while columns and begin < len(self.X):
             part = self.X[begin : begin + size]
             if len(columns) < self.X.shape[1]:
@@ -119,7 +121,7 @@ class TrainingTable(NamedTuple):
         return columns
 
     def encode(self, settings, n_bins=0, team=None):
-        """Encode the table, in bins unless there are 0; a team shares the columns."""
+        """Encode the table, in bins unless `n_bins` is 0; threads share the columns."""
         features = self.schema.features
         return MemoryData(
             self.X,
@@ -135,11 +137,11 @@ class TrainingTable(NamedTuple):
 
 
 def number_of_bins(table, settings, max_bins):
-    """Return how many bins a feature has; 0, with a warning, if each value counts."""
+    """Return the number of bins per feature; 0, with a warning, if bins have no use."""
     if table.is_sparse:
         why = "X is sparse"
     elif settings.random_cuts:
-        why = "splitter='random' draws the cuts"
+        why = "splitter='random' draws thresholds at random"
     elif settings.uses_pool and table.X_pool is not None:
         why = "the bound weighs the rows of X_pool"
     else:
@@ -149,7 +151,7 @@ def number_of_bins(table, settings, max_bins):
 
 
 def read_training(X, y, sample_weight, X_pool, request):
-    """Read and check what a user gives to `fit`; the `request` is a `TableRequest`."""
+    """Read and validate the arguments of `fit` for a `TableRequest`."""
     caller, categorical_features, class_weight, sample_weight_kind, known = request
     known_schema, known_classes = (None, None) if known is None else known
     if known is None:
@@ -157,32 +159,39 @@ def read_training(X, y, sample_weight, X_pool, request):
     else:
         X, finite, schema = known_schema.more(X, caller)
     y = read_classes(y, X, caller)
-    n_given = len(y)
-    X, places, weight, relative = rows_with_weight(
-        X, np.arange(n_given), sample_weight, sample_weight_kind
+    n_input_rows = len(y)
+    X, row_indices, weight, relative = rows_with_weight(
+        X, np.arange(n_input_rows), sample_weight, sample_weight_kind
     )
-    y = y if len(places) == n_given else y[places]
+    y = y if len(row_indices) == n_input_rows else y[row_indices]
     classes, y = Classes.of(y)
     if known is not None and not np.array_equal(classes.names, known_classes.names):
         raise ValueError(
-            f"y has the classes {classes.names!r}, and the trees there are know "
-            f"{known_classes.names!r}. With warm_start=True they must be the same."
+            f"y has the classes {classes.names!r}, but the existing trees have "
+            f"{known_classes.names!r}. With warm_start=True they must be equal."
         )
     class_weight = resolve_class_weight(class_weight, classes.names, y, weight)
     if class_weight is not None and not class_weight.all():
-        kept = class_weight[y] > 0.0
-        X, y, places = take_rows(X, kept), y[kept], places[kept]
-        weight = None if weight is None else weight[kept]
+        has_weight = class_weight[y] > 0.0
+        X, y, row_indices = (
+            take_rows(X, has_weight),
+            y[has_weight],
+            row_indices[has_weight],
+        )
+        weight = None if weight is None else weight[has_weight]
         if not len(y):
-            raise ValueError("class_weight leaves no row with a positive weight.")
-    learned = slice(None) if len(y) < n_given else None
+            raise ValueError(
+                "All rows belong to classes of class_weight 0. Pass a positive weight "
+                "for at min_values one class of y."
+            )
+    learned = slice(None) if len(y) < n_input_rows else None
     schema = schema.settled(
         X, known_schema, learned, weight, in_order=known is not None
     )
     if known is not None and schema is not known_schema:
         raise ValueError(
-            "X has categories that were not there when the first trees were "
-            "grown. With warm_start=True all trees are grown from the same rows."
+            "X has categories that the existing trees were not trained on. With "
+            "warm_start=True all trees must be trained on the same rows."
         )
     if X_pool is not None:
         X_pool = schema.predict(X_pool, caller).X
@@ -196,13 +205,13 @@ def read_training(X, y, sample_weight, X_pool, request):
         schema,
         classes,
         class_weight,
-        places if len(y) < n_given else slice(None),
-        n_given,
+        row_indices if len(y) < n_input_rows else slice(None),
+        n_input_rows,
     )
 
 
 def leave_out(table):
-    """Find the columns that would tell the rows apart and say nothing of others."""
+    """Find the columns that identify rows, and warn of them."""
     features = table.schema.features
     if features is None:
         return None
@@ -217,25 +226,25 @@ def leave_out(table):
             for j in np.flatnonzero(left_out)
             if look_like_dates(categories[j])
         ]
-        hint = f" Dates seem to be in {', '.join(dated)}. {DATES}" if dated else ""
+        hint = f" Dates may be in {', '.join(dated)}. {DATES}" if dated else ""
         warn(
-            f"No test asks for {columns} {named}: more than half of the rows have "
-            f"a category of their own there, which no new row has.{hint}"
+            f"No split uses {columns} {named}: more than half of the rows have a "
+            f"unique category there, so they identify rows.{hint}"
         )
     return left_out
 
 
-# Values of a table from which on threads are worth what it takes to start them and to
-# prepare them; those of one that is looked ahead in are visited many times.
-WORTH_A_TEAM, WORTH_WITH_LOOKAHEAD = 262_144, 32_768
+# Number of values of a table from which threads are faster; with look-ahead, values are
+# read many times.
+MIN_THREAD_VALUES, MIN_THREAD_VALUES_LOOKAHEAD = 262_144, 32_768
 
 
 def team_for(table, n_jobs, lookahead):
-    """Make a team of threads, or None; the tree does not depend on it."""
-    least = WORTH_A_TEAM if lookahead is None else WORTH_WITH_LOOKAHEAD
+    """Make a pool of threads, or None; the tree does not depend on it."""
+    min_values = MIN_THREAD_VALUES if lookahead is None else MIN_THREAD_VALUES_LOOKAHEAD
     n_values = len(table.y) * table.schema.n_features
-    is_left_to_one = n_values < least or table.is_sparse
-    if is_left_to_one and n_jobs != 0:  # which is an error; to ask joblib takes a while
+    is_too_small = n_values < min_values or table.is_sparse
+    if is_too_small and n_jobs != 0:  # which is an error; to ask joblib takes a while
         return None
     n_threads = number_of_threads(n_jobs)
     return None if n_threads == 1 else ThreadTeam(n_threads)
@@ -245,18 +254,18 @@ WEIGHTS_OF_ALL_ROWS = ("balanced", "balanced_subsample")  # values of `class_wei
 
 
 class TreeGrowth(NamedTuple):
-    """The parameters of a tree that are resolved before its table is read."""
+    """Parameters of a tree that are resolved before its table is read."""
 
     estimator: object
     request: TableRequest
     bound: object
     criterion: str
-    defaults: TreeDefaults  # what "auto" means with the bound
+    defaults: TreeDefaults  # meaning of "auto" with the bound
     pruning: object
 
     @classmethod
     def of(cls, estimator):
-        """Resolve them, or raise."""
+        """Resolve the parameters, or raise."""
         request = TableRequest(
             type(estimator).__name__,
             estimator.categorical_features,
@@ -270,8 +279,8 @@ class TreeGrowth(NamedTuple):
         pruning = resolve_pruning(estimator.pruning, defaults)
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
-    def grow(self, table, told):
-        """Grow the model of a tree from a table; callbacks are `told`."""
+    def grow(self, table, progress):
+        """Grow the model of a tree from a table, and report progress."""
         estimator, _, bound, criterion, defaults, pruning = self
         schema, total, n_rows = table.schema, table.total, len(table.y)
         settings = resolve_settings(
@@ -282,7 +291,7 @@ class TreeGrowth(NamedTuple):
         )
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
         left_out = leave_out(table)
-        lookahead = told.start_to_look(lookahead, n_rows * schema.n_features)
+        lookahead = progress.start_lookahead(lookahead, n_rows * schema.n_features)
         plan = Plan(
             settings,
             pruning,
@@ -307,7 +316,7 @@ class TreeGrowth(NamedTuple):
         grower = None
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
-        # thresholds of whole numbers lie at them or half way between
+        # thresholds between integers are integers or half-integers
         halves = tree._cut_at_halves()
         if halves:
             schema = schema._replace(whole=tuple(table.whole_columns(halves)))
@@ -373,15 +382,15 @@ def check_can_stream(estimator):
 
 
 def check_stream(estimator, classes, X_pool):
-    """Raise if `partial_fit` of a tree or a forest cannot do what it is asked for."""
+    """Raise if the arguments of `partial_fit` of a tree or a forest are invalid."""
     model = estimator._model
     if model is None and classes is None:
         raise ValueError(
-            "classes must be given on the first call to partial_fit: all "
-            "classes that may occur in the stream."
+            "classes is required in the first call to partial_fit. Pass all classes "
+            "that may occur in the stream."
         )
     if X_pool is not None and model is not None and model.grows:
-        raise ValueError("X_pool can be given to the first call of partial_fit only.")
+        raise ValueError("X_pool can only be passed in the first call of partial_fit.")
 
 
 def grow_on(
@@ -389,9 +398,9 @@ def grow_on(
 ):
     """Make the model of a tree that learns row by row.
 
-    The `statement`, as `resolve_statement` gives it, is that of a tree that starts; one
-    that goes on growing has its own. Leaves of a forest draw features for their life,
-    and its trees learn a row `rate` times in the mean.
+    `statement` is the result of `resolve_statement` for a new tree; a tree that
+    continues growing has its own. In a forest, leaves draw their features once, and a
+    tree learns each row `rate` times on average.
     """
     if model is None:
         bound, criterion = statement
@@ -416,19 +425,19 @@ def grow_on(
 
 
 def remembers(estimator):
-    """Whether the parameters of a tree ask for leaves that remember its rows."""
+    """Whether the leaves of a fitted tree have to store statistics of its rows."""
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 
 def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
-    """Let the leaves of a fitted tree remember its rows."""
+    """Add the training rows of a fitted tree to the statistics of its leaves."""
     recipe = make_recipe(
         estimator,
         settings.bound,
         settings.criterion,
         table.schema,
         tree.class_weight,
-        as_dense(table.X_pool),  # leaves look rows up
+        as_dense(table.X_pool),  # leaves access single rows
         table.X,
         in_forest=in_forest,
         rate=rate,
@@ -455,15 +464,15 @@ def make_recipe(
     in_forest=False,
     rate=1.0,
 ):
-    """Make the recipe of a tree that grows row by row, perhaps after `fit` to `X`."""
-    settings = resolve_settings(  # whose shares are of weights to come
+    """Make the recipe of a tree that grows row by row, possibly after `fit` to `X`."""
+    settings = resolve_settings(  # fractions of weights apply to later rows
         estimator, bound, criterion, schema, in_forest=in_forest, rate=rate
     )
     weighs_pool = settings.uses_pool and X_pool is not None
     if isinstance(settings.drift, LocalRepair) and (settings.by_volume or weighs_pool):
         raise ValueError(
-            "drift='local' does not go with a bound that weighs the branches of a test "
-            "by X_pool or by their volume. Give no X_pool, or drift=None."
+            "drift='local' does not support a bound that weighs branches by X_pool or "
+            "by volume. Do not pass X_pool, or set drift=None."
         )
     nominal = schema.is_categorical
     return Recipe(
@@ -477,56 +486,60 @@ def make_recipe(
     )
 
 
-def check_row_indices(X, y, places, n_pool):
-    """Check the parameter `from_pool`, but for whether a row has been learnt."""
+def check_row_indices(X, y, row_indices, n_pool):
+    """Validate `from_pool`, except for whether rows have been learned."""
     if X is not None:
-        raise ValueError("X must be None with from_pool, which says which rows.")
-    places = np.asarray(places)
-    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
         raise ValueError(
-            f"from_pool must be places in X_pool, integers. Got {places!r} instead."
+            "X must be None if from_pool is given, which selects the rows."
         )
-    outside = (places < 0) | (places >= n_pool)
+    row_indices = np.asarray(row_indices)
+    if row_indices.ndim != 1 or (
+        row_indices.size and row_indices.dtype.kind not in "iu"
+    ):
+        raise ValueError(
+            f"from_pool must be integer indices of rows of X_pool. Got {row_indices!r}."
+        )
+    outside = (row_indices < 0) | (row_indices >= n_pool)
     if outside.any():
         raise ValueError(
-            f"from_pool must be places in X_pool, from 0 to {n_pool - 1}. Got "
-            f"{places[outside][0]} instead."
+            f"from_pool must be indices between 0 and {n_pool - 1}, rows of X_pool. "
+            f"Got {row_indices[outside][0]}."
         )
-    if np.shape(y) != places.shape:
+    if np.shape(y) != row_indices.shape:
         raise ValueError(
-            f"y must have a label for each row of from_pool. Got shape {np.shape(y)} "
-            f"for {len(places)} rows."
+            f"y must have one label per row of from_pool. Got shape {np.shape(y)} for "
+            f"{len(row_indices)} rows."
         )
-    if len(np.unique(places)) < len(places):
-        raise ValueError(f"from_pool names a row twice: {places}.")
-    return places.astype(np.int32)
+    if len(np.unique(row_indices)) < len(row_indices):
+        raise ValueError(f"from_pool must not repeat a row. Got {row_indices}.")
+    return row_indices.astype(np.int32)
 
 
 class IndexedTable:
-    """Table as a fitted estimator reads it; float32 in C order is not copied."""
+    """Table as read by a fitted estimator; C-contiguous float32 is not copied."""
 
     def __init__(self, estimator, X):
         self.estimator = estimator
-        self.given = X
+        self.input = X
         rows, self.finite, self.schema = estimator._rows(X)
         self.rows = rows.tocsr() if issparse(rows) else rows
 
     def as_rows(self):
-        """The table as the estimator reads rows."""
+        """The table as `Rows`."""
         return Rows(self.rows, self.finite, self.schema)
 
     def current(self):
-        """Give the table, read anew if there are further categories."""
+        """Return the table, read again if there are new categories."""
         if self.schema.features is self.estimator._model.schema.features:
             return self
-        return IndexedTable(self.estimator, self.given)
+        return IndexedTable(self.estimator, self.input)
 
 
 def follows(method: Method) -> Method:
-    """Decorate a method of an index, a `Lockable` with a `_table`, that has a lock.
+    """Decorate a method of an index, a `Lockable` with a `_table`, to hold its lock.
 
-    The estimator is held first: whoever waits for the index then never keeps a thread
-    that learns waiting for itself.
+    The estimator is locked first, so that a thread that waits for the index does not
+    block a thread that trains.
     """
     alone = learns(method)
 

@@ -1,4 +1,4 @@
-"""Limits of class probabilities, and the rows that they rest on."""
+"""Confidence limits of class probabilities, and the rows they are computed from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METHODS = ("conditional", "honest", "sequence")
 
 
 class LeafLimits:
-    """Mixin of a tree that knows how sure its leaves are; it has no state."""
+    """Mixin of a tree with confidence limits of leaf probabilities; without state."""
 
     @reads
     def predict_proba_interval(
@@ -30,32 +30,32 @@ class LeafLimits:
         confidence_level: float = 0.95,
         method: Literal["conditional", "honest", "sequence"] = "conditional",
     ) -> Floats:
-        """Limits of each class probability in the leaf reached.
+        """Confidence limits of each class probability in the leaf of each row.
 
-        They are limits of the class proportions in the leaf, with `class_weight`: a
-        probability that `shrinkage` has drawn towards those of other nodes may lie
+        They are limits of the class proportions in the leaf, with `class_weight`. A
+        probability that `shrinkage` has moved towards those of other nodes may lie
         outside.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         confidence_level : float, default=0.95
-            Probability, in (0, 1), that the limits of a class hold.
+            Probability, in (0, 1), that the limits of a class hold. Larger is wider.
         method : {"conditional", "honest", "sequence"}, default="conditional"
-            Which rows the limits rest on, and when they hold:
+            Rows from which the limits are computed, and when they are valid:
 
-            - ``"conditional"``: those that grew the tree. The limits are conditional
-              on the tree, which was chosen with the same rows, and hence optimistic,
-              most of all where rows are few.
-            - ``"honest"``: those that had no say in the tree, which
-              `recount_leaves` has counted.
-            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
-              made. They had no say in the tests above it either. In a stationary
-              stream the limits of a leaf hold at all times at once, however often one
-              looks, so that one may stop when they are narrow enough.
+            - ``"conditional"``: the training rows. The limits are conditional on the
+              tree, which was chosen with the same rows, and hence optimistic, in
+              particular for small leaves.
+            - ``"honest"``: held-out rows that were counted by `recount_leaves`.
+            - ``"sequence"``: rows that `partial_fit` has learned since the creation of
+              the leaf, which were not used for the splits above it either. In a
+              stationary stream the limits of a leaf hold at all times simultaneously,
+              so that optional stopping is valid, for example when they are narrow
+              enough.
 
             The first two are equal-tailed limits of a Dirichlet posterior with a prior
-            of 1 / n_classes per class, for one look: an absent class has the lower
+            of 1 / n_classes per class, valid at one time: an absent class has the lower
             limit 0, a class that fills its leaf the upper limit 1. The third are a
             :func:`~skconftree.bounds.confidence_sequence`, which is wider.
 
@@ -67,14 +67,14 @@ class LeafLimits:
         Raises
         ------
         ValueError
-            If honest limits are asked for and no rows have been counted, a sequence of
-            a tree that has learnt no rows by `partial_fit`, or conditional limits of
-            one that was distilled from a classifier.
+            If honest limits are requested and no rows have been counted, a sequence is
+            requested for a tree without `partial_fit`, or conditional limits for a
+            distilled tree.
 
         See Also
         --------
         recount_leaves : Counts the rows for honest limits.
-        leaf_counts : With ``fresh=True`` those of a sequence.
+        leaf_counts : With ``fresh=True`` the counts of ``method="sequence"``.
 
         Examples
         --------
@@ -95,21 +95,21 @@ class LeafLimits:
     def recount_leaves(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Count rows that had no say in the tree, for honest limits.
+        """Count held-out rows in the leaves, for honest confidence limits.
 
-        The leaves of a tree have purer training rows than they will have new ones, as
-        the tree was chosen for that. These rows are counted in an array of their own:
-        tests, ``tree_.counts`` and predictions stay as they are, and
-        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
-        anew; `fit` and `partial_fit` discard what has been counted.
+        Training rows of a leaf are purer than new ones, because the tree was chosen by
+        them. Held-out rows are counted in a separate array: splits, ``tree_.counts``
+        and predictions do not change, and ``predict_proba_interval(method="honest")``
+        uses these counts. Each call replaces the counts; `fit` and `partial_fit`
+        discard them.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
-            seen. That cannot be checked.
+            Rows that were used neither by `fit` or `partial_fit` nor to select
+            parameters. This cannot be checked.
         y : array-like of shape (n_samples,)
-            Class labels, out of `classes_`.
+            Class labels, which must be in `classes_`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, which are frequencies.
 
@@ -121,7 +121,7 @@ class LeafLimits:
         Raises
         ------
         ValueError
-            If the input is invalid; what was counted before is then kept.
+            If the input is invalid; earlier counts are then kept.
 
         Examples
         --------
@@ -129,15 +129,15 @@ class LeafLimits:
         >>> from sklearn.model_selection import train_test_split
         >>> from skconftree import ConfidenceTreeClassifier
         >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
-        >>> X, X_kept, y, y_kept = parts
+        >>> X, X_held_out, y, y_held_out = parts
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
-        >>> tree = tree.recount_leaves(X_kept, y_kept)
+        >>> tree = tree.recount_leaves(X_held_out, y_held_out)
         >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
         array([[[0.   , 0.123],
                 [0.824, 1.   ],
                 [0.   , 0.123]]])
         """
-        # Learning waits while it is read; readers see the counts of before or after.
+        # Learning waits meanwhile; readers see the counts from before or after.
         rows = self._rows(X)
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
@@ -148,14 +148,14 @@ class LeafLimits:
 
 
 def limits_in_leaves(model, rows, confidence_level, method):
-    """Limits of the class proportions in the leaves that rows reach."""
+    """Confidence limits of the class proportions in the leaves of rows."""
     tree = model.tree
     leaves, row = np.unique(model.leaves(rows), return_inverse=True)
     if method == "sequence":
         if not model.grows or model.n_rows_seen == model.n_rows_before > 0:
             raise ValueError(
-                "method='sequence' needs rows that came after a leaf was made, and "
-                "this tree has learnt none: fit grows all leaves at once. Call "
+                "method='sequence' requires rows that arrived after the creation of a "
+                "leaf, and this tree has none: fit creates all leaves at once. Call "
                 "partial_fit with further rows, or use method='honest'."
             )
         counts = model.leaf_counts(fresh=True)[leaves]
@@ -164,16 +164,16 @@ def limits_in_leaves(model, rows, confidence_level, method):
     if method == "conditional":
         if model.is_distilled:
             raise ValueError(
-                "This tree was distilled from a classifier, whose predictions are no "
-                "evidence for a limit. Call recount_leaves with rows whose labels the "
-                "classifier has not learnt, and use method='honest'."
+                "This tree was distilled from a classifier, and its predictions are "
+                "not evidence for confidence limits. Call recount_leaves with labeled "
+                "rows that the classifier was not trained on, and use method='honest'."
             )
         n = tree.counts[leaves].sum(axis=1, keepdims=True)
         return credible_limits(tree.raw_value[leaves] * n, n, confidence_level)[row]
     if model.honest_counts is None:
         raise ValueError(
-            "Honest limits need rows that had no say in the tree, and there "
-            "are none: call recount_leaves with such rows, after fit or "
+            "method='honest' requires held-out rows, and none have been counted. Call "
+            "recount_leaves with rows that were not used for training, after fit or "
             "partial_fit."
         )
     counts = model.honest_counts[leaves]
@@ -186,16 +186,16 @@ def limits_in_leaves(model, rows, confidence_level, method):
 
 def count_rows(tree, X, y, weight, finite):
     """Count rows in the nodes of a tree."""
-    place = find_leaves(tree, X, finite) * tree.n_classes + y
+    cell = find_leaves(tree, X, finite) * tree.n_classes + y
     size = tree.node_count * tree.n_classes
-    counts = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
+    counts = np.bincount(cell, weights=weight, minlength=size).astype(np.float64)
     counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
     counts.flags.writeable = False
     return counts
 
 
 def check_limits(confidence_level, method, methods):
-    """Raise unless limits can be asked for like that."""
+    """Raise ValueError unless the arguments of confidence limits are valid."""
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(
             f"confidence_level must be in (0, 1), got {confidence_level!r}."
@@ -212,7 +212,7 @@ def credible_limits(counts, n, confidence_level):
     if n_classes == 1:
         return np.ones((len(counts), 1, 2))
     prior = 1.0 / n_classes
-    # the sum of what has been divided and multiplied may be the larger one
+    # counts may exceed n by rounding
     a, b = counts + prior, np.maximum(n - counts, 0.0) + (1.0 - prior)
     tail = (1.0 - confidence_level) / 2.0
     limits = np.stack([beta_lower(a, b, tail), beta_lower(a, b, 1.0 - tail)], axis=2)
@@ -222,12 +222,12 @@ def credible_limits(counts, n, confidence_level):
 
 
 def limits_of_sequence(counts, class_weight, alpha):
-    """Limits of reweighted class probabilities that hold at all times at once.
+    """Limits of reweighted class probabilities that hold at all times simultaneously.
 
-    The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes these are
-    the limits of p_k, mapped; for more they are what is possible between them, the
-    other classes having the largest or the smallest of their weights. The last axis is
-    (lower, upper).
+    The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes the limits
+    are the transformed limits of p_k. For more classes they are the extreme values
+    within the limits of p_k, if all other classes have the largest, or the smallest, of
+    their weights. The last axis is (lower, upper).
     """
     n_classes = counts.shape[1]
     if n_classes == 1:

@@ -24,14 +24,14 @@ from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import kind_of, make_grower, start_grower
 
-# Parts of a state, and the defaults of those that came later.
+# Parts of a state, with the defaults of those that were added later.
 PARTS = dict.fromkeys(
     ("schema", "classes", "resolved", "tree", "grower", "n_rows_before"), NO_DEFAULT
 ) | {"waits": False, "honest_counts": None, "fidelity": None}
 
 
 def read_parts(state, owner, shared=None):
-    """Make the parts of a model from a state, each checked by itself."""
+    """Make the parts of a model from a state, each validated on its own."""
     own = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
     state = merge_defaults(state, own, "The state of a tree")
     resolved = read_resolved(state["resolved"])
@@ -54,18 +54,18 @@ def read_columns(state, owner):
 
 
 def check_parts(parts, owner):
-    """Raise ValueError unless arrays, classes and features of a state fit together."""
+    """Raise ValueError unless the parts of a state are consistent."""
     tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
     bound = parts["resolved"].bound
-    sound = {
+    checks = {
         "tree_": tree.node_count > 0,
         "classes_": len(parts["classes"]) == tree.n_classes,
         "n_features_in_": _has_columns(parts["schema"], tree),
-        # splits have evidence if a bound has looked at them
+        # splits have evidence if, and only if, there is a bound
         "bound_": tree.keeps_evidence == (bound is not None),
         "grower": _has_grower(parts),
     }
-    check_state_parts(owner, sound)
+    check_state_parts(owner, checks)
 
 
 def _has_columns(schema, tree):
@@ -74,7 +74,7 @@ def _has_columns(schema, tree):
     features = schema.features
     if features is None:
         return not tree.is_nominal.any()
-    # nominal tests are of nominal columns, and thresholds of the others
+    # nominal splits must be on nominal columns
     split = tree.feature >= 0
     nominal = features.is_categorical[tree.feature[split]]
     return np.array_equal(nominal, tree.is_nominal[split])
@@ -89,7 +89,7 @@ def _has_grower(parts):
 
 
 class Drift(NamedTuple):
-    """A drift after `row` rows, found by `detector`; all below `node` was replaced."""
+    """A drift detected after `row` rows; the subtree of `node` was replaced."""
 
     row: int
     node: int
@@ -97,23 +97,23 @@ class Drift(NamedTuple):
 
 
 NO_POOL = (
-    "from_pool needs an X_pool, given to the first call of partial_fit, and a bound "
-    "that weighs its rows."
+    "from_pool requires an X_pool in the first call of partial_fit, and a bound that "
+    "weighs its rows, such as bound='credible'."
 )
 
 
 class TreeModel(Lockable):
-    """A grown tree, what it knows of columns and classes, and what lets it grow on.
+    """A grown tree with its schema and classes, and its grower if it learns row by row.
 
-    Growing another tree makes another model: an estimator takes it over in one
-    assignment once it is complete, so that a call that fails or is interrupted leaves
-    the one before. Learning rows changes a model in place, in its grower, whose tree is
-    then the tree; nothing else has to be kept in step with it.
+    Growing another tree makes another model, which an estimator sets in one assignment
+    once it is complete; a call that fails or is interrupted leaves the old model.
+    `partial_fit` changes a model in place, through its grower, which then owns the
+    tree.
 
-    The tree was grown from `n_rows_before` rows. It `waits` if naive Bayes has to prove
-    itself on a row before leaves predict by it; `honest_counts` are of rows that had no
-    say in the tree; the model takes the lock of its `owner`. One that has not learnt
-    labels, but what a classifier says of rows, has a `fidelity`: how often they agree.
+    The tree was grown from `n_rows_before` rows. If it `waits`, naive Bayes is used
+    only after it was evaluated on further rows. `honest_counts` are of held-out rows.
+    The model uses the lock of its `owner`. A distilled tree has a `fidelity`: its
+    agreement with the classifier.
     """
 
     def __init__(
@@ -144,22 +144,22 @@ class TreeModel(Lockable):
 
     @property
     def tree(self):
-        """The tree; of one that grows, the one that learns."""
+        """The tree; for a model that learns row by row, the grower's tree."""
         return self._tree if self.grower is None else self.grower.tree
 
     @property
     def grows(self):
-        """Whether it learns row by row."""
+        """Whether the model learns row by row."""
         return self.grower is not None
 
     @property
     def is_distilled(self):
-        """Whether it has learnt what another classifier says, and no labels."""
+        """Whether the tree was distilled from another classifier, not from labels."""
         return self._fidelity is not None
 
     @property
     def fidelity(self):
-        """How often it says the same as the classifier it was distilled from."""
+        """Agreement with the classifier from which the tree was distilled."""
         if self._fidelity is None:
             raise AttributeError(
                 "The tree was trained on labels, not distilled from a classifier."
@@ -168,25 +168,25 @@ class TreeModel(Lockable):
 
     @property
     def n_rows_seen(self):
-        """Number of rows learnt."""
+        """Number of rows learned."""
         learned = 0 if self.grower is None else self.grower.n_rows_seen
         return self.n_rows_before + learned
 
     @property
     def n_drifts(self):
-        """Number of drifts found."""
+        """Number of detected drifts."""
         return 0 if self.grower is None else self.grower.n_drifts
 
     @property
     def watched_by(self):
-        """Name of what looks for drifts, or None."""
+        """Name of the drift detector, or None."""
         drift = None if self.grower is None else self.grower.recipe.settings.drift
         return None if drift is None else name_of_detector(drift)
 
     @property
     @reads
     def drifts(self):
-        """Drifts found, in their order."""
+        """Detected drifts, in their order."""
         grower = self.grower
         if grower is None or not grower.n_drifts:
             return []
@@ -194,21 +194,21 @@ class TreeModel(Lockable):
         return [Drift(before + row, node, name) for row, node in grower.drifts]
 
     @property
-    @reads  # a forest whose trees learn one by one does not see to that
+    @reads  # in a forest whose trees learn one after the other, nobody else locks
     def n_bytes(self):
-        """Bytes that the tree and the memories of its leaves take."""
+        """Bytes of the tree and of the statistics of its leaves."""
         n_bytes = (self._tree if self.grower is None else self.grower).n_bytes
         return n_bytes + getattr(self.honest_counts, "nbytes", 0)
 
     @property
     @reads
     def n_inactive_leaves(self):
-        """Leaves that learn no more than counts, so that the memory suffices."""
+        """Number of leaves whose statistics were released to limit memory."""
         return 0 if self.grower is None else self.grower.n_inactive_leaves
 
     @property
     def predicts_by_bayes(self):
-        """Whether leaves predict by what they remember."""
+        """Whether leaves predict by naive Bayes."""
         grower = self.grower
         return (
             grower is not None
@@ -218,12 +218,12 @@ class TreeModel(Lockable):
 
     @property
     def class_weight(self):
-        """Weight of each class in the stream; None: all are 1."""
+        """Weight of each class in the stream; None if all are 1."""
         return self.grower.recipe.class_weight
 
     @property
     def weight_seen(self):
-        """Weight of the rows learnt."""
+        """Total weight of the rows learned."""
         if self.grower is not None:
             return self.grower.weight_seen
         return float(self._tree.counts[0].sum())
@@ -233,7 +233,7 @@ class TreeModel(Lockable):
         return find_leaves(self.tree, rows.X, rows.finite)
 
     def path(self, leaves):
-        """Nodes above each leaf, and itself."""
+        """Nodes on the path to each leaf."""
         return self.tree.path(leaves)
 
     def proba(self, rows):
@@ -250,7 +250,7 @@ class TreeModel(Lockable):
         return in_blocks(lambda block: grower.predict_proba(block, finite), rows.X)
 
     def best(self, rows):
-        """Most probable class of each row, the first among equals."""
+        """Most probable class of each row, the first of equal ones."""
         tree = self._tree
         if self.grower is not None:
             if self.predicts_by_bayes:
@@ -267,25 +267,25 @@ class TreeModel(Lockable):
         return self.grower.fresh_counts()
 
     def recount(self, X, y, weight, finite):
-        """Count rows that had no say in the tree; a class of weight 0 is not learnt."""
+        """Count held-out rows; classes of weight 0 are not counted."""
         weight = np.ones(len(y)) if weight is None else weight
         weight = np.where(self.tree.class_weight[y] > 0.0, weight, 0.0)
         self.honest_counts = count_rows(self.tree, X, y, weight, finite)
 
     @classmethod
     def started(cls, schema, classes, recipe, **options):
-        """Start a tree that grows row by row, from no row."""
+        """Start a tree that grows row by row, without rows."""
         settings = recipe.settings
         resolved = Resolved(settings.bound, settings.criterion, settings.max_features)
         grower = start_grower(schema.n_features, len(classes), recipe)
         return cls(schema, classes, resolved, grower.tree, 0, grower=grower, **options)
 
     def growing(self, recipe, **options):
-        """Another model, of the same tree, that goes on growing row by row."""
+        """Make a model of the same tree that continues growing row by row."""
         if self.is_distilled:
             raise ValueError(
-                "This tree was distilled from a classifier and has no labels to go on "
-                "from. Call fit, or partial_fit of a new tree."
+                "This tree was distilled from a classifier and cannot be trained "
+                "further. Call fit, or partial_fit of a new estimator."
             )
         tree = copy.copy(self._tree)
         max_features = recipe.settings.max_features
@@ -301,52 +301,51 @@ class TreeModel(Lockable):
         )
 
     def check_class_weight(self, class_weight):
-        """Raise if a class whose rows the tree has learnt is to have weight 0 now."""
+        """Raise if a class that the tree has rows of gets weight 0."""
         if class_weight is None:
             return
         gone = (class_weight == 0.0) & (self.tree.counts[0] > 0.0)
         if gone.any():
             raise ValueError(
-                "class_weight must be above 0 for a class whose rows the tree has "
-                f"learnt. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
+                "class_weight must be above 0 for a class that the tree was trained "
+                f"on. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
             )
 
     def make_ready(self, call, from_pool=None, **options):
-        """Make room for rows, so that learning them needs none that may be missing."""
+        """Reserve memory for rows, so that learning them cannot fail for lack of it."""
         if from_pool is not None:
-            _ = self.pool  # or there is none to learn from
+            _ = self.pool  # raises if there is none
         if self.honest_counts is not None:
             warn(
-                "partial_fit lets the tree grow: the rows that recount_leaves has "
-                "counted for honest limits are discarded. Count rows again when it "
-                "has grown."
+                "partial_fit changes the tree, so the held-out rows counted by "
+                "recount_leaves are discarded. Call it again after training."
             )
         if call.rows.schema.features is not None:
             self.grower.reserve_codes(call.rows.schema.max_categories)
         self.grower.reserve_memory()
 
     def begin(self, schema):
-        """Become a model that is about to learn rows with such columns."""
+        """Prepare to learn rows of this schema."""
         self.schema, self.honest_counts = schema, None
         if self.ends_shrinkage:
             self.grower.tree._shrunk_by(0.0)
 
     @property
     def ends_shrinkage(self):
-        """Whether shrinkage ends with the next row, as it would survive a drift."""
+        """Whether shrinkage ends with the next row, as it does not follow drift."""
         return self.tree.shrinkage > 0.0 and self.watched_by is not None
 
     @learns
     def end_shrinkage(self):
-        """Let probabilities be proportions, for one of many whose lock nobody holds."""
+        """Set shrinkage to 0; for a tree of a forest, whose lock is not held."""
         self.grower.tree._shrunk_by(0.0)
 
-    def learn(self, call, *, tells=None, from_pool=None):
-        """Learn rows in order; return the predictions before each if it `tells` any."""
+    def learn(self, call, *, returns=None, from_pool=None):
+        """Learn rows in order; `returns` selects the predictions before each row."""
         rows, n = call.rows, len(call.labels)
         self.begin(rows.schema)
-        predicted = np.empty(n, dtype=np.intp) if tells == "class" else None
-        proba = np.empty((n, len(self.classes))) if tells == "proba" else None
+        predicted = np.empty(n, dtype=np.intp) if returns == "class" else None
+        proba = np.empty((n, len(self.classes))) if returns == "proba" else None
         self.grower.learn(
             rows.X if isinstance(rows.X, np.ndarray) else rows.X.tocsr(),
             call.labels,
@@ -358,25 +357,26 @@ class TreeModel(Lockable):
         )
         return proba if predicted is None else predicted
 
-    def rows_of_pool(self, places):
-        """Rows of the pool that have no label yet."""
-        again = ~self.grower.are_unlabelled(places)
+    def rows_of_pool(self, row_indices):
+        """Rows of the pool, which must be unlabeled."""
+        again = ~self.grower.are_unlabelled(row_indices)
         if again.any():
             raise ValueError(
-                f"Row {places[again][0]} of X_pool has been learnt already."
+                f"Row {row_indices[again][0]} of X_pool has already been learned. Pass "
+                f"each row once."
             )
-        return self.pool[places]
+        return self.pool[row_indices]
 
     @property
     def pool(self):
-        """Unlabelled rows that weigh the children of a test; an error if none do."""
+        """Unlabeled rows that weigh the children of splits; an error without any."""
         pool = None if self.grower is None else self.grower.recipe.X_pool
         if pool is None:
             raise ValueError(NO_POOL)
         return pool
 
     def distilled(self, classes, counts, n_node_samples, competitors, fidelity):
-        """Copy with a classifier's summed probabilities as counts, and competitors."""
+        """Copy with summed probabilities of a classifier as counts, and competitors."""
         impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
         tree = with_counts_of_rows(
             self._tree, counts, n_node_samples, impurity, *competitors
@@ -422,18 +422,18 @@ class TreeModel(Lockable):
 
 
 class TreePrediction:
-    """Mixin of an estimator with `tree_`, `_rows(X)`, and a model that knows leaves."""
+    """Mixin of an estimator with `tree_`, `_rows(X)`, and a model with leaves."""
 
     def _best(self, rows):
         return self._model.best(rows)
 
     @reads
     def predict_proba(self, X: TableLike) -> Floats:
-        """Class probabilities in the leaf that each row reaches.
+        """Class probabilities of each row.
 
-        They are its class proportions; or, of a
-        :class:`~skconftree.ConfidenceTreeClassifier`, these drawn towards those of the
-        nodes above according to `shrinkage`, or what naive Bayes says, see
+        They are the class proportions in the leaf. For a
+        :class:`~skconftree.ConfidenceTreeClassifier` they may be shrunk towards those
+        of the ancestors, see `shrinkage`, or predicted by naive Bayes, see
         `leaf_prediction`.
 
         Parameters
@@ -450,9 +450,9 @@ class TreePrediction:
 
     @reads
     def apply(self, X: TableLike) -> Indices:
-        """Index of the leaf that each row reaches.
+        """Index of the leaf of each row.
 
-        A row whose category did not occur at a node in training stays there.
+        A row whose category did not occur at a node in training stays at that node.
 
         Parameters
         ----------
@@ -490,7 +490,7 @@ class TreePrediction:
 
     @reads
     def decision_path(self, X: TableLike) -> Any:
-        """Nodes that each row passes.
+        """Nodes on the path of each row.
 
         Parameters
         ----------

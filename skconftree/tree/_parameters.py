@@ -1,6 +1,6 @@
 """Parameters of trees and forests: valid values, and the settings they imply.
 
-What one of them may be beside another is checked where they are resolved (`_resolve`).
+Combinations of parameters are validated where they are resolved (`resolve_*`).
 """
 
 import math
@@ -26,7 +26,13 @@ from ..bounds._registry import resolve_bound
 from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
-from ..tables._growth_data import KINDS, LARGEST, MOST, NEGLIGIBLE, resolve_max_features
+from ..tables._growth_data import (
+    KINDS,
+    LARGEST,
+    MAX_NODES,
+    NEGLIGIBLE,
+    resolve_max_features,
+)
 from ..utils._codec import NO_DEFAULT, merge_defaults
 from ._settings import FIRST_CUTS, GrowthSettings
 from .batch._grow import Lookahead, grow
@@ -36,18 +42,18 @@ from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
-AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these limits of rows:
 AUTO_ROWS = (128, 512)
-AUTO_STORED_VALUES = 2**20  # of all leaves, in rows that are kept beside their counts
-AUTO_GRACE_LIMIT = 100.0  # rows between two looks at a leaf, at most; at first, where
-AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
-AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
-AUTO_ROOT_GRACE = 60.0  # unless it is near the root, where most rows would suffer
+AUTO_STORED_VALUES = 2**20  # of all leaves, in rows stored in addition to counts
+AUTO_GRACE_LIMIT = 100.0  # largest automatic grace period; at the start of a stream,
+AUTO_GRACE = 50.0  # if inherited rows are evidence, for a single tree
+AUTO_GRACE_IN_FOREST = 25.0  # and for a tree of a forest, which averages errors out
+AUTO_ROOT_GRACE = 60.0  # but near the root, where splits affect most rows
 
-_COST = "pruning=skconftree.tree.CostComplexityPruning(alpha) prunes as it does"
-_ROUNDS = "Nothing is boosted here; ConfidenceForestClassifier has n_estimators"
-_SMOOTH = "shrinkage draws the leaves of small nodes upwards"
-# Parameters of scikit-learn's trees and forests that have other names here.
+_COST = "pruning=skconftree.tree.CostComplexityPruning(alpha) is equivalent"
+_ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
+_SMOOTH = "shrinkage regularizes the probabilities of small leaves"
+# Parameters of scikit-learn's trees and forests, and what replaces them.
 COUNTERPARTS = {
     "ccp_alpha": _COST,
     "monotonic_cst": "There are no monotonic constraints here",
@@ -59,11 +65,11 @@ COUNTERPARTS = {
 
 
 class Growth(NamedTuple):
-    """What is to grow, as far as the meaning of a parameter depends on it.
+    """Context on which the meaning of a parameter may depend.
 
-    `total` is the weight of all rows, None if they are still to come; `relative`: these
-    are relative weights; `in_forest`: others are grown beside it, to be asked together;
-    `rate` is how often a tree of a forest learns a row, in the mean.
+    `total` is the weight of all rows, None in a stream. `relative` means relative
+    weights. `in_forest`: the tree is one of a forest. `rate` is how often a tree of a
+    forest learns a row, on average.
     """
 
     estimator: object
@@ -76,12 +82,12 @@ class Growth(NamedTuple):
 
     @property
     def is_limited(self):
-        """Whether the memory of the tree is."""
+        """Whether there is a memory limit."""
         return self.estimator.max_bytes is not None
 
     @property
     def hands_over(self):
-        """Whether rows that a parent hands over are evidence in most leaves."""
+        """Whether inherited rows are evidence in most leaves."""
         return (
             self.bound is not None
             and self.bound.counts_handed_rows
@@ -90,12 +96,12 @@ class Growth(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of the estimators: what is allowed, and what it means.
+    """A parameter of the estimators: valid values and meaning.
 
-    `allowed` are constraints as scikit-learn's. `settings` says what it becomes in
-    `GrowthSettings`, by name: functions of its value and the `Growth`. There are none
-    of what does not concern the growth of a tree from given rows. Those of
-    `stream_settings` concern growth row by row only.
+    `allowed` are constraints as in scikit-learn. `settings` maps names of
+    `GrowthSettings` to functions of the value and the `Growth`; it is empty for
+    parameters that are not about growth. `stream_settings` are for row-by-row growth
+    only.
     """
 
     allowed: list
@@ -107,19 +113,19 @@ def _number(value, growth):
     return float(value)
 
 
-def _count(value, growth, most=MOST):
-    return None if value is None else min(int(value), most)
+def _count(value, growth, limit=MAX_NODES):
+    return None if value is None else min(int(value), limit)
 
 
-def _least_weight(harmless):
-    """Give the meaning of a least weight, of which a float is a fraction of the total.
+def _min_weight(harmless):
+    """Make the resolver of a minimum weight; a float is a fraction of the total.
 
-    Rows with relative weights may weigh any fraction of 1. There a limit that as a
-    number of rows excludes nothing, up to `harmless`, excludes nothing.
+    Relative weights of rows may be arbitrarily small. A limit of up to `harmless` rows,
+    which excludes nothing without weights, then excludes nothing, either.
     """
 
     def weight(limit, growth):
-        if growth.total is None:  # minus a fraction of all weight
+        if growth.total is None:  # negative: a fraction of the weight so far
             return float(limit) if isinstance(limit, Integral) else -float(limit)
         if not isinstance(limit, Integral):
             limit = math.ceil(limit * growth.total)
@@ -148,8 +154,8 @@ def _row_limit(memory, growth):
 
 
 def _stored_rows(memory, growth):
-    # To be handed over. The trees of a forest, and those that `max_bytes` limits, have
-    # better uses for so much memory.
+    # Rows for children to inherit. With a memory limit or in a forest, memory is better
+    # used otherwise.
     if memory != "auto" or not growth.hands_over:
         return 0
     if growth.in_forest or growth.is_limited:
@@ -157,45 +163,45 @@ def _stored_rows(memory, growth):
     return AUTO_STORED_VALUES // growth.schema.n_features
 
 
-def _max_features(given, growth):
-    if given == "auto":
-        # what a leaf has not drawn it will never remember
-        given = "sqrt" if growth.in_forest and growth.total is not None else None
-    return resolve_max_features(given, growth.schema.n_features)
+def _max_features(value, growth):
+    if value == "auto":
+        # in a stream, a leaf never gets features that it has not drawn
+        value = "sqrt" if growth.in_forest and growth.total is not None else None
+    return resolve_max_features(value, growth.schema.n_features)
 
 
-def _row_weight(given, growth):
-    # A row that is learnt several times is no more to look for than one.
-    return max(growth.rate, 1.0) if given == "auto" else 1.0
+def _row_weight(value, growth):
+    # A row that is learned several times counts once for the grace period.
+    return max(growth.rate, 1.0) if value == "auto" else 1.0
 
 
-def _grace_period(given, growth):
-    if given != "auto":
-        return float(given)
+def _grace_period(value, growth):
+    if value != "auto":
+        return float(value)
     rows = AUTO_GRACE_LIMIT
     if growth.hands_over:
         rows = AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
-    return rows * _row_weight(given, growth)
+    return rows * _row_weight(value, growth)
 
 
-def _grace_limit(given, growth):
-    if given != "auto":
-        return float(given)
-    return AUTO_GRACE_LIMIT * _row_weight(given, growth)
+def _grace_limit(value, growth):
+    if value != "auto":
+        return float(value)
+    return AUTO_GRACE_LIMIT * _row_weight(value, growth)
 
 
-def _root_grace(given, growth):
-    if given != "auto" or not growth.in_forest:
+def _root_grace(value, growth):
+    if value != "auto" or not growth.in_forest:
         return 0.0
-    return AUTO_ROOT_GRACE * _row_weight(given, growth)
+    return AUTO_ROOT_GRACE * _row_weight(value, growth)
 
 
-def _drift(given, growth):
-    if given == "auto":  # of a forest
+def _drift(value, growth):
+    if value == "auto":  # of a forest
         weighs = growth.bound is not None and growth.bound.uses_pool
         repairs = growth.total is None and not (growth.is_limited or weighs)
-        given = "local" if repairs else None
-    return None if given is None else resolve_detector(given)
+        value = "local" if repairs else None
+    return None if value is None else resolve_detector(value)
 
 
 PARAMETERS = {
@@ -214,14 +220,14 @@ PARAMETERS = {
             Interval(Integral, 2, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
         ],
-        {"min_samples_split": _least_weight(harmless=2.0)},
+        {"min_samples_split": _min_weight(harmless=2.0)},
     ),
     "min_samples_leaf": Parameter(
         [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
-        {"min_samples_leaf": _least_weight(harmless=1.0)},
+        {"min_samples_leaf": _min_weight(harmless=1.0)},
     ),
     "min_weight_fraction_leaf": Parameter(
         [Interval(Real, 0.0, 0.5, closed="both")], {"min_weight_fraction_leaf": _number}
@@ -274,7 +280,7 @@ PARAMETERS = {
     "max_bytes": Parameter(
         [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         stream_settings={
-            "max_bytes": lambda most, growth: _count(most, growth, sys.maxsize - 1)
+            "max_bytes": lambda value, growth: _count(value, growth, sys.maxsize - 1)
         },
     ),
     "leaf_prediction": Parameter(
@@ -298,8 +304,8 @@ PARAMETERS = {
     "random_state": Parameter(["random_state"]),
     "n_jobs": Parameter([Integral, None]),
 }
-CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
-# One row for each of the settings that come of a parameter.
+CONSTRAINTS = {name: parameter.allowed for name, parameter in PARAMETERS.items()}
+# (setting, parameter, resolver) for each setting
 BATCH_RESOLVERS = tuple(
     (setting, name, resolve)
     for name, parameter in PARAMETERS.items()
@@ -312,12 +318,12 @@ RESOLVERS = BATCH_RESOLVERS + tuple(
 )
 
 
-INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
+INHERITED = 100.0  # largest weight that a child of a histogram or of moments inherits
 
 
 def resolve_statement(bound, criterion, delta, caller):
-    """Resolve what decides a split, and what measures it."""
-    given = bound
+    """Resolve the bound and the criterion."""
+    requested = bound
     bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
     if bound is None:
@@ -326,19 +332,19 @@ def resolve_statement(bound, criterion, delta, caller):
         return bound, bound.criteria[0]
     if name not in bound.criteria:
         raise InvalidParameterError(
-            f"The 'criterion' parameter of {caller} with bound={given!r} must be None "
-            f"or one of {list(bound.criteria)}. Got {criterion!r} instead."
+            f"The 'criterion' parameter of {caller} with bound={requested!r} must be "
+            f"None or one of {list(bound.criteria)}. Got {criterion!r} instead."
         )
     return bound, name
 
 
 def tree_defaults(bound):
-    """What ``"auto"`` means with a bound, or with None."""
+    """Meaning of ``"auto"`` for a bound, or for None."""
     return TreeDefaults() if bound is None else bound.defaults
 
 
 def resolve_shrinkage(shrinkage, defaults):
-    """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above."""
+    """Resolve the strength of hierarchical shrinkage."""
     return float(defaults.shrinkage if shrinkage == "auto" else shrinkage)
 
 
@@ -353,7 +359,7 @@ def resolve_settings(
     in_forest=False,
     rate=1.0,
 ):
-    """Resolve checked growth parameters; those of streams only without a `total`."""
+    """Resolve growth parameters; those of streams only if there is no `total`."""
     growth = Growth(estimator, bound, schema, total, relative, in_forest, rate)
     settings = {"criterion": criterion, "bound": bound}
     resolvers = BATCH_RESOLVERS
@@ -367,21 +373,21 @@ def resolve_settings(
 
 
 def draw_seed(random_state, settings, n_features):
-    """Draw the seed of a growth row by row, if the tree has any randomness."""
+    """Draw the seed of row-by-row growth, if the tree is randomized."""
     if settings.random_cuts or settings.max_features < n_features:
         return int(check_random_state(random_state).randint(2**31 - 1))
     return 0
 
 
 class Resolved(NamedTuple):
-    """What parameters of a tree that leave it open have come to be."""
+    """Resolved values of parameters such as "auto"."""
 
     bound: object
     criterion: str
     max_features: int
     pruning: object = None
     lookahead: int = 0
-    taken_back: int | None = None  # splits, by the pruning; None: not known
+    taken_back: int | None = None  # number of splits removed by pruning; None: unknown
 
 
 def read_resolved(parts):
@@ -391,17 +397,17 @@ def read_resolved(parts):
 
 
 class Grown(NamedTuple):
-    """A tree, and how many of its splits the pruning took back."""
+    """A tree, and the number of its splits that pruning removed."""
 
     tree: object
     taken_back: int
 
 
 class Plan(NamedTuple):
-    """How a tree is grown from a table; the features `left_out` are not searched.
+    """How to grow a tree from a table; the features `left_out` are not used.
 
-    The tree `keeps_stops`, why its leaves are leaves. It `merges` leaves of splits
-    without strong evidence that predict the same class.
+    If `keeps_stops`, the tree stores why its leaves are leaves. If `merges`, leaves of
+    splits without strong evidence that predict the same class are merged.
     """
 
     settings: GrowthSettings
@@ -414,7 +420,7 @@ class Plan(NamedTuple):
 
     @property
     def resolved(self):
-        """What its trees tell of their parameters."""
+        """Resolved parameters of its trees."""
         return Resolved(
             self.settings.bound,
             self.settings.criterion,
@@ -447,13 +453,13 @@ class Plan(NamedTuple):
         return Grown(pruned, int(taken_back))
 
 
-FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one
-WIDTH = 3  # tests tried at a node
-LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
+FIRST = 1  # depth of the first split with look-ahead: the root is chosen greedily
+WIDTH = 3  # splits tried at a node
+LARGEST_TABLE = 10_000  # weight up to which "auto" has look-ahead
 
 
 def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
-    """Resolve look-ahead and its pruning; `defaults` is what ``"auto"`` means."""
+    """Resolve look-ahead and its pruning; `defaults` is the meaning of ``"auto"``."""
     n_levels = tree.lookahead
     if n_levels == "auto":
         usual = PRUNINGS.get(defaults.pruning)
@@ -461,35 +467,35 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
         n_levels = defaults.lookahead if served else 0
     if not n_levels:
         return None, pruning
-    looking, cost = pruning, None
+    lookahead_pruning, cost = pruning, None
     if tree.pruning == "auto":
-        looking = resolve_pruning("auto", defaults, has_lookahead=True)
+        lookahead_pruning = resolve_pruning("auto", defaults, has_lookahead=True)
     if pruning is not None:
-        cost = looking.leaf_cost(n_rows)
-    wanted = _unmet_condition(cost, settings, schema)
-    if wanted is None:
-        another = partial(looking.leaf_cost, n_rows)
-        looks = Lookahead(cost, FIRST, int(n_levels), WIDTH, another_cost=another)
-        return looks, looking
+        cost = lookahead_pruning.leaf_cost(n_rows)
+    condition = _unmet_condition(cost, settings, schema)
+    if condition is None:
+        another = partial(lookahead_pruning.leaf_cost, n_rows)
+        resolved = Lookahead(cost, FIRST, int(n_levels), WIDTH, another_cost=another)
+        return resolved, lookahead_pruning
     if tree.lookahead == "auto":
         return None, pruning
     raise InvalidParameterError(
         f"The 'lookahead' parameter of {type(tree).__name__} must be 'auto' or 0 "
-        f"unless {wanted}. Got {tree.lookahead!r} instead."
+        f"unless {condition}. Got {tree.lookahead!r} instead."
     )
 
 
 def _unmet_condition(cost, settings, schema):
-    # What look-ahead needs and does not have, or None.
+    # The first requirement of look-ahead that is not met, or None.
     bound = settings.bound
     if bound is None or not bound.judges_alone:
-        return "the bound judges each test by itself, as 'gtest' and 'chi2' do"
+        return "the bound judges each split on its own, as 'gtest' and 'chi2' do"
     if cost is None:
         return "the pruning is 'pessimistic'"
     if settings.random_cuts:
         return "splitter='best'"
     if settings.max_features < schema.n_features:
-        return "max_features takes all features"
-    if settings.max_leaves < sys.maxsize:  # which is no limit
+        return "max_features includes all features"
+    if settings.max_leaves < sys.maxsize:  # sys.maxsize is no limit
         return "max_leaf_nodes=None"
     return None

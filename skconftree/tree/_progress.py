@@ -1,25 +1,25 @@
-"""Telling callbacks of scikit-learn how far a fit is."""
+"""Report the progress of `fit` to scikit-learn callbacks."""
 
 from contextlib import ExitStack
 
 from .._compat import callback_management_context
 from ..utils._lock import paused
 
-STEPS = 20  # of a fit that can be told in parts
-LONG = 1_000_000  # values of a table from which on looking ahead takes a while
+N_PROGRESS_STEPS = 20  # of each level of look-ahead
+MIN_LOOKAHEAD_VALUES = 1_000_000  # smaller tables finish before progress is useful
 
 
-def telling(estimator, X, y, sample_weight):
-    """Make what tells the callbacks of an estimator, or nothing if it has none."""
+def progress_of(estimator, X, y, sample_weight):
+    """Make the progress reporter of an estimator."""
     if hasattr(estimator, "_skl_callbacks"):
-        return Telling(estimator, X, y, sample_weight)
-    return Silence()
+        return CallbackProgress(estimator, X, y, sample_weight)
+    return NullProgress()
 
 
-class Silence:
-    """An estimator that fits has nobody to tell."""
+class NullProgress:
+    """Progress reporter of an estimator without callbacks: does nothing."""
 
-    in_steps = False  # whether it is to be told of them
+    in_steps = False  # whether it uses reports of steps
 
     def __enter__(self):
         return self
@@ -28,30 +28,35 @@ class Silence:
         pass
 
     def start(self, n_steps=0, name=""):
-        """Tell that the fit begins, in steps of such a name."""
+        """Report the start of `fit`, in `n_steps` steps called `name`."""
 
-    def step(self, model):
-        """Tell that a step has ended; whether that is enough. `model` makes a model."""
+    def step(self, make_model):
+        """Report the end of a step and return whether a callback requests to stop.
+
+        `make_model` returns a copy of the model fitted so far; it is called only if a
+        callback requests it.
+        """
         return False
 
-    def start_to_look(self, lookahead, n_values):
-        """Report the start of `fit`; return the reporter of look-ahead, or None."""
+    def start_lookahead(self, lookahead, n_values):
+        """Report the start of `fit`; return the look-ahead with a reporter."""
         return lookahead
 
     def end(self, model):
-        """Tell that the fit has ended with a model."""
+        """Report the end of `fit` with a model."""
 
 
-class Telling(Silence):
-    """Reports progress to callbacks, which see a copy of the model fitted so far."""
+class CallbackProgress(NullProgress):
+    """Progress reporter that forwards to the callbacks of an estimator."""
 
+    in_steps = True
     in_steps = True
 
     def __init__(self, estimator, X, y, sample_weight):
         self._estimator = estimator
-        self._told = {"estimator": estimator, "X": X, "y": y}
+        self._fit_arguments = {"estimator": estimator, "X": X, "y": y}
         if sample_weight is not None:
-            self._told["metadata"] = {"sample_weight": sample_weight}
+            self._fit_arguments["metadata"] = {"sample_weight": sample_weight}
         self._teardown = ExitStack()
         self._left, self._name = 0, ""
         self._fit = self._part = None
@@ -70,34 +75,36 @@ class Telling(Silence):
     def _begin_fit(self, n_steps):
         self._teardown.enter_context(callback_management_context(self._estimator))
         self._fit = self._estimator._init_callback_context(max_subtasks=n_steps)
-        self._fit.call_on_fit_task_begin(**self._told)
+        self._fit.call_on_fit_task_begin(**self._fit_arguments)
 
     def _begin(self):
         self._left -= 1
         if self._left >= 0:
             self._part = self._fit.subcontext(task_name=self._name)
-            self._part.call_on_fit_task_begin(**self._told)
+            self._part.call_on_fit_task_begin(**self._fit_arguments)
 
-    def start_to_look(self, lookahead, n_values):
-        if lookahead is None or n_values < LONG:
+    def start_lookahead(self, lookahead, n_values):
+        if lookahead is None or n_values < MIN_LOOKAHEAD_VALUES:
             self.start()
             return lookahead
         with paused(self._estimator):
             self._begin_fit(lookahead.n_levels)
             for _ in range(lookahead.n_levels):
-                self._levels.append(Level(self._fit, self._told))
-        return lookahead._replace(on_progress=self._looked, n_parts=STEPS)
+                self._levels.append(LevelProgress(self._fit, self._fit_arguments))
+        return lookahead._replace(
+            on_progress=self._report_parts, n_parts=N_PROGRESS_STEPS
+        )
 
-    def _looked(self, level, n_parts):
+    def _report_parts(self, level, n_parts):
         with paused(self._estimator):
             return self._levels[level].reach(n_parts)
 
-    def step(self, model):
+    def step(self, make_model):
         with paused(self._estimator):
-            enough = self._end(self._part, model)
-            if not enough:
+            stops = self._end(self._part, make_model)
+            if not stops:
                 self._begin()
-        return enough
+        return stops
 
     def end(self, model):
         with paused(self._estimator):
@@ -105,41 +112,45 @@ class Telling(Silence):
                 level.end()
             self._end(self._fit, lambda: model)
 
-    def _end(self, task, model):
+    def _end(self, task, make_model):
         def fitted():
-            found = model()
-            return {"_model": type(found).of_state(found.state(), None)}
+            model = make_model()
+            return {"_model": type(model).of_state(model.state(), None)}
 
-        return task.call_on_fit_task_end(**self._told, reconstruction_attributes=fitted)
+        return task.call_on_fit_task_end(
+            **self._fit_arguments, reconstruction_attributes=fitted
+        )
 
 
-class Level:
-    """Reports a level of look-ahead; all levels run side by side, without a tree."""
+class LevelProgress:
+    """Progress reporter of a level of look-ahead; all levels run at the same time."""
 
-    def __init__(self, fit, told):
-        self._told, self._n_parts = told, 0
-        self._task = fit.subcontext(task_name="level of look-ahead", max_subtasks=STEPS)
-        self._task.call_on_fit_task_begin(**told)
+    def __init__(self, fit, fit_arguments):
+        self._fit_arguments, self._n_parts = fit_arguments, 0
+        self._task = fit.subcontext(
+            task_name="level of look-ahead", max_subtasks=N_PROGRESS_STEPS
+        )
+        self._task.call_on_fit_task_begin(**fit_arguments)
         self._begin()
 
     def _begin(self):
         self._part = self._task.subcontext(task_name="part of a level")
-        self._part.call_on_fit_task_begin(**self._told)
+        self._part.call_on_fit_task_begin(**self._fit_arguments)
 
     def reach(self, n_parts):
-        """Tell that so many parts are done; whether that is enough."""
-        enough = False
+        """Report that `n_parts` parts are done; return whether to stop."""
+        stops = False
         while self._n_parts < n_parts:
             self._n_parts += 1
-            enough |= bool(self._part.call_on_fit_task_end(**self._told))
-            if self._n_parts == STEPS:
-                self._task.call_on_fit_task_end(**self._told)
+            stops |= bool(self._part.call_on_fit_task_end(**self._fit_arguments))
+            if self._n_parts == N_PROGRESS_STEPS:
+                self._task.call_on_fit_task_end(**self._fit_arguments)
             else:
                 self._begin()
-        return enough
+        return stops
 
     def end(self):
-        """Tell that the level has ended, unless it has been told."""
-        if self._n_parts < STEPS:
-            self._part.call_on_fit_task_end(**self._told)
-            self._task.call_on_fit_task_end(**self._told)
+        """Report the end of the level, unless it was reported."""
+        if self._n_parts < N_PROGRESS_STEPS:
+            self._part.call_on_fit_task_end(**self._fit_arguments)
+            self._task.call_on_fit_task_end(**self._fit_arguments)

@@ -1,4 +1,4 @@
-"""Which row of a table lies in which node of a growing tree."""
+"""Index of the rows of a table by node of a growing tree."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ LARGEST_KEY = 2**64  # keys are below it
 
 
 class RowIndex(Lockable):
-    """Which row of a table lies in which node of a tree, while the tree grows.
+    """Index of the rows of a table by node, which follows the tree while it grows.
 
-    Made by :meth:`ConfidenceTreeClassifier.index_rows`. Whatever is asked is answered
-    for the tree as it is at that moment: after further splits, with categories that
-    it has learnt late, after a drift or another `fit`. Only rows of nodes that have
-    changed are looked at, so that a question costs next to nothing while the tree
-    stays as it is, however large the table.
+    Made by :meth:`ConfidenceTreeClassifier.index_rows`. Results are for the present
+    tree: after further splits, with categories that it has learned later, after a drift
+    or another `fit`. Only rows of changed nodes are routed again, so calls are fast
+    while the tree does not change, for any size of the table.
 
-    A row lies where `apply` says: in a leaf, or at an inner node that does not know
-    its category. Rows can be taken out, such as those that have got a label.
+    The node of a row is that of `apply`: a leaf, or an inner node at which the row's
+    category is unknown. Rows can be excluded, for example once they are labeled.
 
-    An index refers to the estimator and the table, which must not be changed, and
-    takes 5 bytes a row besides. It is not pickled. Threads may share it, one call after
-    the other.
+    An index refers to the estimator and the table, which must not be modified, and
+    takes 5 additional bytes per row. It cannot be pickled. Threads may share it; their
+    calls are serialized.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class RowIndex(Lockable):
     Attributes
     ----------
     n_rows : int
-        Rows of the table, those taken included.
+        Number of rows of the table, including those taken.
     n_bytes : int
         Bytes that the index takes, without the table.
 
@@ -69,17 +68,17 @@ class RowIndex(Lockable):
         self._follow()
 
     def _follow(self):
-        # For whoever holds both locks.
+        # The caller holds both locks.
         table = self._table.current()
         if table is not self._table:
             self._ranges.become(table.rows, table.finite)
-            self._table = table  # behind it, as it may be interrupted
+            self._table = table  # last, because the call may be interrupted
         self._ranges.update(table.estimator.tree_)
         return self._ranges
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table, those taken included."""
+        """Number of rows of the table, including those taken."""
         return self._ranges.n_rows
 
     @property
@@ -89,19 +88,19 @@ class RowIndex(Lockable):
 
     @follows
     def update(self) -> Indices:
-        """Tell which nodes have got or lost rows since the last call.
+        """Return the nodes whose rows have changed since the last call.
 
         Returns
         -------
         ndarray of shape (n_changed,), intp
-            Ascending; new nodes among them, whether or not rows lie there. All nodes
-            of the tree at first, and after another one has taken its place.
+            Ascending, including new nodes, with or without rows. All nodes in the first
+            call, and after the tree has been replaced.
         """
         return self._follow().changed()
 
     @follows
     def counts(self) -> Indices:
-        """Count the rows in each node, but for those taken.
+        """Count the rows in each node, without those taken.
 
         Returns
         -------
@@ -111,7 +110,7 @@ class RowIndex(Lockable):
 
     @follows
     def apply(self) -> Indices:
-        """Node of each row, as `apply` of the estimator says.
+        """Return the node of each row, as `apply` of the estimator.
 
         Returns
         -------
@@ -121,7 +120,7 @@ class RowIndex(Lockable):
 
     @follows
     def members(self, node: int) -> Indices:
-        """Rows that lie in a node, but for those taken.
+        """Return the rows of a node, without those taken.
 
         Parameters
         ----------
@@ -136,11 +135,11 @@ class RowIndex(Lockable):
 
     @follows
     def draw(self, node: int, key: int, size: int | None = None) -> int | Indices:
-        """Draw rows that lie in a node at random, each as likely as any other.
+        """Sample rows of a node uniformly, without replacement.
 
-        The draw depends on the key and the rows in the node alone: not on how the
-        tree has grown, nor on other draws. A node with many rows takes no longer than
-        one with few.
+        The sample depends only on the key and the rows in the node, not on the history
+        of the tree or on other samples. The time does not depend on the size of the
+        node.
 
         Parameters
         ----------
@@ -148,7 +147,7 @@ class RowIndex(Lockable):
         key : int
             Not negative, below 2**64.
         size : int, default=None
-            How many rows, all different. None: one, as a number.
+            Number of rows. None: one row, returned as a number.
 
         Returns
         -------
@@ -160,24 +159,24 @@ class RowIndex(Lockable):
             If there are fewer rows in the node.
         """
         if not 0 <= key < LARGEST_KEY:
-            raise ValueError(f"key must be from 0 to 2**64 - 1. Got {key!r} instead.")
+            raise ValueError(f"key must be between 0 and 2**64 - 1. Got {key!r}.")
         if size is not None and size < 0:
-            raise ValueError(f"size must not be negative. Got {size!r} instead.")
+            raise ValueError(f"size must not be negative. Got {size!r}.")
         rows = self._follow().draw(node, key, 1 if size is None else size)
         return int(rows[0]) if size is None else rows
 
     def take(self, rows: int | ArrayLike) -> None:
-        """Take rows out: they are counted, listed and drawn no more.
+        """Take rows out: they are no longer counted, listed or sampled.
 
         Parameters
         ----------
         rows : int or array-like of int
-            One that is out already stays so.
+            Rows that are already out stay out.
         """
         self._mark(rows, True)
 
     def put_back(self, rows: int | ArrayLike) -> None:
-        """Put rows that were taken back to where they belong by now.
+        """Put back rows that were taken, into their present nodes.
 
         Parameters
         ----------
@@ -189,13 +188,13 @@ class RowIndex(Lockable):
     def _mark(self, rows, away):
         rows = np.asarray(rows)
         if rows.size and rows.dtype.kind not in "iu":
-            raise ValueError(f"rows must be integers. Got {rows!r} instead.")
+            raise ValueError(f"rows must be integers. Got {rows!r}.")
         rows = np.atleast_1d(rows).ravel().tolist()
         n = self.n_rows
         for row in rows:
             if not 0 <= row < n:
                 raise ValueError(
-                    f"rows must be of the table, from 0 to {n - 1}. Got {row} instead."
+                    f"rows must be indices between 0 and {n - 1}. Got {row}."
                 )
         ranges = self._follow()
         for row in rows:
@@ -203,5 +202,5 @@ class RowIndex(Lockable):
 
     def __reduce__(self):
         raise TypeError(
-            "A RowIndex is not pickled or copied: make another one with index_rows(X)."
+            "A RowIndex cannot be pickled or copied. Make another with index_rows(X)."
         )

@@ -18,7 +18,7 @@ BEGINNING = """
     from skconftree.tree import _growth
     from skconftree.tree.batch import _grow
     from skconftree.utils._team import ThreadTeam
-    _growth.WORTH_A_TEAM = _growth.WORTH_WITH_LOOKAHEAD = 1
+    _growth.MIN_THREAD_VALUES = _growth.MIN_THREAD_VALUES_LOOKAHEAD = 1
     _grow.WORTH_SHARING = _grow.MIN_TASK_VALUES = 1
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))

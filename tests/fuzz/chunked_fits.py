@@ -39,8 +39,8 @@ def fit_in_parts(sequence):
     whole, alone = clone(model), clone(model).set_params(n_jobs=None)
     with ExitStack() as stack:
         for module, name, values in (
-            (_growth, "WORTH_A_TEAM", [1, 1000]),
-            (_growth, "WORTH_WITH_LOOKAHEAD", [1, 1000]),
+            (_growth, "MIN_THREAD_VALUES", [1, 1000]),
+            (_growth, "MIN_THREAD_VALUES_LOOKAHEAD", [1, 1000]),
             (_grow, "WORTH_SHARING", [1, 500]),
             (_grow, "MIN_TASK_VALUES", [1, 100]),
             (large_fit, "CELLS_AT_ONCE", [1, 3, 128]),

@@ -30,7 +30,7 @@ SUBJECTS = {
 MOST_CALLS = 6
 # Sizes from which on threads share a tree, made so small that they share any.
 WORTH = {
-    _growth: ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"),
+    _growth: ("MIN_THREAD_VALUES", "MIN_THREAD_VALUES_LOOKAHEAD"),
     _grow: ("WORTH_SHARING", "MIN_TASK_VALUES"),
 }
 PATIENCE = 10.0  # seconds, within which a thread that has ended is gone

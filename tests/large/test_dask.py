@@ -164,7 +164,7 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
         return side_by_side(team, call, *lists)
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
     monkeypatch.setattr(_engine, "_side_by_side", told)
     model = ConfidenceTreeClassifier(max_bins=255, lookahead=lookahead)
     expected = pickle.dumps(full_fit(model, frame).tree_)

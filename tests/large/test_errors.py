@@ -181,7 +181,7 @@ def test_a_column_that_identifies_rows_is_left_out_with_a_warning(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(table(name=[f"row {i}" for i in range(2000)]), path)
     tree = ConfidenceTreeClassifier(max_bins=255)
-    with pytest.warns(UserWarning, match="No test asks for column 'name'") as caught:
+    with pytest.warns(UserWarning, match="No split uses column 'name'") as caught:
         large.fit(tree, path, target="y")
     assert caught[0].filename == __file__
     assert set(tree.tree_.feature) <= {0, -2}

@@ -65,7 +65,7 @@ def test_volumes_of_nodes_are_those_of_the_table(tmp_path, monkeypatch, gathered
 
 @pytest.mark.parametrize("class_weight", [None, {"b": 0.0}])
 def test_threads_read_several_row_groups(tmp_path, monkeypatch, class_weight):
-    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
     batches, readers = _parquet.ParquetParts._batches, set()
 
     def slow(self, place, columns, groups=None):
@@ -115,7 +115,7 @@ def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabyte
 
 
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
     monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     ran = []

@@ -75,7 +75,7 @@ def numbers(seed):
 def test_trees_of_threads_in_every_engine(
     fit, max_features, bound, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_growth, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
     monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
     monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     table = numbers(3)

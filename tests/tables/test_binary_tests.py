@@ -163,7 +163,7 @@ def test_failed_fit_changes_nothing():
         ({"max_tests": 2.5}, "max_tests"),
         ({"categorical_features": "all"}, "categorical_features"),
         ({"categorical_features": [7]}, "indices in"),
-        ({"categorical_features": ["size"]}, "'size', which X does not have"),
+        ({"categorical_features": ["size"]}, "'size', which is not a column"),
     ],
 )
 def test_bad_parameters(parameters, words):
@@ -195,11 +195,11 @@ def test_bad_tables():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("_asked", {0: [1.75]}),
-        ("_asked", {1: np.array([-1])}),
-        ("_asked", {1: np.array([4])}),
-        ("_asked", {1: np.array([0.0])}),
-        ("_asked", np.zeros(4)),
+        ("_tested", {0: [1.75]}),
+        ("_tested", {1: np.array([-1])}),
+        ("_tested", {1: np.array([4])}),
+        ("_tested", {1: np.array([0.0])}),
+        ("_tested", np.zeros(4)),
         ("missing_", np.array([True] * 5)),
         ("missing_", np.zeros(4)),
         ("_schema", None),
@@ -210,7 +210,7 @@ def test_a_damaged_state_is_refused(name, value):
     state = BinaryTests().fit(mixed()).__getstate__()
     BinaryTests().__setstate__(state)
     if isinstance(value, dict):
-        value = [value.get(j, one) for j, one in enumerate(state["_asked"])]
+        value = [value.get(j, one) for j, one in enumerate(state["_tested"])]
     with pytest.raises(ValueError, match="damaged"):
         BinaryTests().__setstate__(state | {name: value})
     del state[name]

@@ -84,7 +84,7 @@ def test_a_copy_for_scikit_learn_predicts_or_says_why_not(kind):
 @pytest.mark.parametrize("make", [complex, lambda i: (1, None if i else 2)])
 def test_categories_without_order_are_named(make):
     X, y = column(make)
-    with pytest.raises(ValueError, match=r"Column 0 holds .* as they have no order"):
+    with pytest.raises(ValueError, match=r"Column 0 has .* cannot be sorted"):
         learnt(X, y, True)
 
 

@@ -287,5 +287,5 @@ def test_counts_without_a_label():
     table = Table("pool", 2)
     counts = np.zeros(table.n_rows, dtype=np.uint8)
     counts[N_ROWS:] = 1
-    with pytest.raises(ValueError, match="counts leave no row with a label"):
+    with pytest.raises(ValueError, match="counts must be positive for at least one"):
         grow_sample(table.data(), counts, settings_of(None))

@@ -142,11 +142,15 @@ MISTAKES = {
     "two-dimensional": (FRAME, {"categorical_features": [[0]]}, "one-dimensional"),
     "no such index": (FRAME, {"categorical_features": [4]}, r"indices in \[0, 3\]"),
     "negative index": (FRAME, {"categorical_features": [-1]}, r"indices in \[0, 3\]"),
-    "no such name": (FRAME, {"categorical_features": ["hue"]}, "names 'hue'"),
+    "no such name": (
+        FRAME,
+        {"categorical_features": ["hue"]},
+        "categorical_features has 'hue'",
+    ),
     "names without a frame": (
         FRAME.to_numpy(),
         {"categorical_features": ["color"]},
-        "frame whose columns have names",
+        "frame with column names",
     ),
     "fractions": (FRAME, {"categorical_features": [0.5]}, "bools, integers or strings"),
     "no such word": (FRAME, {"categorical_features": "dtype"}, "from_dtype"),
@@ -169,7 +173,7 @@ MISTAKES = {
     "lists": (
         OBJECTS.assign(color=[[1]] * 400),
         {"categorical_features": ["color"]},
-        "holds values that are no categories",
+        "has values that cannot be categories",
     ),
     "dates": (
         FRAME.assign(size=pd.Timestamp("2020-01-01")),
@@ -251,7 +255,7 @@ def test_more_categories_than_the_limit():
         (lambda X: X.rename(columns={"size": "width"}), "(?s)feature names.*width"),
         (lambda X: X[X.columns[::-1]], "(?s)feature names.*order"),
         (lambda X: X.drop(columns="size"), "(?s)feature names.*size"),
-        (lambda X: X.assign(color=1.0), "'color' held text .* holds numbers now"),
+        (lambda X: X.assign(color=1.0), "'color' had text .* has numbers now"),
         (lambda X: X.assign(size="big"), "Column 'size' is not numeric"),
         (lambda X: X.assign(size=1j), "Column 'size' is not numeric"),
         (lambda X: X[:0], "0 sample"),

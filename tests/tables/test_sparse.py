@@ -267,10 +267,10 @@ MISTAKES = {
     "nan": (sp.csr_array(NAN), ValueError, "Sparse X contains NaN"),
     "infinity": (sp.csc_array(INFINITE), ValueError, "infinity or a value too large"),
     "complex": (sp.csr_array(X * 1j), ValueError, "(?i)complex"),
-    "place": (damaged("indices", 3, 99), ValueError, "is damaged"),
-    "negative place": (damaged("indices", 3, -1), ValueError, "is damaged"),
-    "start": (damaged("indptr", 3, 10**6), ValueError, "is damaged"),
-    "end": (damaged("indptr", -1, 10**6), ValueError, "is damaged"),
+    "place": (damaged("indices", 3, 99), ValueError, "is corrupt"),
+    "negative place": (damaged("indices", 3, -1), ValueError, "is corrupt"),
+    "start": (damaged("indptr", 3, 10**6), ValueError, "is corrupt"),
+    "end": (damaged("indptr", -1, 10**6), ValueError, "is corrupt"),
     "no rows": (sp.csr_array((0, 12)), ValueError, "0 sample"),
 }
 

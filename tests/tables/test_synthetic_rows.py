@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from reference.effort import examples
 
 from skconftree.tables._schema import Schema
-from skconftree.tree._distill import _neighbours, _places, can_make_up, make_up
+from skconftree.tree._distill import (
+    _neighbors,
+    _coordinates,
+    can_make_synthetic_rows,
+    make_synthetic_rows,
+)
 
 
 def table(rng, n, missing):
@@ -23,7 +28,7 @@ def table(rng, n, missing):
 
 def made_of(X, n_rows, seed, weight=None):
     codes, _, schema = Schema.first(X, "test", [2])
-    made = make_up(
+    made = make_synthetic_rows(
         X, codes, schema.is_categorical, n_rows, weight, np.random.RandomState(seed)
     )
     return made, codes
@@ -66,7 +71,7 @@ def test_neighbours_are_the_nearest(missing):
     codes, _, schema = Schema.first(X, "test", [2])
     nominal = schema.is_categorical
     drawn = np.repeat(np.arange(60), 200)
-    near = _neighbours(_places(codes, nominal), drawn, np.random.RandomState(0))
+    near = _neighbors(_coordinates(codes, nominal), drawn, np.random.RandomState(0))
     codes = np.where(nominal & (codes < 0.0), np.nan, codes).astype(float)
     for row in range(60):
         found = np.unique(near[drawn == row])
@@ -82,7 +87,9 @@ def test_half_of_the_values_move_as_far_as_the_rows_are_apart():
     codes, _, _ = Schema.first(X, "test")
     weight = np.array([1.0] + [0.0] * 7)
     nominal = np.zeros(2, dtype=bool)
-    made = make_up(X, codes, nominal, 4000, weight, np.random.RandomState(0))
+    made = make_synthetic_rows(
+        X, codes, nominal, 4000, weight, np.random.RandomState(0)
+    )
     moved = made[:, 0] != 0.5
     assert 0.46 < moved.mean() < 0.54
     assert abs(made[moved, 0].mean() - 1.5) < 0.1
@@ -105,7 +112,9 @@ def test_frames_and_arrays_agree():
     frame = pd.DataFrame(X, columns=list("abc"))
     frame["c"] = frame["c"].map({0.0: "u", 1.0: "v", 2.0: "w"}).astype("category")
     nominal = np.array([False, False, True])
-    framed = make_up(frame, codes, nominal, 100, None, np.random.RandomState(5))
+    framed = make_synthetic_rows(
+        frame, codes, nominal, 100, None, np.random.RandomState(5)
+    )
     assert list(framed) == list("abc")
     assert (framed.dtypes == frame.dtypes).all()
     np.testing.assert_array_equal(framed[["a", "b"]].to_numpy(), made[:, :2])
@@ -115,9 +124,9 @@ def test_frames_and_arrays_agree():
 
 def test_what_rows_can_be_made_up_of():
     X = np.zeros((3, 2))
-    assert can_make_up(X)
-    assert can_make_up(pd.DataFrame(X))
-    assert not can_make_up([["a text"], ["another"]])
+    assert can_make_synthetic_rows(X)
+    assert can_make_synthetic_rows(pd.DataFrame(X))
+    assert not can_make_synthetic_rows([["a text"], ["another"]])
 
 
 def test_a_single_row_has_no_neighbour():

@@ -51,7 +51,7 @@ def learn(X, method, **parameters):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_an_unparseable_value_warns(library, method):
     X = make_frame(library, with_unparseable("unknown", "n.a.", "unknown", None))
-    words = r"Column 'size' holds strings.* only 3 of its 199 values .*'unknown'"
+    words = r"Column 'size' has strings.* only 3 of its 199 values .*'unknown'"
     with pytest.warns(UserWarning, match=words) as caught:
         learn(X, method)
     (warning,) = caught
@@ -82,14 +82,14 @@ def test_an_unparseable_value_warns(library, method):
 )
 def test_what_may_be_meant_is_not(library, values, kind):
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Column 'size' holds strings")
+        warnings.filterwarnings("error", "Column 'size' has strings")
         learn(make_frame(library, values, kind), "fit")
 
 
 def test_a_column_that_was_named_is_meant():
     X = make_frame("pandas", with_unparseable("unknown"))
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Column 'size' holds strings")
+        warnings.filterwarnings("error", "Column 'size' has strings")
         learn(X, "fit", categorical_features=["size"])
     rows = X.to_numpy(dtype=object)
     learn(rows, "fit", categorical_features=[0])
@@ -98,8 +98,8 @@ def test_a_column_that_was_named_is_meant():
 @pytest.mark.parametrize(
     ("stray", "words"),
     [
-        (["unknown"], "Most of them are numbers: if others, such as 'unknown', stand"),
-        ([], "All of them are numbers: make numbers of the column"),
+        (["unknown"], "Most of them are numbers. If others, such as 'unknown', are"),
+        ([], "All of them are numbers. Convert the column"),
         ([f"kind {place}" for place in range(999)], "are supported.$"),
     ],
 )

@@ -69,7 +69,7 @@ def test_rows_of_a_sample_reach_the_leaves_that_count_them(seed, max_bins):
     X, y = table(seed)
     forest = ConfidenceForestClassifier(3, max_bins=max_bins, random_state=0).fit(X, y)
     order = ContentOrder(*hash_rows(X, y.astype(np.uint16)))
-    first = order.places[order.starts]
+    first = order.row_indices[order.starts]
     for i, tree in enumerate(forest.estimators_):
         counts = np.zeros_like(tree.tree_.counts)
         drawn = forest._model.sampler.counts(i)

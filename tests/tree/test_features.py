@@ -29,7 +29,7 @@ from skconftree.tree.nodes._state import (
 )
 
 TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some splits send missing values")
-OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has only unknown categories")
 SETTINGS = {
     "binary": {},
     "multiway": {"nominal_splits": "multiway"},

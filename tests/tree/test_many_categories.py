@@ -119,7 +119,7 @@ def test_false_cuts_of_any_mixture_of_columns(bound):
         X, y = noise(rng, n)
         nominal = np.array(COLUMNS) > 0
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "No test asks for column")
+            warnings.filterwarnings("ignore", "No split uses column")
             stump = ConfidenceTreeClassifier(
                 bound, pruning=None, max_depth=1, categorical_features=nominal
             ).fit(X, y)
@@ -213,7 +213,7 @@ def test_identifying_column_is_left_out_and_named(bound):
     tree = ConfidenceTreeClassifier(bound, max_depth=4)
     alone = clone(tree).fit(X, y)
     Z = X.assign(name=pd.Categorical([f"r{i}" for i in range(400)]))
-    with pytest.warns(UserWarning, match=r"No test asks for column 'name': .* own"):
+    with pytest.warns(UserWarning, match=r"No split uses column 'name': .* unique"):
         beside = clone(tree).fit(Z, y)
     assert not np.any(beside.tree_.feature == 4)
     if bound in ("gtest", None):
@@ -227,7 +227,7 @@ def test_identifying_column_of_more_categories_than_there_are_codes(bound):
     tree = ConfidenceTreeClassifier(bound, max_depth=4, leaf_memory="rows")
     alone = clone(tree).fit(X, y)
     Z = X.assign(name=pd.Categorical([f"r{i}" for i in range(6000)]))
-    with pytest.warns(UserWarning, match="No test asks for column 'name': more"):
+    with pytest.warns(UserWarning, match="No split uses column 'name': more"):
         beside = clone(tree).fit(Z, y)
     np.testing.assert_array_equal(beside.predict(Z), alone.predict(X))
     np.testing.assert_array_equal(beside.to_sklearn().predict(Z), alone.predict(X))
@@ -246,7 +246,7 @@ def test_columns_without_names_are_left_out_by_number():
     X, y = credit(100)
     X = np.column_stack([np.arange(100), X, np.arange(100)])
     tree = ConfidenceTreeClassifier(categorical_features=[0, 5])
-    with pytest.warns(UserWarning, match="No test asks for columns 0, 5: more"):
+    with pytest.warns(UserWarning, match="No split uses columns 0, 5: more"):
         tree.fit(X, y)
 
 
@@ -283,6 +283,6 @@ def test_what_is_no_identifying_column():
 def test_no_other_column_is_left():
     y = np.tile([0, 1], 40)
     tree = ConfidenceTreeClassifier(None, categorical_features=[0], max_leaf_nodes=5)
-    with pytest.warns(UserWarning, match="No test asks"):
+    with pytest.warns(UserWarning, match="No split uses"):
         tree.fit(np.arange(80)[:, np.newaxis], y)
     assert tree.get_n_leaves() == 1

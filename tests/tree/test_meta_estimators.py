@@ -153,7 +153,7 @@ def test_dates_of_any_kind_are_errors_with_a_remedy():
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d %H:%M"])
 def test_dates_that_are_strings_are_distinguished_from_names(form):
     days = pd.Series(pd.date_range("2024-01-01", periods=150)).dt.strftime(form)
-    with pytest.warns(UserWarning, match="Dates seem to be in 'day'. Make numbers"):
+    with pytest.warns(UserWarning, match="Dates may be in 'day'. Convert dates"):
         ConfidenceTreeClassifier().fit(X.assign(day=days), Y)
     with pytest.warns(UserWarning, match="which no new row has.$"):
         ConfidenceTreeClassifier().fit(X.assign(day="n" + days), Y)
@@ -167,9 +167,9 @@ def test_dates_that_are_strings_are_distinguished_from_names(form):
 def test_strings_in_arrays_are_errors_with_a_remedy(dtype):
     strings = np.array([["a", "b"]] * 50 + [["b", "c"]] * 50, dtype=dtype)
     y = np.repeat([0, 1], 50)
-    with pytest.raises(ValueError, match="X holds strings .*in categorical_features"):
+    with pytest.raises(ValueError, match="X has strings .*in categorical_features"):
         ConfidenceTreeClassifier().fit(strings, y)
-    with pytest.raises(ValueError, match="X holds strings"):
+    with pytest.raises(ValueError, match="X has strings"):
         ConfidenceTreeClassifier().fit(X.to_numpy(), Y).predict(strings[:1, [0] * 4])
     assert ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(strings, y)
 
@@ -177,9 +177,9 @@ def test_strings_in_arrays_are_errors_with_a_remedy(dtype):
 @pytest.mark.parametrize(
     ("rows", "error", "words"),
     [
-        ([["a"], ["b"]], ValueError, "X holds strings"),
+        ([["a"], ["b"]], ValueError, "X has strings"),
         ([["1"], [None]], ValueError, "^other words$"),
-        ([{"a": 1}, {"a": 2}], TypeError, "Rows that are dictionaries"),
+        ([{"a": 1}, {"a": 2}], TypeError, "Convert rows that are dictionaries"),
         ([[object()], [1]], TypeError, "^other words$"),
     ],
 )

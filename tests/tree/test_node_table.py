@@ -90,7 +90,7 @@ def follow(table, values):
     return row.node
 
 
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+@pytest.mark.filterwarnings("ignore:Column .* has only unknown categories")
 @pytest.mark.parametrize("rows", [FRAME, STRANGE], ids=["known", "strange"])
 def test_records_send_and_label_rows_as_the_tree_does(tree, rows):
     table = node_table(tree)

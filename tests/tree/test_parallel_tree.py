@@ -37,7 +37,7 @@ JOBS = [2, 3, 8]
 @pytest.fixture(scope="module", autouse=True)
 def everything_is_worth_it():
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("WORTH_A_TEAM", "WORTH_WITH_LOOKAHEAD"):
+        for name in ("MIN_THREAD_VALUES", "MIN_THREAD_VALUES_LOOKAHEAD"):
             patch.setattr(tree_growth, name, 1)
         for name in ("WORTH_SHARING", "MIN_TASK_VALUES"):
             patch.setattr(_grow, name, 1)
@@ -241,8 +241,8 @@ def test_small_and_sparse_tables_start_no_thread(monkeypatch):
     assert not started
     tree.fit(X, y)
     assert len(started) == 1
-    monkeypatch.setattr(tree_growth, "WORTH_A_TEAM", X.size + 1)
-    monkeypatch.setattr(tree_growth, "WORTH_WITH_LOOKAHEAD", X.size + 1)
+    monkeypatch.setattr(tree_growth, "MIN_THREAD_VALUES", X.size + 1)
+    monkeypatch.setattr(tree_growth, "MIN_THREAD_VALUES_LOOKAHEAD", X.size + 1)
     tree.fit(X, y)
     clone(tree).set_params(n_jobs=1).fit(X, y)
     assert len(started) == 1

@@ -93,7 +93,7 @@ def test_attributes_with_very_different_numbers_of_tests(
     }
     bound, expected = settings_of(case, criterion, K)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "No test asks for column")
+        warnings.filterwarnings("ignore", "No split uses column")
         try:
             estimator, root = grow_both(problem, bound, expected, criterion)
         except UndecidedError:

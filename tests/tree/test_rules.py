@@ -30,7 +30,7 @@ def records(frame):
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+@pytest.mark.filterwarnings("ignore:Column .* has only unknown categories")
 def test_rules_in_python_predict_as_the_tree_does(tree):
     rules = export_rules(tree)
     assert "import" not in rules
@@ -44,7 +44,7 @@ def test_rules_in_python_predict_as_the_tree_does(tree):
         assert [program["predict"](row) for row in holes] == got
 
 
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+@pytest.mark.filterwarnings("ignore:Column .* has only unknown categories")
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_rules_in_sql_predict_as_the_tree_does(setting):
     frame = FRAME.rename(columns=lambda name: name.replace("\n", " "))

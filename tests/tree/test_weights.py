@@ -617,9 +617,9 @@ def test_absent_rows_do_not_exceed_the_limit_of_categories(size):
     y = np.arange(len(ids)) % 2
     weight = (np.arange(len(ids)) < size).astype(float)
     trees = [ConfidenceTreeClassifier(categorical_features=[0]) for _ in range(2)]
-    with pytest.warns(UserWarning, match="No test asks for column 0"):
+    with pytest.warns(UserWarning, match="No split uses column 0"):
         trees[0].fit(ids, y, weight)
-    with pytest.warns(UserWarning, match="No test asks for column 0"):
+    with pytest.warns(UserWarning, match="No split uses column 0"):
         trees[1].fit(ids[:size], y[:size], weight[:size])
     assert pickle.dumps(trees[0]) == pickle.dumps(trees[1])
     if size > MAX_CATEGORIES:

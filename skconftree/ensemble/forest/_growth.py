@@ -28,7 +28,7 @@ from ...tree._parameters import (
     resolve_statement,
     tree_defaults,
 )
-from ...tree._progress import STEPS
+from ...tree._progress import N_PROGRESS_STEPS
 from ...tree.pruning._registry import resolve_pruning
 from ...utils._warnings import warn
 from .._base import TASKS_PER_JOB
@@ -93,7 +93,7 @@ def grow_trees(
     """Grow trees, fewer if a callback stops; `model_of` makes a model of the trees."""
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
-    n_steps = min(STEPS if progress.in_steps else 1, max(len(new_trees), 1))
+    n_steps = min(N_PROGRESS_STEPS if progress.in_steps else 1, max(len(new_trees), 1))
     progress.start(n_steps, "batch of trees")
     grown = []
     # Threads are preferred because growth releases the GIL and they share the encoded
@@ -303,11 +303,11 @@ def _make_sampler(forest, table, seed):
         order = table.content_order()
     if not forest.bootstrap:
         if order is not None:
-            weight = None if weight is None else weight[order.places]
-            table = table.at(order.places, weight)
+            weight = None if weight is None else weight[order.row_indices]
+            table = table.at(order.row_indices, weight)
         return None, order, table, total
     n_draws = number_of_draws(forest.max_samples, order.total)
-    first = order.places[order.starts]
+    first = order.row_indices[order.starts]
     sampler = Sampler(order.ends, n_draws, seed)
     return sampler, order, table.at(first), float(n_draws)
 
@@ -352,8 +352,8 @@ def _out_of_bag(forest, model, table, order, X):
         else:
             weight = None if table.weight is None else table.weight[known]
             score = float(accuracy_score(true, predicted, sample_weight=weight))
-    of_all_rows = np.full((table.n_given, len(classes)), np.nan)
-    of_all_rows[table.places] = proba
+    of_all_rows = np.full((table.n_input_rows, len(classes)), np.nan)
+    of_all_rows[table.row_indices] = proba
     return OutOfBag(score, of_all_rows)
 
 

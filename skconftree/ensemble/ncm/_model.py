@@ -17,7 +17,7 @@ from ...bounds._contract import EvidenceBound, IntervalBound
 from ...criteria._criterion import CRITERIA
 from ...tables._content_order import ContentOrder, hash_rows
 from ...tables._features import refuse_categories
-from ...tables._growth_data import MOST, count_limit
+from ...tables._growth_data import MAX_NODES, count_limit
 from ...tables._labels import Classes
 from ...tables._schema import Schema
 from ...tree._parameters import resolve_statement
@@ -52,7 +52,7 @@ class Samples(NamedTuple):
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
         """Sort the rows of one call by content."""
-        order = ContentOrder(*hash_rows(X, y)).places
+        order = ContentOrder(*hash_rows(X, y)).row_indices
         ranks = _ranks(tree_seed(seed, RANK_KEY), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
         return cls(X[order], y[order], ranks, n_seen)
@@ -75,7 +75,7 @@ class Samples(NamedTuple):
 
     def reordered(self):
         """Sort all rows by content, as if they had been passed in one call."""
-        order = ContentOrder(*hash_rows(self.X, self.y)).places
+        order = ContentOrder(*hash_rows(self.X, self.y)).row_indices
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def select_retained(self, max_rows):
@@ -384,7 +384,7 @@ def resolve_plan(estimator):
         min_samples_split=float(estimator.min_samples_split),
         min_samples_leaf=float(estimator.min_samples_leaf),
     )
-    max_classes = MOST if estimator.max_classes is None else estimator.max_classes
+    max_classes = MAX_NODES if estimator.max_classes is None else estimator.max_classes
     if isinstance(max_classes, Integral):
         max_classes = count_limit(max_classes)
     elif isinstance(max_classes, str):

@@ -47,7 +47,7 @@ def test_missing_values_are_warned_of():
     assert (copied.predict_proba(X) == forest.predict_proba(X)).all()
 
 
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+@pytest.mark.filterwarnings("ignore:Column .* has only unknown categories")
 def test_trees_share_the_encoder_of_nominal_columns():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(

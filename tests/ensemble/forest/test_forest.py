@@ -143,7 +143,7 @@ def test_each_tree_is_that_of_its_sample(kind):
     X, y = make_table(5, 200)
     forest = forest_of(**KINDS[kind]).fit(X, y)
     order = ContentOrder(*hash_rows(X, y.astype(np.uint16)))
-    rows = order.places[order.starts]
+    rows = order.row_indices[order.starts]
     sampler = Sampler(order.ends, len(y), forest._model.seed)
     proba = np.zeros((len(X), 3))
     for i, tree in enumerate(forest.estimators_):

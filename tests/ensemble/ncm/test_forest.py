@@ -107,7 +107,7 @@ def test_capacity_of_a_class():
 
 def in_order(X, y):
     hashes = hash_rows(np.ascontiguousarray(X), y.astype(np.uint16))
-    order = ContentOrder(*hashes).places
+    order = ContentOrder(*hashes).row_indices
     return X[order], y[order]
 
 

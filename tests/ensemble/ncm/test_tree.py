@@ -39,7 +39,7 @@ def reference_of(tree, X, y, **growth):
     """The slow tree of what the estimator was fitted on."""
     y = np.searchsorted(tree.classes_, y).astype(np.uint16)
     hashes = hash_rows(np.ascontiguousarray(X, dtype=np.float32), y)
-    order = ContentOrder(*hashes).places
+    order = ContentOrder(*hashes).row_indices
     once = np.ones(len(y), dtype=np.uint32)
     return ncm.Tree(
         X[order], y[order], once, tree.n_classes_, tree._model.seed, **growth
