@@ -387,8 +387,8 @@ def warn_of_unknown(table, rows, features):
             j,
             f"Column {table.name(j)} has only unknown categories in all {len(rows)} "
             f"rows: {_some(new)}. The categories of fit are {_some(known)}. Splits on "
-            f"rows: {_some(new)}. The categories of fit are {_some(known)}. Splits on "
-            "including case and spaces.",
+            "this column cannot be used for these rows. Use the same spelling as in "
+            "fit, including case and spaces.",
         )
 
 

@@ -60,7 +60,6 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     ) -> Self:
         """Fit the model to a table; an earlier model is replaced.
 
-
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
@@ -79,7 +78,6 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         -------
         ConfidenceTreeClassifier or ConfidenceForestClassifier
             The fitted estimator.
-
 
         Raises
         ------
@@ -135,14 +133,12 @@ class ReadableTree:
     ) -> list[list[dict[str, Any]]]:
         """Evidence of every split on the path of each row.
 
-
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         competitors : int, default=0
             Number of competing splits on other features to include per split, at most
             3.
-
 
         Returns
         -------
@@ -158,7 +154,6 @@ class ReadableTree:
             :func:`~skconftree.tree.node_table`. If requested, ``competitors``: dicts of
             the ``feature``, ``name``, ``test`` as text, ``gain`` and ``z`` of competing
             splits, see :func:`~skconftree.tree.node_table`.
-
 
         Examples
         --------
@@ -192,7 +187,6 @@ class ReadableTree:
     ) -> str:
         """Explain the predicted classes of rows as text.
 
-
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
@@ -205,7 +199,6 @@ class ReadableTree:
             Result of :func:`skconftree.inspection.audit_splits` for this tree; its
             verdicts are printed below the splits.
 
-
         Returns
         -------
         str
@@ -213,11 +206,9 @@ class ReadableTree:
             the number of rows of the leaf, then each split on its path with its
             evidence, and the reason why the node is a leaf.
 
-
         See Also
         --------
         explain : The same as records.
-
 
         Examples
         --------
@@ -248,12 +239,10 @@ class ReadableTree:
     def index_rows(self, X: TableLike) -> RowIndex:
         """Index the rows of a table by node, also while the tree grows.
 
-
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
             A pool of rows. It is not copied, and must not be modified.
-
 
         Returns
         -------
@@ -267,19 +256,16 @@ class ReadableTree:
     def leaf_counts(self, *, fresh: bool = False) -> Floats:
         """Weight of the training rows of each class in each leaf.
 
-
         Parameters
         ----------
         fresh : bool, default=False
             Count only rows that arrived after the creation of the leaf, by which no
             split was chosen. All zeros after `fit`.
 
-
         Returns
         -------
         ndarray of shape (node_count, n_classes), float64
             0 at inner nodes.
-
 
         Examples
         --------
@@ -303,17 +289,14 @@ class ReadableTree:
         Its size, the number of splits per level of evidence, the weakest split, the
         columns it uses, and the shares of the classes.
 
-
         Returns
         -------
         str
             Lines of at most 100 columns.
 
-
         See Also
         --------
         skconftree.tree.export_text : Prints the tree, and explains levels of evidence.
-
 
         Examples
         --------
@@ -343,14 +326,12 @@ class ReadableTree:
         each nominal split becomes a column in which an ``OrdinalEncoder`` assigns
         adjacent codes to the categories of a branch.
 
-
         Returns
         -------
         sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
             Fitted; its `predict_proba` equals this tree's exactly, also for unknown
             categories. With nominal columns, a pipeline of encoders and a
             ``DecisionTreeClassifier``.
-
 
         Examples
         --------
@@ -380,20 +361,17 @@ class ReadableTree:
         pruned repeatedly. The resulting strengths are candidates for the `ccp_alpha` of
         :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
 
-
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
 
-
         Returns
         -------
         sklearn.utils.Bunch
             ``ccp_alphas`` and, of the same length, ``impurities``: the total impurity
             of the leaves after pruning with each strength.
-
 
         Examples
         --------

@@ -228,7 +228,6 @@ def distill(
     Use it if labels are scarce and were selected with a forest, see
     :meth:`skconftree.active.ActiveLearner.to_tree`, or to explain an existing model.
 
-
     Parameters
     ----------
     classifier : estimator
@@ -264,7 +263,6 @@ def distill(
         are not evidence. Counts are of real rows, so ``tree_.n_node_samples`` of a leaf
         may be 0. `partial_fit` raises an error.
 
-
     Raises
     ------
     TypeError
@@ -272,11 +270,9 @@ def distill(
     ValueError
         If the classifier has only one class, or if another argument is invalid.
 
-
     See Also
     --------
     skconftree.ConfidenceForestClassifier.to_tree : Distillation of a forest.
-
 
     Notes
     -----
@@ -284,12 +280,10 @@ def distill(
     class: among the rows of X that were not sampled, if there are any, else among the
     training rows of the tree, for which it is slightly optimistic.
 
-
     References
     ----------
     .. [1] C. Bucila, R. Caruana and A. Niculescu-Mizil, "Model compression", KDD 2006,
        section 3.
-
 
     Examples
     --------

@@ -229,7 +229,7 @@ def leave_out(table):
         hint = f" Dates may be in {', '.join(dated)}. {DATES}" if dated else ""
         warn(
             f"No split uses {columns} {named}: more than half of the rows have a "
-            f"unique category there, so they identify rows.{hint}"
+            f"unique category there, which no new row has.{hint}"
         )
     return left_out
 

@@ -9,8 +9,8 @@ from reference.effort import examples
 
 from skconftree.tables._schema import Schema
 from skconftree.tree._distill import (
-    _neighbors,
     _coordinates,
+    _neighbors,
     can_make_synthetic_rows,
     make_synthetic_rows,
 )
