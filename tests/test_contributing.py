@@ -179,7 +179,7 @@ def test_a_detector_that_no_file_of_skops_holds_says_so(plugins_of_the_text, tmp
         for one in (learner, detector):
             assert pickle.dumps(pickle.loads(pickle.dumps(one))) == pickle.dumps(one)
             with pytest.raises(
-                TypeError, match=r"MyKernel.*its __reduce__ has to give"
+                TypeError, match=r"MyKernel.*its __reduce__ must return"
             ):
                 io.dumps(one)
     finally:

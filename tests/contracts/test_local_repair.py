@@ -279,7 +279,7 @@ def test_a_fitted_tree_has_watched_no_row_yet():
 def test_rows_without_label_are_refused():
     X, y = turned(11)
     model = make({"bound": "credible"})
-    with pytest.raises(ValueError, match="drift='local' does not go with"):
+    with pytest.raises(ValueError, match="drift='local' does not support"):
         model.partial_fit(X, y, CLASSES, X_pool=X[:50])
     assert not hasattr(model, "tree_")
 

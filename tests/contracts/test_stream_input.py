@@ -110,7 +110,7 @@ FIRST_CALLS = {
     "volume without pool": (
         {"bound": CredibleBound(pool_weight="volume")},
         {},
-        "give X_pool",
+        "Pass X_pool",
     ),
     "unknown bound": ({"bound": "certain"}, {}, "'bound' parameter"),
     "impossible criterion": ({"criterion": "gain_ratio"}, {}, "'criterion' parameter"),
@@ -176,7 +176,7 @@ def test_labels_of_any_type():
 def test_far_too_small_weights_are_warned_about():
     X, y = make_rows()
     model = make_model()
-    with pytest.warns(UserWarning, match="hardly the frequencies"):
+    with pytest.warns(UserWarning, match="interpreted as frequencies"):
         model.partial_fit(X, y, LABELS, np.full(50, 1e-3))
 
 

@@ -117,7 +117,7 @@ def test_batches_of_other_sizes_than_the_file_said(path, monkeypatch, change, n_
 
 def test_values_without_bins(path):
     refuses(fitted(max_bins=None), path, "More than 256 values are in 'one', 'two'")
-    with pytest.warns(UserWarning, match="draws the cuts"):
+    with pytest.warns(UserWarning, match="draws thresholds"):
         refuses(fitted(splitter="random"), path, "More than 256 values")
 
 
@@ -192,7 +192,7 @@ def test_a_numeric_column_with_an_unparseable_value_warns(tmp_path):
     words = [str(i % 50) for i in range(2000)]
     words[7] = "unknown"
     pq.write_table(table(two=words), path)
-    with pytest.warns(UserWarning, match="Column 'two' holds strings.*only 1 of its"):
+    with pytest.warns(UserWarning, match="Column 'two' has strings.*only 1 of its"):
         large.fit(ConfidenceTreeClassifier(max_bins=255), path, target="y")
 
 

@@ -61,7 +61,7 @@ BAD_PARAMETERS = {
 }
 
 BAD_DATA = {
-    "dictionaries": (([{"a": 1.0}, {"a": 2.0}], Y[:2]), {}, r"learnt one by one by"),
+    "dictionaries": (([{"a": 1.0}, {"a": 2.0}], Y[:2]), {}, r"learn them one by one"),
     "infinity": ((replaced(X, (3, 1), np.inf), Y), {}, r"infinity"),
     "too large for float32": (
         (replaced(X.astype(float), (3, 1), 1e300), Y),

@@ -294,7 +294,7 @@ def test_limits_and_audits_rest_on_labels():
         tree.predict_proba_interval(X)
     audit = audit_splits(tree, X[300:], y[300:])
     for text in (str(audit), export_text(tree, audit=audit)):
-        assert "distilled: rows whose labels the classifier has learned" in text
+        assert "distilled: labels that the classifier was trained on" in text
     plain = ConfidenceTreeClassifier().fit(X[:300], y[:300])
     assert "distilled" not in str(audit_splits(plain, X[300:], y[300:]))
     tree.recount_leaves(X[300:], y[300:])

@@ -257,14 +257,14 @@ def test_xor_is_refused():
 def test_what_is_not_served_raises():
     X, y = several(60)
     for parameters, wanted in (
-        ({"bound": None, "pruning": "pessimistic"}, "judges each test by itself"),
-        ({"bound": "credible", "pruning": "pessimistic"}, "judges each test by itself"),
-        ({"bound": "hoeffding", "pruning": "pessimistic"}, "judges each test"),
+        ({"bound": None, "pruning": "pessimistic"}, "judges each split on its own"),
+        ({"bound": "credible", "pruning": "pessimistic"}, "judges each split on its own"),
+        ({"bound": "hoeffding", "pruning": "pessimistic"}, "judges each split"),
         ({"pruning": None}, "the pruning is 'pessimistic'"),
         ({"pruning": "c45"}, "the pruning is 'pessimistic'"),
         ({"bound": "chi2"}, "the pruning is 'pessimistic'"),
         ({"splitter": "random"}, "splitter='best'"),
-        ({"max_features": 2}, "max_features takes all"),
+        ({"max_features": 2}, "max_features includes all"),
         ({"max_leaf_nodes": 5}, "max_leaf_nodes=None"),
     ):
         with pytest.raises(ValueError, match=f"'lookahead'.*{wanted}.*Got 2"):

@@ -88,7 +88,7 @@ def test_chunks_and_pickles_do_not_matter(options, missing):
     assert pickle.dumps(at_once) == pickle.dumps(by_one)
     if "drift" in options:
         assert at_once.n_drifts_ > 0
-    with pytest.raises(ValueError, match="has been learnt already"):
+    with pytest.raises(ValueError, match="has already been learned"):
         by_one.partial_fit(None, [0], from_pool=[rows[7]])
 
 
@@ -218,7 +218,7 @@ def test_an_invalid_first_call_is_an_error():
     P, y = table(6, 20)
     for bound in ("gtest", None):
         tree = ConfidenceTreeClassifier(bound)
-        with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+        with pytest.raises(ValueError, match="from_pool requires an X_pool"):
             tree.partial_fit(None, y[:2], [0, 1], X_pool=P, from_pool=[0, 1])
         assert not hasattr(tree, "tree_")
     for arguments, rows, message in [
@@ -234,11 +234,11 @@ def test_an_invalid_first_call_is_an_error():
 
 def test_bad_input_leaves_the_tree_as_it_was():
     P, y = table(4, 60)
-    with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+    with pytest.raises(ValueError, match="from_pool requires an X_pool"):
         grower().partial_fit(None, [0], [0, 1], from_pool=[0])
     for bound in ("gtest", "hoeffding"):
         tree = ConfidenceTreeClassifier(bound).partial_fit(P, y, [0, 1], X_pool=P)
-        with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+        with pytest.raises(ValueError, match="from_pool requires an X_pool"):
             tree.partial_fit(None, [0], from_pool=[0])
     tree = grower().partial_fit(P[:30], y[:30], [0, 1], X_pool=P)
     before = pickle.dumps(tree)

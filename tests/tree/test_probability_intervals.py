@@ -131,12 +131,12 @@ def test_limits_of_heavy_rows_are_as_many_standard_deviations_away(k):
 
 def test_honest_limits_without_rows_are_an_error():
     model, X, y = fitted()
-    with pytest.raises(ValueError, match="call recount_leaves"):
+    with pytest.raises(ValueError, match="Call recount_leaves"):
         model.predict_proba_interval(X, method="honest")
     model.recount_leaves(X, y)
     assert clone(model).fit(X, y)._model.honest_counts is None
     model.fit(X, y)
-    with pytest.raises(ValueError, match="call recount_leaves"):
+    with pytest.raises(ValueError, match="Call recount_leaves"):
         model.predict_proba_interval(X, method="honest")
 
 
@@ -285,7 +285,7 @@ def test_a_sequence_needs_rows_of_a_stream():
     X, y = noisy()
     for memory in ("auto", "rows"):
         model = ConfidenceTreeClassifier(leaf_memory=memory).fit(X, y)
-        with pytest.raises(ValueError, match="method='sequence' needs rows that came"):
+        with pytest.raises(ValueError, match="method='sequence' requires rows that arrived"):
             model.predict_proba_interval(X, method="sequence")
         model.partial_fit(X[:1], y[:1])
         limits = model.predict_proba_interval(X, method="sequence")

@@ -243,7 +243,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="key must be"):
         index.draw(1, -1)
     for rows in ([3, 20], [3, -1]):
-        with pytest.raises(ValueError, match="rows must be of the table"):
+        with pytest.raises(ValueError, match="rows must be indices between"):
             index.take(rows)
     with pytest.raises(ValueError, match="rows must be integers"):
         index.take([1.5])

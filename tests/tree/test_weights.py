@@ -82,7 +82,7 @@ def test_an_ensemble_warns_once_and_the_next_one_again(tree, message):
 def test_trees_without_an_ensemble_warn_each_time():
     weights = np.full(len(Y), 1 / len(Y))
     for _ in range(2):
-        with pytest.warns(UserWarning, match="hardly the frequencies"):
+        with pytest.warns(UserWarning, match="interpreted as frequencies"):
             frequencies().fit(X, Y, weights)
 
 

@@ -442,7 +442,7 @@ def test_labels_of_several_types():
     forest = forest_of(2).fit(X, names.astype(object)).partial_fit(X, names)
     assert forest.n_classes_ == 6
     large = np.where(y < 3, 2**63, 2**63 + 5).astype(np.uint64)
-    with pytest.raises(ValueError, match="No type of whole numbers"):
+    with pytest.raises(ValueError, match="do not fit into an integer"):
         forest_of(2).fit(X, large).partial_fit(X, y - 9)
 
 
