@@ -258,7 +258,10 @@ def test_what_is_not_served_raises():
     X, y = several(60)
     for parameters, wanted in (
         ({"bound": None, "pruning": "pessimistic"}, "judges each split on its own"),
-        ({"bound": "credible", "pruning": "pessimistic"}, "judges each split on its own"),
+        (
+            {"bound": "credible", "pruning": "pessimistic"},
+            "judges each split on its own",
+        ),
         ({"bound": "hoeffding", "pruning": "pessimistic"}, "judges each split"),
         ({"pruning": None}, "the pruning is 'pessimistic'"),
         ({"pruning": "c45"}, "the pruning is 'pessimistic'"),

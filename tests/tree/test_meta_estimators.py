@@ -159,7 +159,9 @@ def test_dates_that_are_strings_are_distinguished_from_names(form):
         ConfidenceTreeClassifier().fit(X.assign(day="n" + days), Y)
     tree = ConfidenceTreeClassifier()
     many = pd.date_range("2000-01-01", periods=5000).strftime(form).astype("str")
-    with pytest.raises(ValueError, match="categories; .* They look like dates. Convert"):
+    with pytest.raises(
+        ValueError, match="categories; .* They look like dates. Convert"
+    ):
         tree.partial_fit(pd.DataFrame({"day": many}), np.arange(5000) % 2, [0, 1])
 
 

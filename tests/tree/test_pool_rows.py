@@ -206,7 +206,7 @@ def test_the_first_call_learns_rows_of_its_pool():
     plain = grower(**options).partial_fit(P[rows], y[rows], [0, 1], X_pool=P[40:])
     assert ours.tree_.node_count == 3
     same_tree(ours, plain)
-    with pytest.raises(ValueError, match="Row 7 of X_pool has been learnt"):
+    with pytest.raises(ValueError, match="Row 7 of X_pool has already been learned"):
         ours.partial_fit(None, y[7:8], from_pool=[7])
     for pool in (P.tolist(), sparse.csr_array(P)):
         again = grower(**options)

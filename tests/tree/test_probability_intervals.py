@@ -285,7 +285,9 @@ def test_a_sequence_needs_rows_of_a_stream():
     X, y = noisy()
     for memory in ("auto", "rows"):
         model = ConfidenceTreeClassifier(leaf_memory=memory).fit(X, y)
-        with pytest.raises(ValueError, match="method='sequence' requires rows that arrived"):
+        with pytest.raises(
+            ValueError, match="method='sequence' requires rows that arrived"
+        ):
             model.predict_proba_interval(X, method="sequence")
         model.partial_fit(X[:1], y[:1])
         limits = model.predict_proba_interval(X, method="sequence")
