@@ -386,7 +386,7 @@ def check_stream(estimator, classes, X_pool):
     model = estimator._model
     if model is None and classes is None:
         raise ValueError(
-            "classes is required in the first call to partial_fit. Pass all classes "
+            "classes must be given on the first call to partial_fit. Pass all classes "
             "that may occur in the stream."
         )
     if X_pool is not None and model is not None and model.grows:
@@ -502,7 +502,7 @@ def check_row_indices(X, y, row_indices, n_pool):
     outside = (row_indices < 0) | (row_indices >= n_pool)
     if outside.any():
         raise ValueError(
-            f"from_pool must be indices between 0 and {n_pool - 1}, rows of X_pool. "
+            f"from_pool must be indices from 0 to {n_pool - 1}, rows of X_pool. "
             f"Got {row_indices[outside][0]}."
         )
     if np.shape(y) != row_indices.shape:
