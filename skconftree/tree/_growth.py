@@ -502,8 +502,8 @@ def check_row_indices(X, y, row_indices, n_pool):
     outside = (row_indices < 0) | (row_indices >= n_pool)
     if outside.any():
         raise ValueError(
-            f"from_pool must be indices from 0 to {n_pool - 1}, rows of X_pool. "
-            f"Got {row_indices[outside][0]}."
+            f"from_pool must be row indices of X_pool, from 0 to {n_pool - 1}. Got "
+            f"{row_indices[outside][0]}."
         )
     if np.shape(y) != row_indices.shape:
         raise ValueError(
