@@ -94,7 +94,7 @@ rst_epilog = "\n".join(
 def public_modules():
     """Yield the package, its public packages, and their packages with exports."""
     yield skconftree
-    for room in sorted(skconftree._ROOMS):
+    for room in sorted(skconftree._SUBPACKAGES):
         module = importlib.import_module(f"skconftree.{room}")
         yield module
         for found in pkgutil.iter_modules(module.__path__):

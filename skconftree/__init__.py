@@ -1,10 +1,10 @@
-"""Decision trees that know how sure they are."""
+"""Decision trees that report the evidence for each split."""
 
 import importlib as _importlib
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # who reads types does not run __getattr__
+if TYPE_CHECKING:  # type checkers do not run __getattr__
     from . import active as active
     from . import bounds as bounds
     from . import datasets as datasets
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # who reads types does not run __getattr__
     from .tables import BinaryTests
     from .tree import ConfidenceTreeClassifier
 
-# What is asked for is loaded then, so that the command line can help without delay.
+# Modules are imported on first access, so that the command line starts quickly.
 _HOMES = {
     "BinaryTests": "tables",
     "ConfidenceForestClassifier": "ensemble",
@@ -33,8 +33,8 @@ _HOMES = {
     "NCMTreeClassifier": "ensemble",
     "OASISClassifier": "linear_model",
 }
-# Rooms whose names are public; what lies in the others is for these.
-_ROOMS = {
+# Public subpackages; the others are internal.
+_SUBPACKAGES = {
     "active",
     "bounds",
     "datasets",
@@ -62,10 +62,10 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name not in _HOMES and name not in _ROOMS:
+    if name not in _HOMES and name not in _SUBPACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        room = _importlib.import_module(f"{__name__}.{_HOMES.get(name, name)}")
+        module = _importlib.import_module(f"{__name__}.{_HOMES.get(name, name)}")
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("skconftree."):
             raise
@@ -73,11 +73,11 @@ def __getattr__(name):
             f"{error.name} is not compiled in {__path__[0]}: you are importing the "
             "source folder. Run `pip install .` and start Python from another folder."
         ) from error
-    found = getattr(room, name) if name in _HOMES else room
-    globals()[name] = found
-    return found
+    value = getattr(module, name) if name in _HOMES else module
+    globals()[name] = value
+    return value
 
 
 def __dir__():
     own = {name for name in globals() if name.startswith("__")}
-    return sorted({*own, *__all__, *_ROOMS})
+    return sorted({*own, *__all__, *_SUBPACKAGES})

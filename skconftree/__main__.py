@@ -1,4 +1,4 @@
-"""``python -m skconftree``, the console script where it is not on the path."""
+"""``python -m skconftree``, for use if the console script is not on the path."""
 
 import sys
 

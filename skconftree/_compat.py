@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     _Method = TypeVar("_Method")
 
-    # scikit-learn's have no types, and would hide those of the methods.
+    # those of scikit-learn have no types and would hide the types of methods
     def _fit_context(
         *, prefer_skip_nested_validation: bool
     ) -> Callable[[_Method], _Method]: ...
@@ -46,7 +46,7 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:
-        """Mixin of an estimator that could tell callbacks, if there were any."""
+        """Placeholder for the mixin of estimators that support callbacks."""
 
     callback_management_context = None
 
@@ -73,23 +73,23 @@ __all__ = [
     "validate_parameters",
 ]
 
-MAX_BITS = sys.float_info.max_exp - 1  # of a number that a float can hold
+MAX_BITS = sys.float_info.max_exp - 1  # of an integer that fits into a float
 _NO_DEFAULT = object()
-_PLAIN = (str, int, float, type(None))  # what nobody can change in place
-# Where zero weights are not allowed by default, this parameter allows them.
+_IMMUTABLE = (str, int, float, type(None))
+# Parameter that allows zero weights in versions that reject them by default.
 _ZEROS = "allow_all_zero_weights"
 _ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters else {}
 
 
 class StrOptions(_StrOptions):
-    """Allowed strings, listed in errors in alphabetical order, not in that of a set."""
+    """Allowed strings, which errors list in alphabetical order."""
 
     def __str__(self):
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
 def _validate(parameter_constraints, params, caller_name):
-    # As scikit-learn does, and that a float can hold the numbers.
+    # Like scikit-learn, but also checks that integers fit into a float.
     for name, value in params.items():
         if isinstance(value, Integral) and int(value).bit_length() > MAX_BITS:
             raise InvalidParameterError(
@@ -100,17 +100,17 @@ def _validate(parameter_constraints, params, caller_name):
 
 
 def check_feature_names(caller, n_features, names, X):
-    """Warn or raise, as scikit-learn does, if names of columns are others."""
+    """Warn or raise, like scikit-learn, if column names differ from those of `fit`."""
     _check_feature_names(_fitted(caller, n_features, names), X, reset=False)
 
 
 def check_feature_count(caller, n_features, X):
-    """Raise, as scikit-learn does, if there are more or fewer columns than at first."""
+    """Raise, like scikit-learn, if the number of columns differs from that of `fit`."""
     _check_n_features(_fitted(caller, n_features, None), X, reset=False)
 
 
 def _fitted(caller, n_features, names):
-    # What scikit-learn's checks ask an estimator for.
+    # An object with the attributes that the checks of scikit-learn use.
     known = {"n_features_in_": n_features}
     if names is not None:
         known["feature_names_in_"] = names
@@ -120,24 +120,24 @@ def _fitted(caller, n_features, names):
 def validate_parameters(estimator, names=None):
     """Check the parameters of an object against the constraints of its class.
 
-    A default is known to be valid, so that only the others are looked at: reading the
-    signature of a class takes longer than growing a small tree. `names`: only these.
+    Valid default values are cached and not checked again, because reading the signature
+    of a class takes longer than growing a small tree. `names` restricts the check.
     """
     made = type(estimator)
-    given = {}
+    changed = {}
     for name, default in _valid_defaults(made):
         value = getattr(estimator, name)
         if value is not default and (names is None or name in names):
-            given[name] = value
-    if given:
-        _validate(made._parameter_constraints, given, made.__name__)
+            changed[name] = value
+    if changed:
+        _validate(made._parameter_constraints, changed, made.__name__)
 
 
 @lru_cache(maxsize=256)
 def _valid_defaults(made):
     # Names of the parameters of a class, each with its default if that is valid.
-    names, found = made._get_param_names(), []
-    if not names:  # a Python without docstrings knows no signature of object.__init__
+    names, result = made._get_param_names(), []
+    if not names:  # without docstrings, object.__init__ has no signature
         return ()
     init = getattr(made.__init__, "deprecated_original", made.__init__)
     parameters = signature(init).parameters
@@ -147,14 +147,14 @@ def _valid_defaults(made):
             _validate(made._parameter_constraints, {name: default}, made.__name__)
         except InvalidParameterError:
             default = _NO_DEFAULT
-        if not isinstance(default, _PLAIN):
+        if not isinstance(default, _IMMUTABLE):
             default = _NO_DEFAULT
-        found.append((name, default))
-    return tuple(found)
+        result.append((name, default))
+    return tuple(result)
 
 
 def _check_sample_weight(sample_weight, X, **options):
-    """Check weights as scikit-learn does, integers that no float holds included."""
+    """Check weights like scikit-learn, including integers that exceed floats."""
     try:
         return _check_weights(sample_weight, X, **options)
     except OverflowError as error:
@@ -164,7 +164,7 @@ def _check_sample_weight(sample_weight, X, **options):
 
 
 def check_row_weights(sample_weight, X):
-    """Check the weights of some rows of a stream, all of which may be 0."""
+    """Check the weights of rows of a stream, which may all be 0."""
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, **_ALLOW_ZEROS
     )

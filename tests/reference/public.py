@@ -9,7 +9,7 @@ import skconftree
 def public_modules():
     """The package, its public rooms, and rooms of these that export something."""
     yield skconftree
-    for room in sorted(skconftree._ROOMS):
+    for room in sorted(skconftree._SUBPACKAGES):
         module = importlib.import_module(f"skconftree.{room}")
         yield module
         for found in pkgutil.iter_modules(module.__path__):
