@@ -224,7 +224,7 @@ def test_an_invalid_first_call_is_an_error():
     for arguments, rows, message in [
         ((P[:1], y[:1]), [0], "X must be None"),
         ((None, y[:1]), [20], "from 0 to 19. Got 20"),
-        ((None, y[:2]), [3, 3], "twice"),
+        ((None, y[:2]), [3, 3], "repeat"),
     ]:
         tree = grower()
         with pytest.raises(ValueError, match=message):
@@ -246,9 +246,9 @@ def test_bad_input_leaves_the_tree_as_it_was():
         ((P[:1], y[:1], [0]), "X must be None"),
         ((None, y[:1], [60]), "from 0 to 59. Got 60"),
         ((None, y[:1], [-1]), "from 0 to 59. Got -1"),
-        ((None, y[:1], [0.5]), "integers"),
-        ((None, y[:2], [5, 5]), "twice"),
-        ((None, y[:2], [5]), "a label for each row"),
+        ((None, y[:1], [0.5]), "integer"),
+        ((None, y[:2], [5, 5]), "repeat"),
+        ((None, y[:2], [5]), "one label per row"),
         ((None, [7], [5]), "7"),
     ]:
         X, labels, rows = arguments

@@ -130,7 +130,7 @@ def test_boosting_with_a_bound_says_why_it_stops(max_depth):
     assert ensemble.score(X, y) > 0.93
     assert messages
     for message in messages:
-        assert "569 rows, which are worth" in message
+        assert "569 rows, equivalent to" in message
         assert "Boosting soon stops" in message
 
 
@@ -140,7 +140,7 @@ def test_a_leaf_warns_only_if_weights_leave_few_rows():
     x = np.zeros((len(y), 1))
     for weight in (compute_sample_weight("balanced", y), 0.5 + y):
         assert ConfidenceTreeClassifier().fit(x, y, weight).get_n_leaves() == 1
-    with pytest.warns(UserWarning, match="150 rows, which are worth 17.8"):
+    with pytest.warns(UserWarning, match="150 rows, equivalent to 17.8"):
         ConfidenceTreeClassifier().fit(x, y, np.where(np.arange(150) < 15, 5.0, 0.05))
 
 
@@ -371,7 +371,7 @@ def test_the_largest_sum_of_a_stream():
     for start in (tree.fit, lambda *rows: tree.partial_fit(rows[0], rows[1])):
         start(X, Y, np.full(len(Y), 2e13))
         before = pickle.dumps(tree)
-        with pytest.raises(ValueError, match=r"sample_weight must sum .*before"):
+        with pytest.raises(ValueError, match=r"sample_weight must sum .*earlier calls"):
             tree.partial_fit(X, Y, None, np.full(len(Y), 5e13))
         assert pickle.dumps(tree) == before
         tree.partial_fit(X, Y, None, np.full(len(Y), 1e13))
@@ -479,15 +479,15 @@ def test_extreme_priors_give_finite_evidence(bound, a):
 def test_weights_beyond_every_float_are_errors():
     tree = ConfidenceTreeClassifier()
     with pytest.raises(
-        ValueError, match="sample_weight holds a number that is too large for float64"
+        ValueError, match="sample_weight has a number that is too large for float64"
     ):
         tree.fit(X, Y, [HUGE] * 150)
     with pytest.raises(
-        ValueError, match="sample_weight holds a number that is too large for float64"
+        ValueError, match="sample_weight has a number that is too large for float64"
     ):
         tree.partial_fit(X, Y, [0, 1, 2], [HUGE] * 150)
     with pytest.raises(
-        ValueError, match="class_weight holds a number that is too large for float64"
+        ValueError, match="class_weight has a number that is too large for float64"
     ):
         tree.set_params(class_weight={0: HUGE}).fit(X, Y)
 
