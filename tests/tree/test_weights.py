@@ -479,11 +479,11 @@ def test_extreme_priors_give_finite_evidence(bound, a):
 def test_weights_beyond_every_float_are_errors():
     tree = ConfidenceTreeClassifier()
     with pytest.raises(
-        ValueError, match="sample_weight has a number that is too large for float64"
+        ValueError, match="sample_weight holds a number that is too large for float64"
     ):
         tree.fit(X, Y, [HUGE] * 150)
     with pytest.raises(
-        ValueError, match="sample_weight has a number that is too large for float64"
+        ValueError, match="sample_weight holds a number that is too large for float64"
     ):
         tree.partial_fit(X, Y, [0, 1, 2], [HUGE] * 150)
     with pytest.raises(
