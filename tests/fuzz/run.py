@@ -32,7 +32,7 @@ def run_one(seed, theme=None, echo=False):
         warnings.filterwarnings("ignore", "pruning='cost_complexity' prunes nothing")
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         warnings.filterwarnings("ignore", "Some splits send missing values to the left")
-        warnings.filterwarnings("ignore", "Row .* was not asked for")
+        warnings.filterwarnings("ignore", "Row .* was not queried")
         warnings.filterwarnings("ignore", r"teach\(\) got .* labels where")
         warnings.filterwarnings("ignore", ".* labels that were asked for have not been")
         found = None

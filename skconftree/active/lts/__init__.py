@@ -1,4 +1,4 @@
-"""Learning to sample: the choice of rows alone."""
+"""Learning To Sample: selection of rows by expected error and diversity."""
 
 from ._selection import lts_select
 

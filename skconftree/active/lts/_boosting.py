@@ -1,10 +1,10 @@
-"""Second-order boosting on labels that keep coming, and the sampling model.
+"""Second-order boosting on a growing set of labels, and the sampling model.
 
-Neither of scikit-learn's boosters can do this. `HistGradientBoostingClassifier` bins
-its rows anew when a warm start brings others, so that its older trees read the new bins
-wrongly; `GradientBoostingClassifier` chooses splits by first derivatives alone, has no
-penalty of leaf values, and cannot take a class that comes late, as rare ones do.
-XGBoost and LightGBM can go on, but with the number of classes they began with.
+The boosters of scikit-learn do not support this. `HistGradientBoostingClassifier` bins
+rows again in a warm start, so that its older trees use the wrong bins.
+`GradientBoostingClassifier` selects splits by first derivatives, does not penalize leaf
+values, and does not support classes that appear later, as rare classes do. XGBoost and
+LightGBM can be continued, but only with the initial number of classes.
 """
 
 from copy import copy
@@ -18,20 +18,20 @@ from sklearn.utils import gen_batches
 from ...utils._codec import canonical
 from .._labels import CHUNK
 
-LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
-LEAST_GAIN = 1e-12  # what rounding can make of no gain
-TINY = 1e-300  # so that nothing is divided by 0
+MIN_CURVATURE = 1e-16  # of the loss, whose curvature is 0 at probability 1
+MIN_GAIN = 1e-12  # larger than rounding errors
+TINY = 1e-300  # avoids division by 0
 BLOCK = 1 << 16  # rows times trees that are applied at once
 
 
 class BoostedTrees:
-    """A sum of trees for each class, to which trees are added.
+    """Boosted trees, to which further trees and classes can be added.
 
-    Classes are numbers in the order in which they were met. With two classes trees tell
-    the second from the first (logistic loss), with more there is one for each class at
-    a time (softmax). The score of a class is 0 before its first tree, so both are the
-    same model while there are two. `l2_regularization` is the penalty of squared leaf
-    values, `min_gain` what a split has to gain.
+    Classes are numbered in the order of their appearance. With two classes, trees
+    predict the log odds of the second class (logistic loss); with more, each step adds
+    one tree per class (softmax). The score of a class is 0 before its first tree, so
+    that both are the same model for two classes. `l2_regularization` is the penalty of
+    squared leaf values, `min_gain` the minimum gain of a split.
     """
 
     def __init__(self, learning_rate, max_depth, l2_regularization, min_gain):
@@ -48,23 +48,23 @@ class BoostedTrees:
 
     @property
     def n_trees(self):
-        """Trees so far."""
+        """Number of trees."""
         return len(self.roots)
 
     def __getstate__(self):
         return canonical(vars(self))
 
-    def renumbered(self, places):
-        """The same trees with a new number, its place, for each class."""
+    def renumbered(self, new_codes):
+        """The same trees with `new_codes` of the classes."""
         out = copy(self)
-        out.targets = places[self.targets]
+        out.targets = new_codes[self.targets]
         return out
 
     def scores(self, X, n_classes, first=0):
         """Sum the values of the trees from `first` on, for each row and class."""
         X = np.asarray(X, dtype=np.float32)
         out = np.zeros((len(X), n_classes))
-        # a row that has come to a leaf stays there
+        # leaves are their own children, so that rows stay in them
         is_leaf = self.features < 0
         left = np.where(is_leaf, np.arange(len(is_leaf)), self.left)
         threshold = np.where(is_leaf, np.inf, self.thresholds)
@@ -80,26 +80,26 @@ class BoostedTrees:
                 if np.array_equal(child, node):
                     break
                 node = child
-            # one tree after the other: a sum depends on the order
-            for target, one in zip(targets, self.values.take(node), strict=True):
-                out[part, target] += one
+            # trees in a fixed order, on which the sum depends
+            for target, value in zip(targets, self.values.take(node), strict=True):
+                out[part, target] += value
         return out
 
     def boost(self, X, codes, n_classes, n_steps):
-        """Add trees, one or one per class a step, unless all rows are of one class."""
+        """Add trees in `n_steps` steps, unless all rows are of one class."""
         if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
             return
         scores = self.scores(X, n_classes)
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
         order = np.argsort(columns, axis=1, kind="stable")
-        truth = np.eye(n_classes)[codes]
+        one_hot = np.eye(n_classes)[codes]
         targets = [1] if n_classes == 2 else range(n_classes)
         for _ in range(n_steps):
             p = softmax(scores, axis=1)
             first = self.n_trees
             for k in targets:
-                gradient = np.ascontiguousarray(p[:, k] - truth[:, k])
-                curvature = np.maximum(p[:, k] * (1.0 - p[:, k]), LEAST_CURVATURE)
+                gradient = np.ascontiguousarray(p[:, k] - one_hot[:, k])
+                curvature = np.maximum(p[:, k] * (1.0 - p[:, k]), MIN_CURVATURE)
                 self._append(k, self._grow(columns, order, gradient, curvature))
             scores += self.scores(X, n_classes, first)
 
@@ -121,15 +121,15 @@ class BoostedTrees:
         while waiting:
             node, order, depth = waiting.pop(0)
             rows = order[0]
-            test = None
+            split = None
             if depth < self.max_depth:
-                test = self._best_test(columns, order, gradient, curvature)
-            if test is None:
+                split = self._best_split(columns, order, gradient, curvature)
+            if split is None:
                 total = gradient[rows].sum()
                 mass = curvature[rows].sum() + self.l2_regularization
                 nodes[node] = (-1, 0.0, 0, -self.learning_rate * total / mass)
                 continue
-            feature, threshold = test
+            feature, threshold = split
             goes_left[rows] = columns[feature, rows] <= threshold
             if depth + 1 == self.max_depth:
                 order = order[:1]  # leaves need the rows only, in any order
@@ -141,8 +141,8 @@ class BoostedTrees:
                 nodes.append(None)
         return nodes
 
-    def _best_test(self, columns, order, gradient, curvature):
-        # Of equal gains the test is the lowest feature's, and of these the lowest.
+    def _best_split(self, columns, order, gradient, curvature):
+        # Ties go to the first feature, then to the smallest threshold.
         if order.shape[1] < 2:
             return None
         penalty = self.l2_regularization
@@ -156,20 +156,20 @@ class BoostedTrees:
         g = G - g
         score += g * g / (np.maximum(H - h, 0.0) + penalty + TINY)
         score[values[:, :-1] >= values[:, 1:]] = -np.inf
-        feature, place = np.unravel_index(score.argmax(), score.shape)
-        gain = (score[feature, place] - G * G / (H + penalty)) / 2.0
-        if not gain - self.min_gain > LEAST_GAIN:
+        feature, position = np.unravel_index(score.argmax(), score.shape)
+        gain = (score[feature, position] - G * G / (H + penalty)) / 2.0
+        if not gain - self.min_gain > MIN_GAIN:
             return None
-        low, high = map(float, values[feature, place : place + 2])
+        low, high = map(float, values[feature, position : position + 2])
         return feature, (low + high) / 2.0
 
 
-ENOUGH = 20  # labels for predictions out of fold
+MIN_OUT_OF_FOLD_LABELS = 20  # number of labels from which predictions are out-of-fold
 FOLDS = 5
 
 
 def fit_sampler(sampler, X, codes, proba, seed):
-    """Fit a balanced regression of the error ``1 - p``; None if all are the same."""
+    """Fit a class-balanced regression of the error ``1 - p``; None if constant."""
     error = 1.0 - proba[np.arange(len(codes)), codes]
     if error.max() - error.min() < 1e-12:
         return None
@@ -184,7 +184,7 @@ def fit_sampler(sampler, X, codes, proba, seed):
 
 
 def predict_errors(sampler, X, rows):
-    """Predict the errors of rows of a pool, between 0 and 1."""
+    """Predict the errors of rows of a pool, clipped to [0, 1]."""
     out = np.zeros(len(rows))
     if sampler is None:
         return out
@@ -199,6 +199,6 @@ def assign_folds(codes, before, rng):
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
         start = int((before == k).sum())
-        # classes begin at different folds, so that rare ones do not share one
+        # classes start at different folds, so that rare classes do not share a fold
         folds[rng.permutation(rows)] = (start + k + np.arange(len(rows))) % FOLDS
     return folds

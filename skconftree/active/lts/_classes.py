@@ -27,8 +27,8 @@ from ...utils._types import Floats, Seed, TableLike
 from .._labels import LabelCodes
 from .._transaction import Transactional
 from ._boosting import (
-    ENOUGH,
     FOLDS,
+    MIN_OUT_OF_FOLD_LABELS,
     BoostedTrees,
     assign_folds,
     fit_sampler,
@@ -39,66 +39,69 @@ from ._selection import choose, find_groups
 
 @suggests_parameters()
 class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
-    r"""Boosted trees that choose the labels they are fitted to.
+    r"""Gradient boosting classifier that selects the labels to learn (active learning).
 
-    For pools of very many rows, few of which can be labelled, with classes that may be
-    rare: pairs of records that are of the same person, fraud, defects. In each round
-    the labels requested so far get more trees, a *sampling model* is fitted to how
-    wrong the trees are about them, and the next labels are requested where it expects
-    large errors, spread over many *groups* of rows.
+    It is designed for large pools of which few rows can be labeled, with possibly rare
+    classes, such as record linkage, fraud or defects. In each round, trees are fitted
+    to the labels so far, a *sampling model* is fitted to the errors of the trees, and
+    the next labels are queried where the expected error is large, from many *groups*
+    of rows.
 
     Parameters
     ----------
     budget : int, float or None, default=None
-        Labels to request: a number, or a share of the rows, in (0, 1]. None: 100, or
-        all rows where there are fewer.
+        Number of labels to query; a float is a fraction of the rows, in (0, 1]. None:
+        100, or all rows if there are fewer.
     n_rounds : int, default=None
-        Rounds in which they are requested, in equal parts. None: 10, or as many as
-        there are labels.
+        Number of rounds, in which equal numbers of labels are queried. More rounds
+        select more informative labels and take longer. None: 10, or the number of
+        labels if that is smaller.
     alpha : float, default=1.0
-        Weight of diversity against the expected error, in [0, inf]: at 0 only the
-        error counts, at infinity the number of groups, and the error within them.
+        Weight of diversity against the expected error, in [0, inf]. With 0, only the
+        error counts; with infinity, the number of groups, then the error.
     groups : array-like of shape (n_rows,), clusterer or None, default=None
-        Groups of the pool's rows: one for each row, or what ``fit_predict`` of a
-        clusterer gives. None: cells of a grid, at least as many as labels are requested
-        in a round, on the standardised columns or their principal components.
+        Group of each row of the pool, or a clusterer whose ``fit_predict`` returns
+        them. None: cells of a grid on the standardized columns or their principal
+        components, at least as many cells as labels are queried in a round.
     max_dimensions : int, default=8
-        Of that grid, which has at least two cells along each.
+        Maximum number of dimensions of the grid, which has at least two cells along
+        each.
     trees_per_round : int, default=10
-        Steps of boosting in each round, on all labels requested so far. Trees of
-        earlier rounds stay as they are.
+        Number of boosting steps per round, on all labels so far. Trees of earlier
+        rounds are retained. Larger values fit the labels more closely.
     learning_rate : float, default=0.3
-        What leaf values are multiplied by.
+        Factor of leaf values. Smaller values need more trees.
     max_depth : int, default=4
-        Of the trees.
+        Maximum depth of the trees.
     l2_regularization : float, default=1.0
-        Penalty of squared leaf values.
+        Penalty of squared leaf values. Larger values shrink predictions.
     min_gain : float, default=0.0
-        Reduction of the penalised loss below which a node is not split.
+        Minimum reduction of the penalized loss of a split. Larger values give smaller
+        trees.
     sampler : regressor, default=None
-        The sampling model; it must take a `sample_weight`. None: a
+        Sampling model; it must accept `sample_weight`. None: a
         ``GradientBoostingRegressor`` of 20 trees of depth 3.
     random_state : int, RandomState instance or None, default=None
-        Chooses among rows of equal worth, which are most of them in the first round.
+        Seed of the random order of ties, which include most rows in the first round.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels that were requested. A class that no label requested has is not known.
+        Classes of the queried labels. Other classes are unknown.
     queried_ : ndarray of shape (n_labeled,), intp
-        Rows whose labels were requested, in order.
+        Rows whose labels were queried, in order.
     labels_ : ndarray of shape (n_labeled,)
-        Their labels.
+        Labels of these rows.
     skipped_ : ndarray of shape (n_skipped,), intp
-        Rows for which the oracle had no label (None or NaN).
+        Rows for which the oracle returned no label (None or NaN).
     n_labeled_ : int
-        Labels that were requested.
+        Number of labels.
     n_rounds_ : int
-        Rounds that were finished.
+        Number of completed rounds.
     n_trees_ : int
-        Trees of the model.
+        Number of trees of the model.
     sampler_ : regressor or None
-        The last sampling model. None while all errors were the same.
+        The last sampling model. None if all errors were equal.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -106,23 +109,23 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    LTSSampling : The choice of rows, for any classifier in an `ActiveLearner`.
+    LTSSampling : The query strategy, for any classifier in an `ActiveLearner`.
 
     Notes
     -----
-    A round with q labels maximises :math:`\sum_i g(x_i) + \alpha \sum_j \sqrt{n_j}`,
-    where :math:`g` is the sampling model and :math:`n_j` the number of rows chosen from
-    group j, exactly (:func:`~skconftree.active.lts.lts_select`). The paper [1]_ leaves
-    the targets of g open: here they are :math:`1 - p` of the true class, out of fold
-    from 20 labels on, and weights balance the classes. The first labels come from as
-    many groups as possible.
-    Nothing is requested after the last trees.
+    A round with q labels maximizes :math:`\sum_i g(x_i) + \alpha \sum_j \sqrt{n_j}`
+    exactly, where :math:`g` is the sampling model and :math:`n_j` the number of rows
+    selected from group j (:func:`~skconftree.active.lts.lts_select`). The paper [1]_
+    does not define the targets of g. Here they are :math:`1 - p` of the true class,
+    out-of-fold from 20 labels on, with balanced class weights. The first labels are
+    selected from as many groups as possible. No labels are queried after the last
+    trees.
 
-    If the oracle raises, or is interrupted, the exception passes, and the model is
-    fitted to the labels of the rounds before.
+    If the oracle raises an exception or is interrupted, the model is fitted to the
+    labels of the previous rounds, and the exception is raised.
 
-    Any number of threads may share a model. Until `fit` has requested and learnt the
-    last label the model is the one before, which may be read, by the oracle too.
+    Threads may share a model. Until `fit` has learned the last label, the previous
+    model is used, which the oracle may also use.
 
     References
     ----------
@@ -136,9 +139,9 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
     >>> X, y = make_classification(
     ...     20_000, n_features=10, n_informative=4, n_clusters_per_class=1,
     ...     weights=[0.99], flip_y=0.0, class_sep=2.5, random_state=0)
-    >>> def ask(rows, places):      # a person, a laboratory; here, the known labels
-    ...     return y[places]
-    >>> model = LearningToSampleClassifier(200, random_state=0).fit(X, ask)
+    >>> def oracle(rows, indices):      # a person or a laboratory; here, known labels
+    ...     return y[indices]
+    >>> model = LearningToSampleClassifier(200, random_state=0).fit(X, oracle)
     >>> model.n_labeled_, bool(model.score(X, y) > 0.99)
     (200, True)
     """
@@ -192,16 +195,16 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: TableLike, y: Callable[..., Any] | ArrayLike) -> Self:
-        """Buy labels and learn them.
+        """Query labels and fit the model to them.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             The pool.
         y : callable or array-like of shape (n_rows,)
-            An oracle, called as ``y(rows, places)`` with rows of `X` and their places,
-            which gives their labels, None or NaN where it has none. Or labels, of which
-            only those that are requested are looked at.
+            Oracle, called as ``y(rows, indices)`` with rows of `X` and their indices,
+            which returns their labels, None or NaN for rows without a label. Or the
+            labels of all rows, of which only those that are queried are used.
 
         Returns
         -------
@@ -209,35 +212,35 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         other = self._shadow_copy()
-        run, ask, sizes = other._begin(X, y)
+        run, oracle, sizes = other._begin(X, y)
         for size in sizes:
             try:
-                bought = run.buy(size, ask)
+                update = run.query(size, oracle)
             except BaseException:
                 if run.n_rounds:
                     run.finish()
-                    self._become(other)
+                    self._replace_by(other)
                 raise
-            run.learn(bought)
+            run.learn(update)
         run.finish()
-        self._become(other)
+        self._replace_by(other)
         return self
 
     def _begin(self, X, y):
         validate_parameters(self)
         if self.sampler is not None:
-            clone(self.sampler)  # no label is paid for if that fails
-        given = X
+            clone(self.sampler)  # before any label is queried
+        table = X
         X = validate_data(self, X, dtype=np.float32, order="C")
-        ask = _oracle(y, given, len(X))
+        oracle = _oracle(y, table, len(X))
         sizes = self._round_sizes(len(X))
         rng = check_random_state(self.random_state)
         seed = rng.randint(2**31 - 1)
         groups = find_groups(self.groups, X, sizes[0], self.max_dimensions, seed)
-        return _Run(self, X, groups, rng), ask, sizes
+        return _Run(self, X, groups, rng), oracle, sizes
 
     @learns
-    def _become(self, other):
+    def _replace_by(self, other):
         # Parameters may have been set since `fit` was called.
         vars(other).update(self.get_params(deep=False))
         self._take_over(other)
@@ -260,8 +263,8 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
                 f"label. Got {self.budget!r}, which is {budget} of {n_rows} rows "
                 f"(n_samples = {n_rows})."
             )
-        least, more = divmod(int(budget), int(n_rounds))
-        return [least + (t < more) for t in range(n_rounds)]
+        quotient, remainder = divmod(int(budget), int(n_rounds))
+        return [quotient + (t < remainder) for t in range(n_rounds)]
 
     def _scores(self, X):
         check_is_fitted(self)
@@ -270,34 +273,37 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
 
     @reads
     def decision_function(self, X: TableLike) -> Floats:
-        """Sum of the trees' values.
+        """Sum of the values of the trees.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Log-odds of the second class if there are two, else a score a class.
+            Log odds of the second of two classes, otherwise a score per class.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @reads
     def predict_proba(self, X: TableLike) -> Floats:
-        """Class probabilities.
+        """Predict class probabilities.
 
-        They are those of the labels that were requested. Where rare classes were sought
-        out, as they are meant to be, these are not the shares of the pool.
+        The probabilities reflect the class frequencies of the queried labels. Rare
+        classes are queried more often, so that these differ from those of the pool.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
+            Class probabilities, in the order of `classes_`.
         """
         return softmax(self._scores(X), axis=1)
 
@@ -308,10 +314,12 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            Predicted classes.
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
@@ -327,21 +335,21 @@ class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
 
 
 def _oracle(y, X, n_rows):
-    # Labels of rows, one call for each round.
+    # Function that returns labels of rows, called once per round.
     if y is None:
         raise ValueError(
             "LearningToSampleClassifier requires y to be passed, but the target y is "
-            "None. Give labels, or a function that gives them."
+            "None. Pass labels, or a function that returns them."
         )
     if callable(y):
-        return lambda places: y(_safe_indexing(X, places), places.copy())
+        return lambda rows: y(_safe_indexing(X, rows), rows.copy())
     if hasattr(y, "__array__") and not hasattr(y, "__len__"):
         y = np.asarray(y)
     if getattr(y, "ndim", 1) == 2:
         y = column_or_1d(y, warn=True)
     if not hasattr(y, "__len__"):
         raise ValueError(
-            "y must be labels of the pool's rows, or a function that gives them. Got "
+            "y must be the labels of the pool, or a function that returns labels. Got "
             f"{y!r} instead."
         )
     if len(y) != n_rows:
@@ -349,15 +357,15 @@ def _oracle(y, X, n_rows):
             "Found input variables with inconsistent numbers of samples: X and y must "
             f"have as many rows each. Got {n_rows} and {len(y)}."
         )
-    return lambda places: _safe_indexing(y, places)
+    return lambda queried_rows: _safe_indexing(y, queried_rows)
 
 
 class _Run:
-    # What one call of fit knows. Classes are numbered as they are met.
+    # State of a call of fit. Classes are numbered in the order of their appearance.
 
     def __init__(self, model, X, groups, rng):
         self.model, self.X, self.groups, self.rng = model, X, groups, rng
-        self.open = np.ones(len(X), dtype=bool)  # may be asked for
+        self.open = np.ones(len(X), dtype=bool)  # may be queried
         self.classes = []
         self.coder = LabelCodes(None)
         self.labels = []  # one array a round
@@ -378,8 +386,8 @@ class _Run:
             for _ in range(1 + FOLDS)
         )
 
-    def buy(self, size, ask):
-        # What a round changes, for `learn`: until then it has not been.
+    def query(self, size, oracle):
+        # Query labels; returns the changes of attributes, which `learn` applies.
         candidates = np.flatnonzero(self.open)
         size = min(size, len(candidates))
         alpha = self.model.alpha if self.n_rounds else np.inf
@@ -388,24 +396,25 @@ class _Run:
             self._fit_sampler()
             scores = predict_errors(self.sampler, self.X, candidates)
         chosen, _ = choose(scores, self.groups[candidates], size, alpha, self.rng)
-        places = candidates[chosen]
-        known, labels = self.coder.read(ask(places), "The oracle's answer")
+        queried_rows = candidates[chosen]
+        known, labels = self.coder.read(oracle(queried_rows), "The oracle's answer")
         if len(known) != size:
             raise ValueError(
-                f"The oracle must give a label for each of {size} rows. Got "
+                f"The oracle must return a label for each of {size} rows. Got "
                 f"{len(known)}."
             )
         open_ = self.open.copy()
-        open_[places] = False
-        bought = {"open": open_, "skipped": np.append(self.skipped, places[~known])}
+        open_[queried_rows] = False
+        skipped = np.append(self.skipped, queried_rows[~known])
+        update = {"open": open_, "skipped": skipped}
         if len(labels):
-            bought |= self._coded(places[known], labels)
-        return bought
+            update |= self._coded(queried_rows[known], labels)
+        return update
 
-    def _coded(self, places, labels):
+    def _coded(self, queried_rows, labels):
         classes = list(dict.fromkeys([*self.classes, *labels.tolist()]))
         numbers = {label: i for i, label in enumerate(classes)}
-        codes = np.array([numbers[one] for one in labels.tolist()], dtype=np.intp)
+        codes = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
         folds = assign_folds(codes, self.codes, self.rng)
         return {
             "coder": self.coder.learned(*self.labels, labels),
@@ -413,17 +422,17 @@ class _Run:
             "classes": classes,
             "folds": np.append(self.folds, folds),
             "codes": np.append(self.codes, codes),
-            "rows": np.append(self.rows, places),
+            "rows": np.append(self.rows, queried_rows),
         }
 
-    def learn(self, bought):
-        vars(self).update(bought)
+    def learn(self, update):
+        vars(self).update(update)
         X, K, steps = self.X[self.rows], len(self.classes), self.model.trees_per_round
         self.trees.boost(X, self.codes, K, steps)
         if len(self.classes) > 1:
             for fold, trees in enumerate(self.held_out):
-                kept = self.folds != fold
-                trees.boost(X[kept], self.codes[kept], K, steps)
+                train = self.folds != fold
+                trees.boost(X[train], self.codes[train], K, steps)
         self.n_rounds += 1
 
     def _fit_sampler(self):
@@ -432,13 +441,13 @@ class _Run:
         if K < 2:
             return
         X = self.X[self.rows]
-        if len(self.rows) < ENOUGH:
+        if len(self.rows) < MIN_OUT_OF_FOLD_LABELS:
             scores = self.trees.scores(X, K)
         else:
             scores = np.empty((len(X), K))
             for fold, trees in enumerate(self.held_out):
-                left_out = self.folds == fold
-                scores[left_out] = trees.scores(X[left_out], K)
+                held_out_rows = self.folds == fold
+                scores[held_out_rows] = trees.scores(X[held_out_rows], K)
         self.sampler = fit_sampler(
             self.model.sampler,
             X,
@@ -450,14 +459,14 @@ class _Run:
     def finish(self):
         model = self.model
         if not len(self.rows):
-            raise ValueError("The oracle gave no label at all.")
+            raise ValueError("The oracle returned no label. At least one is needed.")
         model.classes_ = self.coder.classes
         order = {label: i for i, label in enumerate(model.classes_.tolist())}
-        places = np.array([order[one] for one in self.classes], dtype=np.int32)
-        # of a copy, as a run that was interrupted here could not do so twice
-        model._trees = self.trees.renumbered(places)
+        new_codes = np.array([order[label] for label in self.classes], dtype=np.int32)
+        # on a copy, so that an interrupted call can be repeated
+        model._trees = self.trees.renumbered(new_codes)
         model.queried_ = self.rows
-        model.labels_ = model.classes_[places[self.codes]]
+        model.labels_ = model.classes_[new_codes[self.codes]]
         model.skipped_ = self.skipped
         model.n_labeled_ = len(self.rows)
         model.n_rounds_ = self.n_rounds

@@ -15,7 +15,13 @@ from ...tables._labels import is_unlabeled
 from ...utils._types import Floats, Indices, Seed
 from .._labels import CHUNK
 from .._strategy import FOR_ROWS, SamplingStrategy
-from ._boosting import ENOUGH, FOLDS, assign_folds, fit_sampler, predict_errors
+from ._boosting import (
+    FOLDS,
+    MIN_OUT_OF_FOLD_LABELS,
+    assign_folds,
+    fit_sampler,
+    predict_errors,
+)
 
 
 def cell_groups(X, n_cells, max_dimensions=8):
@@ -34,20 +40,20 @@ def cell_groups(X, n_cells, max_dimensions=8):
     width = np.where(high > low, high - low, 1.0)
     cells = np.zeros(len(X), dtype=np.int64)
     for j in range(d):
-        place = (points[:, j] - low[j]) * (bins / width[j])
+        cell = (points[:, j] - low[j]) * (bins / width[j])
         cells *= bins
-        cells += np.clip(place.astype(np.int64), 0, bins - 1)
+        cells += np.clip(cell.astype(np.int64), 0, bins - 1)
     return np.unique(cells, return_inverse=True)[1].reshape(-1)
 
 
 def _axes(X, max_dimensions):
-    # What centred rows are multiplied by to become coordinates.
+    # Matrix that maps centered rows to coordinates, and the mean.
     mean = X.mean(axis=0, dtype=np.float64)
     d = X.shape[1]
     covariance = np.zeros((d, d))
     for part in gen_batches(len(X), CHUNK):
-        centred = X[part] - mean
-        covariance += centred.T @ centred
+        centered = X[part] - mean
+        covariance += centered.T @ centered
     covariance /= len(X)
     spread = np.sqrt(covariance.diagonal())
     varies = np.flatnonzero(spread > 1e-12 * np.maximum(1.0, np.abs(mean)))
@@ -75,11 +81,14 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
     groups = np.asarray(groups)
     if groups.shape != (len(X),):
         raise ValueError(
-            f"{name} must give one group for each of the {len(X)} rows. Got shape "
+            f"{name} must return one group for each of the {len(X)} rows. Got shape "
             f"{groups.shape}."
         )
     if is_unlabeled(groups, None).any():
-        raise ValueError(f"{name} must give every row a group. Got None or NaN.")
+        raise ValueError(
+            f"{name} returned None or NaN for some rows. It must return a group for "
+            "each row."
+        )
     return np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
@@ -91,32 +100,32 @@ def lts_select(
     *,
     random_state: Seed = None,
 ) -> Indices:
-    r"""Choose rows with large scores from many groups.
+    r"""Select rows with large scores from many groups.
 
-    The set of k rows with the largest
+    The function returns the set of k rows that maximizes
     :math:`\sum_i s_i + \alpha \sum_j \sqrt{n_j}`, where :math:`s_i` are the scores of
-    the chosen rows and :math:`n_j` their number in group j. It is found one by one: the
-    next row of a group from which m have been taken adds its score and
-    :math:`\alpha (\sqrt{m + 1} - \sqrt{m})`. This is exact, as both fall from row to
-    row of a group.
+    the selected rows and :math:`n_j` their number in group j. The greedy algorithm is
+    exact: the next row of a group with m selected rows adds its score and
+    :math:`\alpha (\sqrt{m + 1} - \sqrt{m})`, and both decrease within a group.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows,)
+        Score of each row.
     groups : array-like of shape (n_rows,)
-        Group of each row, of any kind that can be sorted.
+        Group of each row, of any sortable type.
     k : int
-        Rows to choose.
+        Number of rows to select.
     alpha : float, default=1.0
-        Weight of diversity: 0 takes the largest scores, infinity as many groups as
-        possible and among these choices the one with the largest scores.
+        Weight of diversity: 0 selects the largest scores, infinity as many groups as
+        possible, and the largest scores among these selections.
     random_state : int, RandomState instance or None, default=None
-        Chooses among rows of equal worth.
+        Seed of the random order of ties.
 
     Returns
     -------
     ndarray of shape (k,), intp
-        Places of the chosen rows, in the order in which they are chosen.
+        Indices of the selected rows, in the order of selection.
 
     References
     ----------
@@ -136,29 +145,29 @@ def lts_select(
     groups = np.asarray(groups)
     if scores.ndim != 1 or groups.shape != scores.shape:
         raise ValueError(
-            "scores and groups must be of one dimension and as long as each other. Got "
-            f"shapes {scores.shape} and {groups.shape}."
+            "`scores` and `groups` must be 1d arrays of the same length. Got shapes "
+            f"{scores.shape} and {groups.shape}."
         )
     if not 0 <= k <= len(scores):
         raise ValueError(f"k must be from 0 to the {len(scores)} rows. Got {k}.")
     if not alpha >= 0:
         raise ValueError(f"alpha must be 0 or more. Got {alpha}.")
     if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite.")
+        raise ValueError("scores must be finite, but some are NaN or infinite.")
     codes = np.unique(groups, return_inverse=True)[1].reshape(-1)
     return choose(scores, codes, k, alpha, check_random_state(random_state))[0]
 
 
 def choose(scores, codes, k, alpha, rng):
-    """`lts_select` for group codes, and what each row adds to the objective."""
+    """`lts_select` for group codes; also returns each row's gain of the objective."""
     if k == 0:
         return np.empty(0, dtype=np.intp), np.empty(0)
-    order = rng.permutation(len(scores))  # rows of equal worth come in any order
-    few = np.min_scalar_type(int(codes.max()))  # few bits are sorted in linear time
-    order = order[np.argsort(codes.astype(few)[order], kind="stable")]
+    order = rng.permutation(len(scores))  # random order of ties
+    code_type = np.min_scalar_type(int(codes.max()))  # for radix sort
+    order = order[np.argsort(codes.astype(code_type)[order], kind="stable")]
     sizes = np.bincount(codes)
     ends = np.cumsum(sizes)
-    # no more than the k best rows of a group can be chosen
+    # at most the k best rows of a group can be selected
     parts = [order[np.repeat(sizes <= k, sizes)]]
     for j in np.flatnonzero(sizes > k):
         rows = order[ends[j] - sizes[j] : ends[j]]
@@ -167,45 +176,48 @@ def choose(scores, codes, k, alpha, rng):
     rows = rows[np.lexsort((-scores[rows], codes[rows]))]
     begins = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     taken = np.arange(len(rows)) - np.repeat(begins, np.diff([*begins, len(rows)]))
-    worth = scores[rows]
+    objective = scores[rows]
     chance = rng.random_sample(len(rows))
     if alpha == np.inf:
-        first = np.lexsort((chance, -worth, taken))[:k]
+        first = np.lexsort((chance, -objective, taken))[:k]
     else:
-        worth = worth + alpha * (np.sqrt(taken + 1.0) - np.sqrt(taken))
-        first = np.lexsort((chance, -worth))[:k]
-    return rows[first], worth[first]
+        objective = objective + alpha * (np.sqrt(taken + 1.0) - np.sqrt(taken))
+        first = np.lexsort((chance, -objective))[:k]
+    return rows[first], objective[first]
 
 
 class LTSSampling(SamplingStrategy):
-    """Ask where the classifier is expected to be wrong, in many groups of rows.
+    """Query strategy by expected error and diversity (Learning To Sample).
 
-    A *sampling model* is fitted to how wrong the classifier is about the labels so far:
-    one minus the probability of the true class, out of fold from 20 labels on, which
-    takes five more fits of the classifier at each query. A batch maximises the sum of
-    the errors that it expects and `alpha` times the sum over groups of the square root
-    of the rows chosen from each (:func:`~skconftree.active.lts.lts_select`). Before
-    there is a model a batch comes from as many groups as possible.
+    A *sampling model* is fitted to the errors of the classifier on the labels so far.
+    The error is one minus the predicted probability of the true class. From 20 labels
+    on, predictions are out-of-fold, which needs five more fits of the classifier per
+    query. A batch maximizes the sum of the expected errors plus `alpha` times the sum
+    over groups of the square root of the number of rows selected from each
+    (:func:`~skconftree.active.lts.lts_select`). Before there is a model, a batch is
+    selected from as many groups as possible.
 
-    Made for batches: a single row is asked for by its expected error alone.
+    The strategy is designed for batches: a single row is selected by its expected error
+    alone.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of diversity, in [0, inf].
+        Weight of diversity, in [0, inf]. Larger values select from more groups.
     groups : array-like of shape (n_rows,), clusterer or None, default=None
-        Groups of the pool's rows: one for each row of the pool, or what ``fit_predict``
-        of a clusterer gives, at each query. None: cells of a grid on the pool's
-        coordinates, at least as many as rows are asked for.
+        Group of each row of the pool, or a clusterer whose ``fit_predict`` returns them
+        at each query. None: cells of a grid on the coordinates of the pool, at least as
+        many as rows are queried.
     max_dimensions : int, default=8
-        Of that grid; more coordinates become principal components.
+        Maximum number of dimensions of the grid; if there are more coordinates, their
+        principal components are used.
     sampler : regressor, default=None
-        The sampling model; it must take a `sample_weight`. None: a
+        Sampling model; it must accept `sample_weight`. None: a
         ``GradientBoostingRegressor`` of 20 trees of depth 3.
 
     See Also
     --------
-    LearningToSampleClassifier : The whole method, with its boosted trees.
+    LearningToSampleClassifier : The complete method, with its boosted trees.
 
     References
     ----------
@@ -257,7 +269,7 @@ class LTSSampling(SamplingStrategy):
             return np.zeros(len(context.candidates))
         labeled = np.sort(context.labeled)
         codes = context.codes[labeled]
-        rng = _old_rng(context)
+        rng = _legacy_rng(context)
         model = fit_sampler(
             self.sampler,
             context.points[labeled],
@@ -269,7 +281,7 @@ class LTSSampling(SamplingStrategy):
 
     def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
         scores = self.score(context)
-        rng = _old_rng(context)
+        rng = _legacy_rng(context)
         seed = rng.randint(2**31 - 1)
         groups = find_groups(self.groups, context.points, k, self.max_dimensions, seed)[
             context.candidates
@@ -280,31 +292,33 @@ class LTSSampling(SamplingStrategy):
     def _check(self, context):
         validate_parameters(self)
         if context.costs is not None:
-            raise ValueError(f"{type(self).__name__} does not take costs.")
+            raise ValueError(
+                f"{type(self).__name__} does not support costs. Omit them."
+            )
 
 
-def _old_rng(context):
-    # scikit-learn's kind of generator, drawn from the context's
+def _legacy_rng(context):
+    # a RandomState, as scikit-learn uses it, seeded by the context
     return np.random.RandomState(context.rng(FOR_ROWS).integers(2**31))
 
 
 def _held_out_proba(context, labeled, codes, rng):
-    # Class probabilities of labelled rows, (n_labeled, n_classes).
+    # Held-out class probabilities of labeled rows, (n_labeled, n_classes).
     out = np.zeros((len(labeled), context.n_classes))
-    if len(labeled) < ENOUGH:
+    if len(labeled) < MIN_OUT_OF_FOLD_LABELS:
         _fill(out, slice(None), context.estimator, context, labeled)
         return out
     folds = assign_folds(codes, codes[:0], rng)
     for fold in range(FOLDS):
-        left_out = np.flatnonzero(folds == fold)
-        kept = folds != fold
-        present = np.unique(codes[kept])
+        held_out = np.flatnonzero(folds == fold)
+        train = folds != fold
+        present = np.unique(codes[train])
         if len(present) < 2:
-            out[left_out, present] = 1.0
+            out[held_out, present] = 1.0
             continue
         model = clone(context.estimator)
-        model.fit(context.take(labeled[kept]), context.classes[codes[kept]])
-        _fill(out, left_out, model, context, labeled[left_out])
+        model.fit(context.take(labeled[train]), context.classes[codes[train]])
+        _fill(out, held_out, model, context, labeled[held_out])
     return out
 
 

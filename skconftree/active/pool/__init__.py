@@ -1,6 +1,6 @@
-"""Pools: what strategies and stopping rules derive from and see, and what calls give.
+"""Pools: base classes of strategies and stopping rules, their context, result types.
 
-Strategies without parameters are here, too: a learner takes their names.
+Strategies without parameters are here, too; they are usually passed by name.
 """
 
 from .._stopping import StoppingRule

@@ -1,4 +1,4 @@
-"""The context of a query: what a strategy may ask about a pool."""
+"""Context of a query: the pool, the classifier and the labels so far."""
 
 from __future__ import annotations
 
@@ -20,66 +20,67 @@ from .._labels import in_chunks, n_rows_of, take
 
 
 def _read_only(array):
-    # The learner goes on with its own array, whatever a strategy does.
+    # Protects the learner's array against modification by a strategy.
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
 
 class QueryContext:
-    """A pool at the time of a query, or of the look of a stopping rule before it.
+    """State of an active learner at the time of a query or of a stopping rule.
 
-    Attributes that cost something (`proba`, `votes`, `leaf_ids`, `leaf_counts`,
-    `density`, `dist_to_labeled`) are made when a strategy first asks for them. The
-    learner makes it; strategies and rules read it.
+    Expensive attributes (`proba`, `votes`, `leaf_ids`, `leaf_counts`, `density`,
+    `dist_to_labeled`) are computed on first access. The learner creates the context;
+    strategies and rules read it.
 
     Parameters
     ----------
     pool : object
-        Rows of the pool, and where they lie.
+        Rows of the pool and their coordinates.
     estimator : classifier or None
         Fitted to the labels so far; None before there are two classes.
     codes : ndarray of shape (n_rows,), intp
-        Place of each row's label in `classes`; -1 without one.
+        Index in `classes` of each row's label; -1 for unlabeled rows.
     labeled : ndarray of shape (n_labeled,), intp, or callable
-        Rows that have a label, in the order in which they were learnt, or a function
-        that gives them.
+        Labeled rows, in the order in which they were learned, or a function that
+        returns them.
     classes : ndarray of shape (n_classes,)
-        Labels seen so far.
+        Class labels seen so far.
     candidates : ndarray of shape (n_candidates,), intp, or callable
-        Rows of the pool that may be asked for, ascending, or a function that gives
+        Rows of the pool that may be queried, ascending, or a function that returns
         them.
     key : tuple of int
-        What random numbers are drawn by.
+        Key of random draws.
 
     Attributes
     ----------
     X : array-like, sparse or frame
         The pool.
     costs : ndarray of shape (n_candidates,) or None
-        Price of each candidate's label.
+        Cost of labeling each candidate.
     strategy : SamplingStrategy
-        What the learner was told to ask for.
+        Query strategy of the learner.
     audit : tuple of int
-        Wrong predictions among, and number of, the rows drawn for an audit.
+        Number of wrong predictions among the rows drawn for an audit, and number of
+        these rows.
     index : RowIndex or None
-        Which leaf of a single tree the candidates lie in, other rows being taken out;
-        None if the tree does not keep track of them.
+        Index of the leaves of the candidates in a single tree; None if the tree has no
+        such index.
     grows : bool
-        Whether the classifier goes on with `partial_fit`, so that splits stay, and is
-        not fitted anew at each label.
+        Whether the classifier is updated by `partial_fit`, so that its splits stay. If
+        False, it is refitted after each label.
     kept : dict
-        What a strategy wants to find again at the next query of the same tree. Queries
-        must not depend on whether it is there.
+        Cache of the strategy for further queries of the same tree. The result of a
+        query must not depend on the cache.
     memory : dict
-        The same for as long as answers are only added to.
+        Cache of the strategy that is cleared when labels are withdrawn.
     answers : list
-        What has been taught since `fit`, in order: batches with ``rows``, ``known``
-        (whether a row was not skipped) and ``labels`` of those.
+        Batches of labels since `fit`, in order, with ``rows``, ``known`` (whether a row
+        was not skipped) and ``labels`` of the known rows.
 
     Examples
     --------
-    A strategy that prefers uncertain rows far from what is known:
+    A strategy that prefers uncertain rows far from labeled rows:
 
     >>> from skconftree.active.pool import SamplingStrategy
     >>> class Explorer(SamplingStrategy):
@@ -102,14 +103,14 @@ class QueryContext:
         self.X = pool.X
         self.estimator = estimator
         self.codes = _read_only(codes)
-        self._given = {"labeled": labeled, "candidates": candidates}
+        self._lazy = {"labeled": labeled, "candidates": candidates}
         self.classes = _read_only(classes)
         self.costs = None
         self.strategy = None
         self.audit = 0, 0
         self.index = None
         self.grows = False
-        self._pool_proba = None  # gives those of all rows, where they are kept
+        self._pool_proba = None  # function that returns probabilities of all rows
         self.kept = {}
         self.memory = {}
         self.answers = []
@@ -119,38 +120,40 @@ class QueryContext:
 
     @cached_property
     def labeled(self):
-        """Rows that have a label, in the order in which they were learnt."""
+        """Labeled rows, in the order in which they were learned."""
         return self._read("labeled")
 
     @cached_property
     def candidates(self):
-        """Rows of the pool that may be asked for, ascending."""
+        """Rows of the pool that may be queried, ascending."""
         return self._read("candidates")
 
     def _read(self, name):
-        given = self._given[name]
-        return given() if callable(given) else given
+        value_or_function = self._lazy[name]
+        return value_or_function() if callable(value_or_function) else value_or_function
 
     @property
     def n_labeled(self) -> int:
-        """How many rows have a label."""
+        """Number of labeled rows."""
         return len(self.labeled)
 
     @cached_property
     def n_candidates(self):
-        """How many rows may be asked for."""
+        """Number of candidates."""
         return len(self.candidates)
 
     def draw_key(self, use: int) -> int:
-        """Key of draws for one use, as `rng` has; a whole number below 2**63.
+        """Key of random draws for one use, as in `rng`.
 
         Parameters
         ----------
         use : int
+            Number that separates draws for different purposes.
 
         Returns
         -------
         int
+            Key below 2**63.
         """
         seed, n_taught = self._key
         return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
@@ -161,32 +164,33 @@ class QueryContext:
         return len(self.classes)
 
     def rng(self, use: int) -> np.random.Generator:
-        """Random numbers for one use, the same at each query until something is taught.
+        """Random generator for one use, in the same state until labels are taught.
 
         Parameters
         ----------
         use : int
-            Tells the draws of one purpose from those of others.
+            Number that separates draws for different purposes.
 
         Returns
         -------
         numpy.random.Generator
+            A new generator.
         """
         return np.random.default_rng([*self._key, use])
 
     def model_after(self, n_answers: int) -> Any:
-        """Say what the classifier was after the first answers.
+        """Classifier after the first batches of labels.
 
         Parameters
         ----------
         n_answers : int
-            At most the length of `answers`; the classifier is fitted again if it is
-            less.
+            Number of batches, at most the length of `answers`. If it is less, the
+            classifier is fitted again.
 
         Returns
         -------
         classifier or None
-            None if there were no two classes.
+            None if there were fewer than two classes.
         """
         if n_answers == len(self.answers):
             return self.estimator
@@ -197,15 +201,15 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
-        final, seen = final_step(self.estimator)
+        final, transform = final_step(self.estimator)
         is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
         if not is_tree or final is self.estimator:
             return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
-        # what comes before a tree takes longer than the tree: once for both
+        # transform rows once, as the steps before a tree take longer than the tree
         leaves = []
 
         def ask(X):
-            X = seen(X)
+            X = transform(X)
             leaves.append(final.apply(X))
             return final.predict_proba(X)
 
@@ -215,13 +219,13 @@ class QueryContext:
 
     @cached_property
     def votes(self):
-        """Share of the committee's members for each class, as `proba`."""
-        final, seen = final_step(self.estimator)
+        """Vote share of the committee for each class, (n_candidates, n_classes)."""
+        final, transform = final_step(self.estimator)
         members = np.ravel(final.estimators_)
         classes = {label: i for i, label in enumerate(final.classes_.tolist())}
 
         def count(X):
-            X = seen(X)
+            X = transform(X)
             out = np.zeros((X.shape[0], len(classes)))
             rows = np.arange(len(out))
             for member in members:
@@ -250,19 +254,19 @@ class QueryContext:
         return self._leaves_of(np.arange(len(self.codes)))
 
     def _leaves_of(self, rows):
-        final, seen = final_step(self.estimator)
-        leaves = in_chunks(self.X, rows, lambda X: final.apply(seen(X)))
+        final, transform = final_step(self.estimator)
+        leaves = in_chunks(self.X, rows, lambda X: final.apply(transform(X)))
         return leaves.astype(np.intp)
 
     @cached_property
     def leaf_counts(self):
-        """Labels of each class in each node of a single tree, (n_nodes, n_classes).
+        """Label counts by class in each node of a single tree, (n_nodes, n_classes).
 
-        By the leaf protocol, if the tree has `tree_.counts`; else labels are counted.
+        They are `tree_.counts` if the tree has them, otherwise labels are counted.
         """
         final, _ = final_step(self.estimator)
         if self.index is not None and getattr(final, "is_categorical_", 0) is None:
-            return final.tree_.leaf_counts()  # rows lie in leaves only
+            return final.tree_.leaf_counts()  # all rows are in leaves
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:
             return np.asarray(counts)
@@ -275,7 +279,7 @@ class QueryContext:
 
     @cached_property
     def leaf_sizes(self):
-        """Candidates in each node of a single tree, (n_nodes,)."""
+        """Number of candidates in each node of a single tree, (n_nodes,)."""
         if self.index is not None:
             return self.index.counts()
         return np.bincount(self.leaf_ids, minlength=len(self.leaf_counts))
@@ -284,7 +288,7 @@ class QueryContext:
     def density(self):
         """Mean squared distance of each candidate to its ten nearest rows of the pool.
 
-        Small is dense.
+        Small values indicate dense regions.
         """
         return self.density_of(10)
 
@@ -294,35 +298,38 @@ class QueryContext:
         Parameters
         ----------
         n_neighbors : int
+            Number of nearest rows.
 
         Returns
         -------
         ndarray of shape (n_candidates,), float32
+            Mean squared distances.
         """
         return self._pool.embedding.density(n_neighbors)[self.candidates]
 
     @cached_property
     def dist_to_labeled(self):
-        """Squared distance of each candidate to the nearest row with a label.
+        """Squared distance of each candidate to the nearest labeled row.
 
-        Infinite if there is none.
+        Infinite if there is no labeled row.
         """
         nearest = self._pool.embedding.nearest_labeled(self.labeled)
         return nearest[self.candidates]
 
     def with_labeled(self, place: int) -> Self:
-        """The same candidates, one of which counts as labelled for distances.
+        """Copy of the context in which a candidate counts as labeled for distances.
 
-        So rows of a batch keep away from those that were chosen before them.
+        Used to select the rows of a batch far from each other.
 
         Parameters
         ----------
         place : int
-            Among the candidates.
+            Index among the candidates.
 
         Returns
         -------
         QueryContext
+            The copy.
         """
         out = copy(self)
         new = self.squared_distances(self.candidates[place])
@@ -331,7 +338,7 @@ class QueryContext:
 
     @property
     def points(self) -> NDArray[Any]:
-        """Coordinates of all rows of the pool, as distances see them."""
+        """Coordinates of all rows of the pool, by which distances are computed."""
         return self._pool.embedding.points
 
     def squared_distances(self, row: int) -> NDArray[np.float32]:
@@ -340,11 +347,12 @@ class QueryContext:
         Parameters
         ----------
         row : int
-            Place in the pool.
+            Index into the pool.
 
         Returns
         -------
         ndarray of shape (n_candidates,), float32
+            Squared distances.
         """
         return self._pool.embedding.squared_distances(row, self.candidates)
 
@@ -354,33 +362,34 @@ class QueryContext:
         Parameters
         ----------
         rows : array-like of int
-            Places in the pool.
+            Indices into the pool.
 
         Returns
         -------
         array-like, sparse or frame
+            The selected rows.
         """
         return take(self.X, rows)
 
 
-REFERENCE = 20000  # rows among which neighbours are searched exactly
-SAMPLE = 5000  # reference rows of larger pools
-DIMENSIONS = 16  # of coordinates of sparse rows
-CELLS = 1 << 24  # distances that are made at once
-LARGE = np.float32(1e18)  # above it, differences may be more than 32 bits hold
-CATEGORIES = 30  # of a column of strings that become coordinates
-WORDS = 3  # on average, of a column of sentences
+MAX_EXACT_ROWS = 20000  # maximum pool size for exact neighbor search
+N_SAMPLED_ROWS = 5000  # reference rows of larger pools
+N_DIMENSIONS = 16  # of the coordinates of sparse rows
+CELLS = 1 << 24  # distances that are computed at once
+LARGE = np.float32(1e18)  # differences of larger values could overflow
+MAX_INDICATORS = 30  # categories of a column that become coordinates
+MIN_MEAN_TOKENS = 3  # average number of words in a text column
 
 
 class Embedding:
-    """Coordinates of a pool's rows, and distances between them.
+    """Coordinates of the rows of a pool, and distances between rows.
 
-    Numeric columns are standardised, missing values lie at the mean; columns of strings
-    or categories become indicators, sentences the main directions of their TF-IDF,
-    unless `transform` gives the coordinates. They are made once a pool. Neighbours are
-    searched by `neighbors`, as scikit-learn's ``NearestNeighbors`` does it; None:
-    exactly up to 20,000 rows, else the distances to 5,000 rows at random stand for
-    those to all.
+    Coordinates are computed once per pool, by `transform` if it is passed. Otherwise,
+    numeric columns are standardized, with missing values at the mean; columns of
+    strings or categories become indicators; texts become principal components of their
+    TF-IDF. Neighbors are searched by `neighbors`, which works like scikit-learn's
+    ``NearestNeighbors``. None: exact search up to 20,000 rows, otherwise among 5,000
+    random rows.
     """
 
     def __init__(self, X, transform=None, neighbors=None, seed=0):
@@ -389,29 +398,29 @@ class Embedding:
         )
         if self.points.ndim != 2 or len(self.points) != n_rows_of(X):
             raise ValueError(
-                "embedding must give coordinates of shape (n_rows, n_dimensions). Got "
-                f"shape {self.points.shape} for {n_rows_of(X)} rows."
+                "embedding must return coordinates of shape (n_rows, n_dimensions). "
+                f"Got shape {self.points.shape} for {n_rows_of(X)} rows."
             )
         self.neighbors = neighbors
         self.seed = seed
         self._density = {}
-        # squared distance of each row to the nearest labelled one, and these
+        # squared distance of each row to the nearest labeled row, and the labeled rows
         self._nearest = None, np.empty(0, dtype=np.intp)
 
     def squared_distances(self, row, rows=None):
-        """Squared distances to one row, whichever `rows` are given."""
+        """Squared distances of `rows` (None: all) to one row."""
         points = self.points if rows is None else self.points[rows]
         out = np.zeros(len(points), dtype=np.float32)
         for j in range(points.shape[1]):
-            gap = points[:, j] - self.points[row, j]
-            out += gap * gap
+            difference = points[:, j] - self.points[row, j]
+            out += difference * difference
         return out
 
     def nearest_labeled(self, labeled):
-        """Squared distance of every row to the nearest of the labelled rows.
+        """Squared distance of each row to the nearest labeled row.
 
-        Kept between calls, and changed by the rows that are new: a minimum does not
-        depend on the order.
+        The result is cached and updated by new rows: a minimum does not depend on the
+        order.
         """
         nearest, known = self._nearest
         new = np.setdiff1d(labeled, known)
@@ -424,7 +433,7 @@ class Embedding:
         return nearest
 
     def density(self, k=10):
-        """Mean squared distance of each row to its `k` nearest others."""
+        """Mean squared distance of each row to its `k` nearest neighbors."""
         if k not in self._density:
             self._density[k] = self._mean_squared_distance(k)
         return self._density[k]
@@ -436,21 +445,21 @@ class Embedding:
             return np.zeros(n, dtype=np.float32)
         if self.neighbors is not None:
             search = self.neighbors.fit(self.points)
-            found = search.kneighbors(self.points, n_neighbors=k + 1)
-            distances = found[0] if isinstance(found, tuple) else found
+            result = search.kneighbors(self.points, n_neighbors=k + 1)
+            distances = result[0] if isinstance(result, tuple) else result
             distances = np.asarray(distances, dtype=np.float32)[:, 1:]
             return (distances * distances).mean(axis=1)
         reference = self.points
-        if n > REFERENCE:
+        if n > MAX_EXACT_ROWS:
             rng = np.random.default_rng(self.seed)
-            reference = self.points[rng.choice(n, SAMPLE, replace=False)]
+            reference = self.points[rng.choice(n, N_SAMPLED_ROWS, replace=False)]
         out = np.empty(n, dtype=np.float32)
         lengths = np.einsum("ij,ij->i", reference, reference)
         for part in gen_batches(n, max(1, CELLS // len(reference))):
             block = self.points[part]
             squared = lengths - 2.0 * (block @ reference.T)
             squared += np.einsum("ij,ij->i", block, block)[:, None]
-            # the nearest is the row itself, or as near as rows of a sample come to it
+            # drop the nearest, which is the row itself or its substitute in the sample
             nearest = np.partition(squared, k, axis=1)[:, : k + 1]
             nearest.sort(axis=1)
             out[part] = np.maximum(nearest[:, 1:], 0.0).mean(axis=1)
@@ -462,13 +471,13 @@ def _coordinates(X):
         from sklearn.decomposition import TruncatedSVD
 
         X = X.tocsr()
-        most = abs(X).max() if X.nnz else 0.0
-        if LARGE < most < np.inf:  # zeros stay zeros: one scale for all columns
-            X = X / most
-        size = min(DIMENSIONS, X.shape[1] - 1)
+        largest = abs(X).max() if X.nnz else 0.0
+        if LARGE < largest < np.inf:  # one scale for all columns, as zeros stay zeros
+            X = X / largest
+        size = min(N_DIMENSIONS, X.shape[1] - 1)
         if size < 1:
             return X.toarray()
-        with np.errstate(all="ignore"):  # shares of variance, if all rows are equal
+        with np.errstate(all="ignore"):  # explained variance, if all rows are equal
             return TruncatedSVD(size, random_state=0).fit_transform(X)
     if hasattr(X, "columns"):
         columns = [_column(X, j) for j in range(X.shape[1])]
@@ -477,27 +486,30 @@ def _coordinates(X):
         if X.ndim == 1:
             return _of_texts(X.tolist())
         if X.dtype.kind in "biuf":
-            return _standardised(X.reshape(len(X), -1))
+            return _standardized(X.reshape(len(X), -1))
         columns = list(X.T)
-    numbers, words, parts = [], [], []
+    numbers, categorical_texts, parts = [], [], []
     for column in columns:
         try:
             numbers.append(_narrow(column))
         except (TypeError, ValueError):
             texts = [str(one) for one in column]
-            # categories have few words and come again
-            n_words = sum(len(one.split()) for one in texts)
-            if n_words >= WORDS * len(texts) and len(set(texts)) > CATEGORIES:
+            # texts have many words and many distinct values
+            n_tokens = sum(len(one.split()) for one in texts)
+            if (
+                n_tokens >= MIN_MEAN_TOKENS * len(texts)
+                and len(set(texts)) > MAX_INDICATORS
+            ):
                 parts.append(_of_texts(texts))
             else:
-                words.append(texts)
+                categorical_texts.append(texts)
     if numbers:
-        parts.append(_standardised(np.column_stack(numbers)))
-    if words:
+        parts.append(_standardized(np.column_stack(numbers)))
+    if categorical_texts:
         encoder = OneHotEncoder(
-            max_categories=CATEGORIES, sparse_output=False, dtype=np.float32
+            max_categories=MAX_INDICATORS, sparse_output=False, dtype=np.float32
         )
-        table = np.array(words, dtype=object).T
+        table = np.array(categorical_texts, dtype=object).T
         parts.append(encoder.fit_transform(table) / np.sqrt(2.0))
     return np.hstack(parts)
 
@@ -508,28 +520,28 @@ def _of_texts(texts):
     texts = [one if isinstance(one, str) else "" for one in texts]
     try:
         return _coordinates(TfidfVectorizer(dtype=np.float32).fit_transform(texts))
-    except ValueError:  # no words at all
+    except ValueError:  # empty vocabulary
         return np.zeros((len(texts), 1))
 
 
 def _column(X, j):
     column = _safe_indexing(X, j, axis=1)
     if str(getattr(column, "dtype", None)) == "category":
-        column = column.astype(str)  # of numbers too
+        column = column.astype(str)  # even if categories are numbers
     return np.asarray(column)
 
 
 def _narrow(X):
-    with np.errstate(over="ignore"):  # which makes them infinite
+    with np.errstate(over="ignore"):  # overflow gives infinite values
         return np.array(X, dtype=np.float32)
 
 
-def _standardised(X):
+def _standardized(X):
     X = _narrow(X)
     X[~np.isfinite(X)] = np.nan
-    X[:, np.isnan(X).all(axis=0)] = 0.0  # such columns have no mean
-    most = np.maximum(np.nanmax(X, axis=0), -np.nanmin(X, axis=0))
-    X[:, most > LARGE] /= LARGE
-    with np.errstate(all="ignore"):  # of a sum that it tries, and of spreads near 0
+    X[:, np.isnan(X).all(axis=0)] = 0.0  # columns without a mean
+    largest = np.maximum(np.nanmax(X, axis=0), -np.nanmin(X, axis=0))
+    X[:, largest > LARGE] /= LARGE
+    with np.errstate(all="ignore"):  # overflowing sums and deviations near 0
         scaled = StandardScaler(copy=False).fit_transform(X)
     return np.nan_to_num(scaled, copy=False, nan=0.0, posinf=0.0, neginf=0.0)

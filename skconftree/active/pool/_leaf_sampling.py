@@ -1,7 +1,7 @@
-"""Strategies for a single tree: a leaf is chosen, then a row in it.
+"""Query strategies for a single tree: they select a leaf, then a row in it.
 
-All rows of a leaf have the same score, so that these strategies say how much a leaf
-is worth and draw inside it.
+All rows of a leaf have the same score, so that these strategies score leaves and draw
+rows within them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class LeafSampling(SamplingStrategy):
-    """Base class: `worth` of leaves, of which the largest is asked for.
+    """Base class of strategies that score leaves by `worth`.
 
-    In a batch a leaf is looked at again after each row, as if the class that it
-    predicts had been the answer.
+    The leaf with the largest score is queried. In a batch, the leaf is scored again
+    after each row, as if the label were the class that it predicts.
 
     Examples
     --------
@@ -47,21 +47,21 @@ class LeafSampling(SamplingStrategy):
     needs = ("leaves",)
 
     def worth(self, counts: Floats, sizes: NDArray[Any], total: int) -> Floats:
-        """How much a label in a leaf is worth.
+        """Score leaves.
 
         Parameters
         ----------
         counts : ndarray of shape (n_leaves, n_classes)
-            Labels of each class.
+            Number of labels of each class.
         sizes : ndarray of shape (n_leaves,)
-            Rows of the leaf without a label, at least one.
+            Number of unlabeled rows of each leaf, at least one.
         total : int
-            Unlabelled rows in all leaves.
+            Number of unlabeled rows in all leaves.
 
         Returns
         -------
         ndarray of shape (n_leaves,)
-            The larger, the sooner the leaf is asked in.
+            Scores; leaves with larger scores are queried first.
         """
         raise NotImplementedError
 
@@ -80,23 +80,23 @@ class LeafSampling(SamplingStrategy):
         return np.searchsorted(context.candidates, rows), scores
 
     def select_rows(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
-        # A choice of a subclass is heard.
+        # A subclass may override `select`.
         own = type(self).select is not LeafSampling.select
         if own or context.costs is not None:
             return super().select_rows(context, k)
         return self._chosen(context, k)
 
     def _chosen(self, context, k):
-        # Rows of the pool, and their scores, without costs.
+        # Selected rows of the pool and their scores, without costs.
         leaves, sizes = _occupied(context)
         counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
         left, total = sizes.astype(np.intp), context.n_candidates
         worth_of = self._worth_in(context)
-        worth = self._worth_now(worth_of, leaves, counts, sizes, total, context)
-        rank = None  # among leaves of equal worth
-        asked, scores = [], []
+        worth = self._cached_worth(worth_of, leaves, counts, sizes, total, context)
+        rank = None  # among leaves of equal score
+        leaf_indices, scores = [], []
         while True:
-            open_leaves = np.where(left > 0, worth, -np.inf) if asked else worth
+            open_leaves = np.where(left > 0, worth, -np.inf) if leaf_indices else worth
             best = np.flatnonzero(open_leaves == open_leaves.max())
             if len(best) > 1:
                 if rank is None:
@@ -105,57 +105,57 @@ class LeafSampling(SamplingStrategy):
             j = int(best[0])
             if k == 1:
                 return self._members(int(leaves[j]), 1, context), worth[best]
-            asked.append(j)
+            leaf_indices.append(j)
             scores.append(worth[j])
-            if len(asked) == k:
+            if len(leaf_indices) == k:
                 break
             left[j] -= 1
             counts[j, counts[j].argmax()] += 1.0
             if left[j]:
                 worth[j] = worth_of(counts[j : j + 1], left[j : j + 1], total)[0]
-        asked = np.array(asked, dtype=np.intp)
+        leaf_indices = np.array(leaf_indices, dtype=np.intp)
         rows = np.empty(k, dtype=np.intp)
-        for j in dict.fromkeys(asked.tolist()):
-            times = asked == j
+        for j in dict.fromkeys(leaf_indices.tolist()):
+            times = leaf_indices == j
             rows[times] = self._members(int(leaves[j]), int(times.sum()), context)
         return rows, np.array(scores)
 
-    def _worth_now(self, worth_of, leaves, counts, sizes, total, context):
-        # What leaves are worth; of those that have not changed it is known.
+    def _cached_worth(self, worth_of, leaves, counts, sizes, total, context):
+        # Scores of leaves; cached for leaves that have not changed.
         if not self._is_local:
             return np.array(worth_of(counts, sizes, total), dtype=np.float64)
         key = type(self), context.grows, tuple(vars(self).values())
         n_nodes = len(context.leaf_sizes)
-        old = context.kept.get(key)
-        if old is None or old[0].shape[1] != counts.shape[1]:
-            old = np.zeros((0, counts.shape[1])), np.zeros(0), np.zeros(0)
-        more = max(n_nodes - len(old[1]), 0)
+        cached = context.kept.get(key)
+        if cached is None or cached[0].shape[1] != counts.shape[1]:
+            cached = np.zeros((0, counts.shape[1])), np.zeros(0), np.zeros(0)
+        more = max(n_nodes - len(cached[1]), 0)
         if more:
-            old = (
-                np.pad(old[0], ((0, more), (0, 0))),
-                np.pad(old[1], (0, more)),
-                np.pad(old[2], (0, more)),
+            cached = (
+                np.pad(cached[0], ((0, more), (0, 0))),
+                np.pad(cached[1], (0, more)),
+                np.pad(cached[2], (0, more)),
             )
-        old_counts, old_sizes, old_worth = old
-        other = (old_sizes[leaves] != sizes) | (old_counts[leaves] != counts).any(
-            axis=1
-        )
-        changed = np.flatnonzero(other)
+        cached_counts, cached_sizes, cached_worth = cached
+        differs = (cached_sizes[leaves] != sizes) | (
+            cached_counts[leaves] != counts
+        ).any(axis=1)
+        changed = np.flatnonzero(differs)
         if len(changed):
-            places = leaves[changed]
-            old_counts[places], old_sizes[places] = counts[changed], sizes[changed]
-            old_worth[places] = worth_of(counts[changed], sizes[changed], total)
-        context.kept[key] = old
-        return old_worth[leaves]
+            nodes = leaves[changed]
+            cached_counts[nodes], cached_sizes[nodes] = counts[changed], sizes[changed]
+            cached_worth[nodes] = worth_of(counts[changed], sizes[changed], total)
+        context.kept[key] = cached
+        return cached_worth[leaves]
 
-    _is_local = False  # the worth of a leaf depends on it alone, not on the pool
+    _is_local = False  # whether the score of a leaf does not depend on the pool
 
     def _worth_in(self, context):
-        # `worth`, with what the parameters leave to the classifier.
+        # The function `worth`, with "auto" parameters resolved.
         return self.worth
 
     def _members(self, leaf, n, context):
-        # The first `n` rows that are asked for in a leaf.
+        # The first `n` rows to query in a leaf.
         if context.index is not None:
             if type(self)._ordered is LeafSampling._ordered:
                 return context.index.draw(leaf, context.draw_key(FOR_LEAVES), size=n)
@@ -165,7 +165,7 @@ class LeafSampling(SamplingStrategy):
         return context.candidates[self._ordered(inside, context)[:n]]
 
     def _ordered(self, inside, context):
-        # The members of a leaf in the order in which they are asked for: at random.
+        # Rows of a leaf in the order of queries: random.
         leaf = int(context.leaf_ids[inside[0]])
         return context.rng(FOR_LEAVES + leaf).permutation(inside)
 
@@ -176,35 +176,36 @@ def _occupied(context):
 
 
 class LeafRiskSampling(LeafSampling):
-    """Ask in the leaf whose risk may be largest (BOCT-AL), or whose excess risk may.
+    """Query strategy by upper credible limits of the risk of leaves (BOCT-AL).
 
-    The risk of a leaf is the probability of a wrong prediction there, times its rows;
-    its excess risk the part that the best prediction would avoid. The worth is the
-    upper limit that it exceeds with posterior probability `delta`: leaves without
-    labels, and large leaves, come first, and pure leaves of few labels before pure
-    leaves of many. The row is drawn at random inside the leaf, which keeps its labels
-    a fair sample of it.
+    The risk of a leaf is its error probability times its number of rows; its excess
+    risk is the part that the best prediction would avoid. The score is the upper limit
+    that the risk, or the excess risk, exceeds with posterior probability `delta`. So
+    leaves without labels and large leaves come first, and pure leaves with few labels
+    before those with many. The row is drawn at random inside the leaf, so that its
+    labels are a representative sample.
 
-    Its statement stands on splits that stay: with a tree that is fitted anew at each
-    label the leaves were chosen by the very labels that are counted in them.
+    The limits are valid if splits do not change. In a tree that is refitted after each
+    label, the leaves depend on the labels that are counted in them.
 
     Parameters
     ----------
     delta : float, default=0.1
-        Posterior probability of a larger risk, in (0, 1).
+        Posterior probability of a larger risk, in (0, 1). Smaller values prefer leaves
+        with few labels.
     gap : {"auto"} or bool, default="auto"
-        Whether to ask by the excess risk: a leaf whose classes are equally frequent
-        is left alone once that is known, while its whole risk stays large however
-        many labels it gets. False asks by the whole risk, as published for a tree
-        that grows; ``"auto"`` by the excess risk where the tree grows
-        (``refit=False``), and by the risk where it is fitted anew.
+        Whether to score by the excess risk. The excess risk of a leaf with equally
+        frequent classes becomes small with many labels, whereas its risk stays large.
+        False uses the risk, as published for incremental trees. ``"auto"`` uses the
+        excess risk if the tree is updated (``refit=False``), and the risk if it is
+        refitted.
     prior : {"uniform", "perks"}, default="uniform"
         Pseudo-counts, see :func:`~skconftree.bounds.risk_upper`.
 
     Notes
     -----
-    Leaves that have no excess risk come after all others, in the order of their risk
-    r: their scores are ``-1 / (1 + r)``.
+    Leaves without excess risk come after all others, in the order of their risk r:
+    their scores are ``-1 / (1 + r)``.
 
     References
     ----------
@@ -221,7 +222,7 @@ class LeafRiskSampling(LeafSampling):
     >>> y[[0, 2, 4, 6, 8, 10, 38]] = [0, 0, 0, 0, 0, 0, 1]
     >>> tree = ConfidenceTreeClassifier(bound=None)
     >>> learner = ActiveLearner(tree, strategy=LeafRiskSampling(), random_state=0)
-    >>> int(learner.fit(X, y).query()[0]) > 24    # where one label stands for many rows
+    >>> int(learner.fit(X, y).query()[0]) > 24    # a large leaf with a single label
     True
     """
 
@@ -256,7 +257,7 @@ class LeafRiskSampling(LeafSampling):
     def _worth_by(self, gap, counts, sizes, total):
         # By the excess risk if `gap`, else by the risk.
         rows = sizes + counts.sum(axis=1)
-        counts = _two(counts)
+        counts = _with_two_classes(counts)
         delta, prior = self.delta, self.prior
         if not (type(delta) is float and 0.0 < delta < 1.0 and prior in PRIORS):
             validate_parameters(self)
@@ -264,22 +265,22 @@ class LeafRiskSampling(LeafSampling):
         if not gap:
             return risk_of_leaves(counts, delta, rows, prior)
         worth = excess_risk_of_leaves(counts, delta, rows, prior)
-        none = np.flatnonzero(worth <= 0.0)
-        if len(none):
-            risk = risk_of_leaves(counts[none], delta, rows[none], prior)
-            worth[none] = -1.0 / (1.0 + risk)
+        no_excess = np.flatnonzero(worth <= 0.0)
+        if len(no_excess):
+            risk = risk_of_leaves(counts[no_excess], delta, rows[no_excess], prior)
+            worth[no_excess] = -1.0 / (1.0 + risk)
         return worth
 
 
-def _two(counts):
-    # A tree that has seen one class has counts of that one: the other has none.
+def _with_two_classes(counts):
+    # A tree that has seen one class has counts of that class only.
     return counts if counts.shape[1] > 1 else np.pad(counts, ((0, 0), (0, 1)))
 
 
 class LeafEntropySampling(LeafSampling):
-    """Ask in the leaf with the largest entropy times share of the pool (CT-AL).
+    """Query strategy by the entropy of leaves times their share of the pool (CT-AL).
 
-    Inside the leaf, the row that is farthest from those with a label comes first.
+    Within a leaf, the row that is farthest from labeled rows is queried first.
 
     References
     ----------
@@ -309,12 +310,12 @@ class LeafEntropySampling(LeafSampling):
 
 
 class ExpectedErrorSampling(LeafSampling):
-    """Ask in the leaf whose expected error a label would lower most.
+    """Query strategy by expected error reduction in the leaves of a tree.
 
-    Exact where leaves predict their most frequent class: the answer is taken to be of
-    each class with its posterior mean probability (one pseudo-count a class), and the
-    leaf's error after it is compared with that before. Among leaves where no single
-    answer changes the prediction, the one with the largest error comes first.
+    It is exact if leaves predict their most frequent class. Each class is assumed to be
+    the label with its posterior mean probability (one pseudo-count per class), and the
+    error of the leaf after the label is compared with that before. Among leaves whose
+    prediction no single label changes, the one with the largest error comes first.
 
     References
     ----------
@@ -334,16 +335,16 @@ class ExpectedErrorSampling(LeafSampling):
     """
 
     def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
-        counts = _two(counts) + 1.0
+        counts = _with_two_classes(counts) + 1.0
         n = counts.sum(axis=1)
         predicted = counts.argmax(axis=1)
-        lines = np.arange(len(counts))
+        row_idx = np.arange(len(counts))
         share = counts / n[:, None]
-        error = 1.0 - share[lines, predicted]
-        # after an answer of class c the better of the two predictions is made
+        error = 1.0 - share[row_idx, predicted]
+        # after a label of class c, the leaf predicts the more frequent of two classes
         after = counts + 1.0
-        most = counts.max(axis=1)
-        gain = np.maximum(after - most[:, None], 0.0)
-        gain[lines, predicted] = 0.0
+        largest = counts.max(axis=1)
+        gain = np.maximum(after - largest[:, None], 0.0)
+        gain[row_idx, predicted] = 0.0
         saved = sizes * (share * gain).sum(axis=1) / (n + 1.0)
         return saved + 1e-6 * sizes * error / (1.0 + total)

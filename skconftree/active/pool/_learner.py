@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 def _estimator_has(name):
     def check(self):
         estimator = getattr(self, "estimator_", self.estimator)
-        getattr(estimator, name)  # its own AttributeError says more than ours
+        getattr(estimator, name)  # raises its own AttributeError
         return True
 
     return check
 
 
 class ReportingMixin:
-    """Mixin of an active learner that tells what it knows and predicts."""
+    """Mixin of an active learner: fitted attributes and predictions."""
 
     @property
     @reads_settled
@@ -74,44 +74,42 @@ class ReportingMixin:
     @property
     @reads_settled
     def n_labeled_(self) -> int:
-        """Rows with a label."""
+        """Number of labeled rows."""
         check_is_fitted(self, "_codes")
         return len(self._order)
 
     @property
     @reads_settled
     def history_(self) -> list[Answer]:
-        """What has been taught, in order."""
+        """Labels that were taught, in order."""
         check_is_fitted(self, "_codes")
         out = []
-        for one in self._answers:
-            weight = np.ones(len(one.rows)) if one.weight is None else one.weight
-            pairs = one.pairs(self.missing_label)
-            out += [
-                Answer(*two, w) for two, w in zip(pairs, weight.tolist(), strict=True)
-            ]
+        for batch in self._answers:
+            weight = np.ones(len(batch.rows)) if batch.weight is None else batch.weight
+            pairs = zip(batch.pairs(self.missing_label), weight.tolist(), strict=True)
+            out += [Answer(*pair, w) for pair, w in pairs]
         return out
 
     @property
     @reads_settled
     def audit_(self) -> tuple[int, int]:
-        """Wrong predictions among, and number of, the rows drawn for an audit."""
+        """Number of wrong predictions in audits, and number of audited rows."""
         check_is_fitted(self, "_codes")
         return self._audit()
 
     def _audit(self):
-        judged = [one for one in self._answers if one.n_wrong is not None]
+        audits = [batch for batch in self._answers if batch.n_wrong is not None]
         return (
-            sum(one.n_wrong for one in judged),
-            sum(int(one.known.sum()) for one in judged),
+            sum(batch.n_wrong for batch in audits),
+            sum(int(batch.known.sum()) for batch in audits),
         )
 
     def _fitted(self, X=None):
         check_is_fitted(self, "_codes")
         if not hasattr(self, "estimator_"):
             raise ValueError(
-                "There is no label yet that this ActiveLearner could have learnt from. "
-                "Ask with query() and answer with teach()."
+                "This ActiveLearner has no labels yet. Select rows with query() and "
+                "pass their labels to teach()."
             )
         if isinstance(self.estimator_, DummyClassifier):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -120,56 +118,61 @@ class ReportingMixin:
     @available_if(_estimator_has("predict"))
     @reads_settled
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Predict classes with the classifier fitted so far.
+        """Predict classes with the current classifier.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            Predicted classes.
         """
         return self._fitted(X).predict(X)
 
     @available_if(_estimator_has("predict_proba"))
     @reads_settled
     def predict_proba(self, X: TableLike) -> Floats:
-        """Probabilities of the classifier fitted so far.
+        """Predict class probabilities with the current classifier.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            Columns are those of `classes_`; 0 for a class without a label yet.
+            Probabilities in the order of `classes_`; 0 for classes without labels.
         """
         model = self._fitted(X)
         proba = model.predict_proba(X)
         seen = getattr(model, "classes_", None)
         if seen is None or len(seen) == len(self.classes_):
             return proba
-        places = self._coder.encode(np.asarray(seen))
-        if places is None:  # a model that was fitted elsewhere knows more
+        class_codes = self._coder.encode(np.asarray(seen))
+        if class_codes is None:  # a prefit model has other classes
             return proba
         out = np.zeros((len(proba), len(self.classes_)))
-        out[:, places] = proba
+        out[:, class_codes] = proba
         return out
 
     @available_if(_estimator_has("decision_function"))
     @reads_settled
     def decision_function(self, X: TableLike) -> Floats:
-        """Decision values of the classifier fitted so far.
+        """Decision function of the current classifier.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Decision values.
         """
         return self._fitted(X).decision_function(X)
 
@@ -181,38 +184,39 @@ class ReportingMixin:
         n_rows: int | None = 20_000,
         random_state: Seed = None,
     ) -> Estimator:
-        """Grow a tree that answers as the classifier does, on the whole pool.
+        """Distill the classifier into a single tree, using the whole pool.
 
-        A forest makes more of few labels than a tree, and chooses better which to ask
-        for; the tree can be read. It says what the forest says of the rows of the pool,
-        but of those with a label what that is.
+        With few labels, a forest is more accurate than a tree and selects more
+        informative rows, but a tree is interpretable. The tree is fitted to the
+        predictions of the forest for the pool, and to the known labels.
 
         Parameters
         ----------
         max_leaf_nodes : int, default=None
-            Most leaves. None: as many as the default tree has that is grown from the
-            labels, at least 16.
+            Maximum number of leaves. More leaves follow the forest more closely and are
+            harder to read. None: as many as the default tree of the labels has, at
+            least 16.
         n_rows : int or None, default=20_000
-            How many rows to ask the forest of; a smaller pool is filled up with rows
-            that are made up between its own. None: the pool as it is.
+            Number of rows that the forest predicts for the tree. If the pool has fewer
+            rows, synthetic rows are interpolated between them. None: the pool only.
         random_state : int, RandomState instance or None, default=None
-            Draws the rows.
+            Seed of the synthetic rows.
 
         Returns
         -------
         ConfidenceTreeClassifier
-            Fitted, with `fidelity_`; its splits have no evidence.
+            Fitted tree with the attribute `fidelity_`; its splits have no evidence.
 
         Raises
         ------
         TypeError
             If the estimator has no method `to_tree`.
         ValueError
-            As long as no labels of two classes are known.
+            If there are labels of fewer than two classes.
 
         See Also
         --------
-        skconftree.tree.distill : The same of any classifier.
+        skconftree.tree.distill : The same for any classifier.
 
         Examples
         --------
@@ -230,13 +234,15 @@ class ReportingMixin:
         """
         if not hasattr(self.estimator, "to_tree"):
             raise TypeError(
-                f"to_tree needs an estimator that has this method, as "
-                f"ConfidenceForestClassifier. Got {self.estimator!r}; "
-                "skconftree.tree.distill takes any classifier."
+                f"to_tree needs an estimator with this method, such as "
+                f"ConfidenceForestClassifier. Got {self.estimator!r}. Use "
+                "skconftree.tree.distill for other classifiers."
             )
         model = self._fitted(self._pool.X)
         if isinstance(model, DummyClassifier):
-            raise ValueError("to_tree needs labels of at least two classes.")
+            raise ValueError(
+                "to_tree needs labels of at least two classes. Query more labels."
+            )
         y = np.full(len(self._codes), None)
         known = self._codes >= 0
         y[known] = self._coder.classes[self._codes[known]]
@@ -249,9 +255,9 @@ class ReportingMixin:
         )
 
 
-# attributes that a step changes in place
+# attributes that are modified in place
 MUTABLE = ("_codes", "_skipped", "_order", "_weights", "_answers", "_pool")
-# attributes that are no part of the state
+# attributes that are not part of the state
 CACHES = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
@@ -264,75 +270,77 @@ class ActiveLearner(
     MetaEstimatorMixin,
     BaseEstimator,
 ):
-    """A classifier that asks for the labels it wants to learn from.
+    """Pool-based active learner: a classifier that selects the rows to be labeled.
 
-    Give it a pool of rows, some or none of which have a label. `query` says which rows
-    to label next, `teach` takes the labels, and `predict` and its kin are those of the
-    classifier fitted to all labels so far. Rows are always given by their place in the
-    pool: nothing has to be kept in step by hand.
+    The learner is fitted to a pool of rows, some or none of which are labeled. `query`
+    selects the rows to label next, `teach` adds labels, and `predict` and similar
+    methods use the classifier fitted to all labels so far. Rows are always identified
+    by their index in the pool.
 
-    Everything is a function of the pool, the parameters and the answers in their order.
-    So `query` gives the same rows until something is taught, `undo` takes back the last
-    answers as if they had not been given, and teaching the same answers again gives
-    the same model. (One strategy makes guesses by its earlier queries, if it is told
-    to: :class:`EC2Sampling` with `lazy` and without `pure`.)
+    The state is a function of the pool, the parameters and the labels in their order.
+    So `query` returns the same rows until labels are taught, `undo` exactly reverts the
+    last call of `teach`, and teaching the same labels again gives the same model. The
+    only exception is :class:`EC2Sampling` with `lazy` and without `pure`, which reuses
+    scores of earlier queries.
 
     Parameters
     ----------
     estimator : classifier
-        Any scikit-learn classifier or pipeline. It is cloned, not changed, unless
-        `prefit` says that it has been fitted.
+        Any scikit-learn classifier or pipeline. It is cloned and not modified, unless
+        `prefit` is True.
     strategy : str, SamplingStrategy or callable, default="auto"
-        What to ask for: one of ``"auto"``, ``"random"``, ``"least_confident"``,
+        Query strategy: one of ``"auto"``, ``"random"``, ``"least_confident"``,
         ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
         ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
-        ``"lts"``, ``"ec2"``, ``"gbs"``, an object, or a function of the fitted
-        classifier and rows that gives scores.
-        Until there are labels of two classes, the pool is covered whatever the
-        strategy, unless it is ``"random"``.
+        ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a function of the fitted
+        classifier and rows that returns scores.
+        Until there are labels of two classes, representative rows of the pool are
+        queried by all strategies except ``"random"``.
     batch_size : int, default=1
-        Rows that `query` gives unless it is told a number.
+        Default number of rows of a query. Larger batches need fewer fits, but their
+        rows are less informative.
     refit : {"auto"} or bool, default="auto"
-        Whether the classifier is fitted anew at each label (True) or goes on with
-        `partial_fit` (False). ``"auto"`` fits anew: on few labels a tree that grows
-        is hardly ever better, and often worse.
+        Whether the classifier is refitted after each call of `teach` (True) or updated
+        by `partial_fit` (False). ``"auto"`` refits: on few labels, incremental trees
+        are rarely better and often worse.
     tie_break : {"auto", "random", "leaf", "density"}, default="auto"
-        Which of the rows with equal scores come first: any, those in leaves with many
-        rows a label, of a single tree only, or those in crowded places. ``"auto"``
-        takes leaves with a single tree, else any.
+        Which rows of equal score are selected first: random rows, rows of leaves with
+        many rows per label (single trees only), or rows in dense regions. ``"auto"`` is
+        ``"leaf"`` for single trees, otherwise ``"random"``.
     missing_label : object, default=None
-        What stands for a missing label in `y` and in answers, beside None and NaN; -1
+        Value that marks a missing label, in addition to None and NaN; for example -1,
         as in scikit-learn's semi-supervised classifiers.
     classes : array-like, default=None
-        All labels that may be given; any other raises. None: labels never seen before
-        become classes.
+        All possible labels; other labels raise an error. None: new labels become
+        classes.
     embedding : callable, default=None
-        Makes coordinates, in which distances are measured, of the pool. None
-        standardises numeric columns and makes indicators of others.
+        Function of the pool that returns coordinates, by which distances are computed.
+        None standardizes numeric columns and encodes other columns as indicators.
     neighbors : object with `fit` and `kneighbors`, default=None
-        Searches neighbours for densities. None: exact up to 20,000 rows, then among
-        5,000 at random.
+        Neighbor search for densities. None: exact up to 20,000 rows, then among 5,000
+        random rows.
     prefit : bool, default=False
-        `estimator` is fitted: it predicts, and is asked about rows, until there are
-        labels of two classes, or goes on learning with ``refit=False``.
+        Whether `estimator` is already fitted. It is then used until there are labels of
+        two classes, or updated with ``refit=False``.
     random_state : int, RandomState instance or None, default=None
-        Governs all random choices, those of an estimator without a `random_state` of
-        its own included.
+        Seed of all random choices, including those of estimators without a
+        `random_state`.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted to the labels so far. Not there before the first label.
+        Fitted to the labels so far. Not available before the first label.
     classes_ : ndarray of shape (n_classes,)
         Labels seen so far, or `classes`.
     y_ : ndarray of shape (n_rows,)
-        Labels of the pool's rows, with `missing_label` where there is none.
+        Labels of the pool, `missing_label` for unlabeled rows.
     n_labeled_ : int
-        Rows with a label.
+        Number of labeled rows.
     history_ : list of Answer
-        What has been taught since `fit`, in order.
+        Labels that were taught since `fit`, in order.
     audit_ : tuple of int
-        Wrong predictions among, and number of, the rows that `run` drew for an audit.
+        Number of wrong predictions for the rows that `run` drew for an audit, and
+        number of these rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -340,12 +348,12 @@ class ActiveLearner(
 
     See Also
     --------
-    simulate : What a strategy would have been worth, on labels that are known.
-    StreamActiveLearner : For rows that come one after the other.
+    simulate : Compares query strategies on labeled data.
+    StreamActiveLearner : Active learner for data streams.
 
     Notes
     -----
-    Skipped rows are parked: they are asked for again when no other row is left.
+    Skipped rows are queried again when no other row is left.
 
     Examples
     --------
@@ -355,7 +363,7 @@ class ActiveLearner(
     >>> from skconftree.active import ActiveLearner
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
-    >>> learner = learner.fit(X, np.full(150, None))      # no label at all
+    >>> learner = learner.fit(X, np.full(150, None))      # no labels
     >>> for _ in range(30):
     ...     rows = learner.query()
     ...     learner = learner.teach(rows, y[rows])
@@ -379,8 +387,8 @@ class ActiveLearner(
 
     _index = None, None  # a tree, and the index of the pool's rows in it
     _forest = None, None  # a forest, and its index
-    _kept = None  # what strategies found out about that tree
-    _memory = None  # and what they remember of earlier queries
+    _kept = None  # cache of strategies for that tree
+    _memory = None  # cache of strategies for earlier queries
 
     def __init__(
         self,
@@ -411,15 +419,15 @@ class ActiveLearner(
 
     @learns
     def fit(self, X: TableLike, y: LabelsLike | None = None) -> Self:
-        """Take a pool, and learn the labels that it has.
+        """Set the pool, and learn its initial labels.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            The pool. It is kept, not copied.
+            The pool. It is referenced, not copied.
         y : array-like of shape (n_rows,), default=None
-            Labels; `missing_label`, None or NaN where there is none. None: there are
-            no labels at all.
+            Labels; `missing_label`, None or NaN for unlabeled rows. None: no row is
+            labeled.
 
         Returns
         -------
@@ -442,11 +450,11 @@ class ActiveLearner(
         known, labels = coder.read(y)
         if len(known) and not known.any() and np.asarray(y).dtype.kind == "f":
             raise ValueError(
-                "Input y contains NaN only. Leave y out to begin without a label."
+                "Input y contains NaN only. Omit y to begin without labels."
             )
         if len(known) != n:
             raise ValueError(
-                f"X and y must have as many rows each. Got {n} and {len(known)}."
+                f"X and y must have the same length. Got {n} and {len(known)}."
             )
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
@@ -473,9 +481,8 @@ class ActiveLearner(
             warn_of_own_detector(self.estimator)
         if self.tie_break == "leaf" and not has_leaves(self.estimator):
             raise InvalidParameterError(
-                "The 'tie_break' parameter of ActiveLearner can be 'leaf' only with a "
-                "single tree, whose leaves (apply) are compared. Got "
-                f"{self.estimator!r}."
+                "The 'tie_break' parameter of ActiveLearner can only be 'leaf' if the "
+                f"estimator is a single tree with apply. Got {self.estimator!r}."
             )
 
     @learns
@@ -485,38 +492,38 @@ class ActiveLearner(
         labels: object,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn labels.
+        """Learn labels of rows of the pool.
 
         Parameters
         ----------
         rows : int or array-like of shape (k,)
-            Places in the pool.
+            Indices into the pool.
         labels : object or array-like of shape (k,)
-            Their labels; `missing_label`, None or NaN skips a row.
+            Labels of the rows; `missing_label`, None or NaN skips a row.
         sample_weight : array-like of shape (k,), default=None
-            Weights, such as the trust in who gave the labels.
+            Weights of the rows, for example the reliability of the annotator.
 
         Returns
         -------
         ActiveLearner
-            The learner itself.
+            The updated learner.
 
         Raises
         ------
         ValueError
-            If a row is not of the pool or has a label already, or a label is not one
-            of `classes`. Nothing is learnt then.
+            If a row is not in the pool or already labeled, or a label is not in
+            `classes`. The learner is then unchanged.
         """
         if not hasattr(self, "_codes"):
             check_is_fitted(self, "_codes")
         self._settle()
         batch = self._read_batch(rows, labels, sample_weight)
-        asked = batch.rows if self._queried_rows is None else self._queried_rows
-        others = sorted(set(batch.rows.tolist()) - set(asked.tolist()))
+        queried = batch.rows if self._queried_rows is None else self._queried_rows
+        others = sorted(set(batch.rows.tolist()) - set(queried.tolist()))
         if others:
             warn(
-                f"Row {others[0]} was not asked for. Its label is learnt all the same; "
-                "give labels to the rows that query() returned, in their order."
+                f"Row {others[0]} was not queried, but its label is learned. Pass the "
+                "labels of the rows that query() returned, in their order."
             )
         self._learn(batch)
         return self
@@ -529,51 +536,52 @@ class ActiveLearner(
             rows = rows.astype(np.intp)
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
             raise ValueError(
-                f"rows must be places in the pool, integers. Got {rows!r} instead."
+                f"rows must be integer indices into the pool. Got {rows!r} instead."
             )
         rows = rows.astype(np.intp)
         outside = (rows < 0) | (rows >= n)
         if outside.any():
             raise ValueError(
-                f"rows must be places in the pool of {n} rows, from 0 to {n - 1}. Got "
-                f"{rows[outside][0]} instead."
+                f"rows must be indices into the pool of {n} rows, from 0 to {n - 1}. "
+                f"Got {rows[outside][0]} instead."
             )
         if len(np.unique(rows)) != len(rows):
-            raise ValueError(f"rows must be different from each other. Got {rows}.")
+            raise ValueError(f"rows must not contain duplicates. Got {rows}.")
         again = self._codes[rows] >= 0
         if again.any():
             raise ValueError(
-                f"Row {rows[again][0]} has a label already. Take it back with undo()."
+                f"Row {rows[again][0]} is already labeled. Call undo() to withdraw the "
+                "label."
             )
-        known, found = self._coder.read([labels] if scalar else labels, "labels")
+        known, new_labels = self._coder.read([labels] if scalar else labels, "labels")
         if len(known) != len(rows):
             raise ValueError(
-                f"There must be a label for each row. Got {len(known)} labels for "
-                f"{len(rows)} rows."
+                f"labels has {len(known)} entries for {len(rows)} rows. Pass one label "
+                "per row."
             )
         if weight is not None:
             weight = np.atleast_1d(np.asarray(weight, dtype=np.float64))
-            sound = np.isfinite(weight) & (weight > 0.0)
-            if weight.shape != rows.shape or not sound.all():
+            is_valid = np.isfinite(weight) & (weight > 0.0)
+            if weight.shape != rows.shape or not is_valid.all():
                 raise ValueError(
-                    "sample_weight must be a finite number above 0 for each row. Got "
+                    "sample_weight must be a positive finite number for each row. Got "
                     f"{weight}."
                 )
-        return Batch(rows, known, found, weight)
+        return Batch(rows, known, new_labels, weight)
 
     @learns
     def undo(self, n: int = 1) -> Self:
-        """Take back the last calls of `teach`.
+        """Revert the last calls of `teach`.
 
         Parameters
         ----------
         n : int, default=1
-            How many.
+            Number of calls to revert.
 
         Returns
         -------
         ActiveLearner
-            The learner, as it was before them.
+            The learner in the state before these calls.
         """
         check_is_fitted(self, "_codes")
         if not isinstance(n, Integral) or not 1 <= n <= len(self._answers):
@@ -581,16 +589,15 @@ class ActiveLearner(
                 f"n must be an integer from 1 to the {len(self._answers)} calls of "
                 f"teach so far. Got {n!r} instead."
             )
-        kept = self._answers[: len(self._answers) - n]
-        self._relearn(kept, _queried_rows=None, _memory={}, _in_query=False)
+        retained = self._answers[: len(self._answers) - n]
+        self._relearn(retained, _queried_rows=None, _memory={}, _in_query=False)
         return self
 
     @reads_settled
     def __getstate__(self):
-        # what was handed out, but not answered, is not part of the state, nor is what
-        # can be made again
+        # pending queries and caches are not part of the state
         state = super().__getstate__() | {"_queried_rows": None}
-        # what the next call of teach changes is written later, or lives on in a copy
+        # copy what later calls of teach modify in place
         state |= {name: copy.copy(state[name]) for name in MUTABLE if name in state}
         if self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)

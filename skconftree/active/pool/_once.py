@@ -1,4 +1,4 @@
-"""One question, for loops that keep the labels themselves."""
+"""A single query, for loops that manage labels and models themselves."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ def query_once(
     *,
     random_state: Seed = None,
 ) -> Indices:
-    """Say which rows of a pool to label next, without a learner that remembers.
+    """Select the rows of a pool to label next, without creating a learner.
 
-    For a loop of your own, that keeps labels and models in its own way.
+    Use it in custom active learning loops that manage labels and models themselves.
 
     Parameters
     ----------
     strategy : str, SamplingStrategy or callable
-        As for :class:`ActiveLearner`.
+        Query strategy, as in :class:`ActiveLearner`.
     estimator : classifier
-        Asked as it is if it has been fitted; else a copy is fitted to the rows that
-        have a label.
+        A fitted classifier is used as it is. Otherwise, a copy is fitted to the labeled
+        rows.
     X : array-like, sparse or frame of shape (n_rows, n_features)
-        The pool, labelled rows included.
+        The pool, including labeled rows.
     y : array-like of shape (n_rows,) or None
-        Labels, None or NaN where there is none. None: there are no labels at all.
+        Labels, None or NaN for rows without a label. None: no row has a label.
     k : int, default=1
-        How many rows; fewer are given where fewer are left.
+        Number of rows to select. If fewer unlabeled rows remain, all are returned.
     random_state : int, RandomState instance or None, default=None
-        An int gives the same rows for the same labels.
+        Pass an int to select the same rows for the same labels.
 
     Returns
     -------
     ndarray of shape (k,), intp
-        Places in the pool, all different and without a label.
+        Indices into the pool of unlabeled rows, without duplicates.
 
     See Also
     --------
-    ActiveLearner : Keeps the labels, and what can be used again at the next question.
+    ActiveLearner : Stores the labels and reuses results in later queries.
 
     Examples
     --------
@@ -73,12 +73,14 @@ def query_once(
     except NotFittedError:
         learner = ActiveLearner(estimator, strategy=strategy, random_state=random_state)
     else:
-        learner = _AsItIs(estimator, strategy=strategy, random_state=random_state)
+        learner = _PrefitLearner(
+            estimator, strategy=strategy, random_state=random_state
+        )
     return learner.fit(X, y).query(k)
 
 
-class _AsItIs(ActiveLearner):
-    """An active learner of a classifier that somebody else fits."""
+class _PrefitLearner(ActiveLearner):
+    """Active learner that uses a fitted classifier without refitting it."""
 
     def _refit(self):
         self.estimator_ = self.estimator

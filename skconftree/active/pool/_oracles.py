@@ -1,4 +1,4 @@
-"""Who gives the labels: called with rows and their places in the pool."""
+"""Oracles: callables that return the labels of rows of a pool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._strategy import choices, keys_text, menu_entries
 
 
 class ArrayOracle(BaseEstimator):
-    """Labels that are known already, for experiments.
+    """Oracle that returns known labels, for experiments.
 
     Parameters
     ----------
@@ -37,16 +37,17 @@ class ArrayOracle(BaseEstimator):
 
 
 class NoisyOracle(BaseEstimator):
-    """Labels that are wrong now and then.
+    """Oracle with label noise, for experiments.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         True labels.
     noise : float
-        Probability, in [0, 1], of one of the other classes, all equally often.
+        Probability, in [0, 1], that a label is replaced by one of the other classes,
+        which are equally probable.
     random_state : int, RandomState instance or None, default=None
-        The answer for a row is the same however often it is asked for.
+        Seed of the noise. Repeated queries of a row return the same label.
 
     Examples
     --------
@@ -79,28 +80,28 @@ class NoisyOracle(BaseEstimator):
 
 
 class QueriesEnded(KeyboardInterrupt):
-    """No more questions are wanted; `answers` are to the first rows asked for."""
+    """The annotator has ended the run; `answers` are labels of the first rows."""
 
     def __init__(self, answers):
-        super().__init__("The questions were ended.")
+        super().__init__("The annotator has ended the run.")
         self.answers = answers
 
 
 class ConsoleOracle(BaseEstimator):
-    """A person at the terminal, or in front of a notebook.
+    """Oracle that queries a person at a terminal or in a notebook.
 
-    Answers are the numbers of the list of classes, or a class itself, which alone
-    counts if a class is such a number, too; ``s`` skips the row, and Ctrl-D or ``q``
-    ends the questions: ``run`` then gives the learner, which has learnt all answers so
-    far.
+    The person enters the position of a class in the list, or the class itself. If a
+    class equals the position of another one, only the class can be entered. ``s`` skips
+    the row, and Ctrl-D or ``q`` ends the run: ``run`` then returns the learner, which
+    has learned all labels so far.
 
     Parameters
     ----------
     classes : list
         Labels to choose from.
     show : callable, default=None
-        Makes a string of a row. None: names and values of a row of pandas, else
-        ``str``.
+        Function that converts a row to a string. None: names and values for rows of
+        pandas, otherwise ``str``.
 
     Examples
     --------
@@ -117,39 +118,39 @@ class ConsoleOracle(BaseEstimator):
 
     def __call__(self, X, rows):
         frame = hasattr(X, "iloc")
-        show = self.show or _shown
+        show = self.show or _row_text
         keys, meanings = choices(self.classes, ("s", "q"))
         menu = "  ".join(menu_entries(keys, self.classes))
         out = []
-        for i, place in enumerate(rows):
+        for i, row_index in enumerate(rows):
             row = X.iloc[i] if frame else X[i]
             text = show(row)
             space = "\n" if "\n" in text else " "
-            print(f"\nRow {place}:{space}{text}\n{menu}  [s] skip  [q] quit")
+            print(f"\nRow {row_index}:{space}{text}\n{menu}  [s] skip  [q] quit")
             try:
                 out.append(self._ask(keys, meanings))
             except EOFError:
-                raise QueriesEnded(_as_objects(out)) from None
-        return _as_objects(out)
+                raise QueriesEnded(_object_array(out)) from None
+        return _object_array(out)
 
     def _ask(self, keys, meanings):
         while True:
-            said = input("> ").strip()
-            if said in meanings:
-                return self.classes[meanings[said]]
-            if said == "s":
+            key = input("> ").strip()
+            if key in meanings:
+                return self.classes[meanings[key]]
+            if key == "s":
                 return None
-            if said == "q":
+            if key == "q":
                 raise EOFError
             print(f"Please answer with {keys_text(keys)}, s or q.")
 
 
-def _shown(row):
-    # pandas would add the name and the dtype of the row
+def _row_text(row):
+    # without the name and dtype that pandas would add
     return row.to_string() if hasattr(row, "to_string") else str(row)
 
 
-def _as_objects(answers):
+def _object_array(answers):
     out = np.empty(len(answers), dtype=object)
     out[:] = answers
     return out

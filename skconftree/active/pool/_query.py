@@ -1,4 +1,4 @@
-"""Questions of an active learner."""
+"""Queries of an active learner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ._strategies import tie_break_for
 
 
 class QueryMixin:
-    """Mixin of an active learner that chooses the rows to be labelled next."""
+    """Mixin of an active learner that selects the rows to label next."""
 
     @learns
     def query(
@@ -38,33 +38,35 @@ class QueryMixin:
         costs: ArrayLike | None = None,
         return_scores: bool = False,
     ) -> tuple[Indices, Floats]:
-        """Say which rows to label next.
+        """Select the rows of the pool to label next.
 
-        The answer is the same until something is taught.
+        Repeated calls return the same rows until labels are added with `teach`.
 
         Parameters
         ----------
         k : int, default=None
-            How many rows; None takes `batch_size`. Fewer are given where fewer are
-            left.
+            Number of rows to select. If None, `batch_size` is used. If fewer unlabeled
+            rows remain, all of them are returned.
         costs : array-like of shape (n_rows,), default=None
-            Price of each row's label: the score per cost decides.
+            Cost of labeling each row of the pool. If given, rows are ranked by score
+            divided by cost.
         return_scores : bool, default=False
-            Give the scores as well.
+            Whether to return the scores as well.
 
         Returns
         -------
         rows : ndarray of shape (k,), intp
-            Places in the pool, all different and without a label.
+            Indices into the pool of the selected rows, without duplicates.
         scores : ndarray of shape (k,)
-            Of these rows, larger ones first by most strategies. Only if asked for.
+            Scores of the selected rows, in the order of `rows`; most strategies sort
+            them in decreasing order. Only returned if `return_scores=True`.
         """
         if not hasattr(self, "_codes"):
-            check_is_fitted(self, "_codes")  # raises; it takes longer than a query
+            check_is_fitted(self, "_codes")  # raises; too slow to call it each time
         k = self.batch_size if k is None else k
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
-        price = None if costs is None else check_costs(costs, self._pool.n_rows)
+        costs_array = None if costs is None else check_costs(costs, self._pool.n_rows)
         self._settle()
         if self._in_query:
             self._forget_queries()
@@ -72,12 +74,12 @@ class QueryMixin:
         strategy = self._strategy_now()
         parts = []
         left = int(k)
-        for parked in (False, True):
-            wanted = min(left, self._n_open(parked))
-            if wanted > 0:
-                context = self._context(strategy.needs, parked, price)
-                parts.append(self._choose(strategy, context, wanted, parked))
-                left -= wanted
+        for skipped in (False, True):
+            n_selected = min(left, self._n_candidates(skipped))
+            if n_selected > 0:
+                context = self._context(strategy.needs, skipped, costs_array)
+                parts.append(self._choose(strategy, context, n_selected, skipped))
+                left -= n_selected
         if len(parts) == 1:
             rows, scores = parts[0]
         else:
@@ -92,41 +94,41 @@ class QueryMixin:
         return None if isinstance(model, DummyClassifier) else model
 
     def _strategy_now(self):
-        # Without a model nothing can be said of the rows but where they lie.
+        # Without a model, only strategies that use the coordinates of rows work.
         strategy = self._strategy
         if self._model() is not None or not strategy.needs or strategy.without_model:
             return strategy
         return STRATEGIES["auto"]()
 
-    def _choose(self, strategy, context, wanted, parked):
+    def _choose(self, strategy, context, n_selected, skipped):
         # Rows of the pool, and their scores.
-        rows, scores = strategy.select_rows(context, wanted)
+        rows, scores = strategy.select_rows(context, n_selected)
         rows = np.asarray(rows)
-        sound = (
-            len(rows) == len(set(rows.tolist())) == wanted
+        valid = (
+            len(rows) == len(set(rows.tolist())) == n_selected
             and rows.dtype.kind in "iu"
             and ((rows >= 0) & (rows < self._pool.n_rows)).all()
             and (self._codes[rows] < 0).all()
-            and (self._skipped[rows] == parked).all()
+            and (self._skipped[rows] == skipped).all()
         )
-        if not sound:
+        if not valid:
             raise ValueError(
-                f"{type(strategy).__name__} must choose {wanted} different candidates. "
-                f"Got these rows: {rows!r}."
+                f"{type(strategy).__name__} must select {n_selected} different "
+                f"candidates. Got these rows: {rows!r}."
             )
         return rows, scores
 
-    def _n_open(self, parked):
-        # Rows that may be asked for: those that were skipped, or all others.
-        if parked:
+    def _n_candidates(self, skipped):
+        # Number of unlabeled rows that were skipped, or that were not.
+        if skipped:
             return self._n_skipped
         return self._pool.n_rows - len(self._order) - self._n_skipped
 
-    def _context(self, needs, parked=False, price=None):
+    def _context(self, needs, skipped=False, costs_array=None):
         estimator = self._model()
 
         def candidates():
-            return np.flatnonzero((self._codes < 0) & (self._skipped == parked))
+            return np.flatnonzero((self._codes < 0) & (self._skipped == skipped))
 
         context = QueryContext(
             self._pool,
@@ -137,17 +139,17 @@ class QueryMixin:
             candidates,
             (self._seed, self._n_taught),
         )
-        context.n_candidates = self._n_open(parked)
+        context.n_candidates = self._n_candidates(skipped)
         context.strategy, context.audit = self._strategy, self._audit()
-        if self._memory is None:  # it is no part of a pickle
+        if self._memory is None:  # it is not pickled
             self._memory = {}
         context.memory, context.answers = self._memory, list(self._answers)
         context._model_after = self._model_after
         context.grows = self.refit is False
-        context.costs = None if price is None else price[context.candidates]
-        # an index that lasts for one query is no sooner than a search
+        context.costs = None if costs_array is None else costs_array[context.candidates]
+        # creating an index for a single query would not save time
         keeps = self.refit is False or "leaves" in self._strategy.needs
-        if not parked and "leaves" in needs and keeps:
+        if not skipped and "leaves" in needs and keeps:
             context.index = self._row_index(estimator)
             if context.index is not None:
                 context.kept = self._kept
@@ -164,8 +166,7 @@ class QueryMixin:
         return self._with_answers(self._answers[:n_answers])._model()
 
     def _row_index(self, estimator):
-        # Which leaf the rows lie in that may be asked for, if the tree keeps track of
-        # them; the rest is taken out.
+        # Index of the leaves of the candidates, if the tree supports it.
         known, index = self._index
         if known is estimator:
             return index
@@ -178,8 +179,8 @@ class QueryMixin:
         return index
 
     def _forest_proba(self):
-        # Probabilities of all rows by a forest that grows: only those of rows in leaves
-        # that have changed are made again.
+        # Probabilities of all rows by an incremental forest; only rows in changed
+        # leaves are predicted again.
         known, index = self._forest
         if known is not self.estimator_:
             index = self.estimator_.index_rows(self._pool.X)
@@ -188,16 +189,17 @@ class QueryMixin:
 
     @names_class
     def reached(self, stop: Stops | Sequence[Stops]) -> bool:
-        """Say whether to ask no more, as `run` does before each question.
+        """Evaluate stopping rules, as `run` does before each query.
 
         Parameters
         ----------
         stop : stopping rule or list of them
-            One of them suffices.
+            If several rules are passed, one of them suffices.
 
         Returns
         -------
         bool
+            Whether to stop querying labels.
         """
         check_is_fitted(self, "_codes")
         return self._reached(read_rules(stop, self.estimator))
@@ -208,15 +210,17 @@ class QueryMixin:
         )
 
     @learns
-    def _call_with_context(self, rules, look):
-        # What is seen where the rules look.
+    def _call_with_context(self, rules, function):
+        # Result of a function of the context that the rules need.
         self._settle()
         if self._in_query:
             self._forget_queries()
         self._in_query = True
-        found = look(self._context([need for rule in rules for need in needs_of(rule)]))
+        result = function(
+            self._context([need for rule in rules for need in needs_of(rule)])
+        )
         self._in_query = False
-        return found
+        return result
 
     @names_class
     def run(
@@ -227,29 +231,29 @@ class QueryMixin:
         *,
         save: Path | None = None,
     ) -> Self:
-        """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
+        """Query an oracle until the budget is spent, a rule stops, or no row is left.
 
         Parameters
         ----------
         oracle : callable
-            Called with rows of the pool and their places, gives their labels. See
-            :class:`ArrayOracle` and others. If it raises, or is interrupted, the
-            answers so far are kept. A person who has had enough of
-            :class:`ConsoleOracle` ends the run.
+            Function of rows of the pool and their indices that returns their labels,
+            for example an :class:`ArrayOracle`. If it raises an exception or is
+            interrupted, the labels so far are kept. A person can end the run in a
+            :class:`ConsoleOracle`.
         budget : int, default=None
-            Labels to request, at most. None: no limit.
+            Maximum number of labels to query. None: no limit.
         stop : stopping rule or list of them, default=None
-            Looked at before each question; one of them suffices.
+            Evaluated before each query; one of them suffices.
         save : path, default=None
-            A file of answers, each of which is on the disk before the next question.
-            What the file has already is learnt first, and counts for the budget; so a
-            script that was killed goes on where it stood when it is started again.
-            Rows are asked for one by one. :class:`LabelingSession` does more with it.
+            File to which each label is written before the next query. Labels that are
+            already in the file are learned first and count for the budget, so that an
+            interrupted script can be restarted. Rows are then queried one by one.
+            :class:`LabelingSession` offers more options.
 
         Returns
         -------
         ActiveLearner
-            The learner itself.
+            The updated learner.
         """
         check_is_fitted(self, "_codes")
         self._settle_first()
@@ -257,41 +261,41 @@ class QueryMixin:
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if not callable(oracle):
             raise TypeError(
-                f"oracle must be callable with (rows, places). Got {oracle!r} instead."
+                f"oracle must be callable with (rows, indices). Got {oracle!r} instead."
             )
         rules = [] if stop is None else read_rules(stop, self.estimator)
         if save is not None:
             self._run_saved(oracle, budget, rules, save)
             return self
-        share = largest_share(rules)
+        audit_share = largest_share(rules)
         n_open = int((self._codes < 0).sum())
         if budget is not None and budget > n_open:
             warn(
-                f"The budget of {budget} labels is above the {n_open} rows without a "
-                "label."
+                f"budget={budget} exceeds the number of unlabeled rows, {n_open}. The "
+                "run ends when all of them are labeled."
             )
         left = n_open if budget is None else min(int(budget), n_open)
-        asked = np.zeros(self._pool.n_rows, dtype=bool)
+        queried = np.zeros(self._pool.n_rows, dtype=bool)
         while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)
-            audit = self._audit_rows(k, share) if share > 0.0 else None
+            audit = self._audit_rows(k, audit_share) if audit_share > 0.0 else None
             rows = self.query(k) if audit is None else audit
-            # a row that was skipped in this run is not asked for twice in it
-            rows = rows[~asked[rows]]
+            # a row that was skipped is not queried again in this run
+            rows = rows[~queried[rows]]
             if not len(rows):
                 break
-            asked[rows] = True
-            answers, enough = self._query_oracle(oracle, rows)
-            if enough:
-                rows = rows[: len(answers)]
+            queried[rows] = True
+            labels, ended = self._query_oracle(oracle, rows)
+            if ended:
+                rows = rows[: len(labels)]
             if len(rows):
-                left -= self._take_answers(rows, answers, audit is not None)
-            if enough:
+                left -= self._take_answers(rows, labels, audit is not None)
+            if ended:
                 break
         return self
 
     def _query_oracle(self, oracle, rows):
-        # Answers of an oracle, and whether it wants no more questions.
+        # Labels from an oracle, and whether it has ended the run.
         try:
             return oracle(take(self._pool.X, rows), rows), False
         except QueriesEnded as end:
@@ -302,21 +306,21 @@ class QueryMixin:
             while budget is None or record.ledger.n_answers < budget:
                 if rules and record.between and self._reached(rules):
                     break
-                asked = record.ask()
-                if asked is None:
+                queried = record.ask()
+                if queried is None:
                     break
-                answers, enough = self._query_oracle(oracle, np.array([asked.row]))
-                if len(answers):
-                    record.answer(asked, answers[0])
-                if enough:
+                labels, ended = self._query_oracle(oracle, np.array([queried.row]))
+                if len(labels):
+                    record.answer(queried, labels[0])
+                if ended:
                     break
             record.finish()
 
     @learns
-    def _take_answers(self, rows, answers, judge):
-        # Learn the answers to a question; gives the number of labels among them.
+    def _take_answers(self, rows, labels, judge):
+        # Learn the labels of a query; returns their number, without skipped rows.
         self._settle()
-        batch = self._read_batch(rows, answers, None)
+        batch = self._read_batch(rows, labels, None)
         if judge:
             X = take(self._pool.X, batch.rows[batch.known])
             wrong = self._fitted(X).predict(X) != batch.labels
@@ -325,12 +329,12 @@ class QueryMixin:
         return int(batch.known.sum())
 
     @reads_settled
-    def _audit_rows(self, k, share):
-        # Rows at random in a share of the questions, once there is a model to judge.
+    def _audit_rows(self, k, audit_share):
+        # Random rows for an audit, in a share of the queries, if there is a model.
         if self._model() is None:
             return None
         chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
         candidates = np.flatnonzero((self._codes < 0) & ~self._skipped)
-        if chance.random() >= share or not len(candidates):
+        if chance.random() >= audit_share or not len(candidates):
             return None
         return chance.choice(candidates, min(k, len(candidates)), replace=False)

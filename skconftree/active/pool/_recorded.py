@@ -1,4 +1,4 @@
-"""A learner whose answers are in a journal before it learns them."""
+"""Active learner whose labels are written to a journal before they are learned."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from .._strategy import FOR_AUDIT
 from ._stopping import largest_share
 from ._view import LearnerView
 
-AGO = 5  # answers that lie between two of one person to one row, at least
+MIN_LABELS_BETWEEN = 5  # before an annotator is queried again for the same row
 
 
 class QueriedRow(NamedTuple):
-    """A row that is asked for; `guess` is NOTHING but in an audit."""
+    """A queried row; `guess` is the prediction in an audit, otherwise NO_LABEL."""
 
     row: int
     batch: int | None
@@ -34,7 +34,7 @@ class QueriedRow(NamedTuple):
 
 
 def start_labels(head):
-    """Labels that a pool had at the start, None for the others; None without any."""
+    """Initial labels of a pool, None for unlabeled rows; None if there are none."""
     start = head["start"]
     if not start["rows"]:
         return None
@@ -45,29 +45,29 @@ def start_labels(head):
 
 
 def check_pool(head, pool, path):
-    """Raise JournalError unless a fingerprint is of the rows of a journal."""
+    """Raise JournalError if a fingerprint differs from that of the journal's pool."""
     other = difference(pool, head["X"])
     if other is not None:
         raise JournalError(
-            f"X is not the pool of {path}: {other}. Answers belong to rows by their "
-            "places; give the rows of the first time, or another file."
+            f"X is not the pool of {path}: {other}. Labels are stored by row number. "
+            "Pass the original rows in their original order, or another file."
         )
 
 
 def now():
-    """The time, for people and programs."""
+    """The current time in ISO format."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Recorded:
-    """A learner that has a pool, with a journal of its answers.
+    """A fitted learner with a journal of its labels.
 
-    The answers of the journal are learnt in the place of those of the learner. What is
-    true is in the file: after an interrupt the rest is made of it again.
+    The labels of the journal replace those of the learner. The file determines the
+    state, which is computed from it again after an interrupt.
 
-    `rules` are asked for their audits; a share `repeat` of the questions asks for a row
-    again; `pool` is the fingerprint of the pool, None: that of its rows; `budget` is
-    remembered.
+    `rules` determine the share of audits; a share `repeat` of the queries asks for a
+    second opinion; `pool` is the fingerprint of the pool, None: that of its rows;
+    `budget` is stored in the journal.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class Recorded:
         self.resolve_by = resolve_by
         self.repeat = repeat
         self.share = largest_share(rules)
-        self._skipped = set()  # rows, since the journal was opened
+        self._skipped = set()  # rows that were skipped since the journal was opened
         self._n_learned_lines = (
             None  # lines of the journal that all the rest is made of
         )
-        # what decides on the questions besides the learner
+        # settings that determine the queries, in addition to the learner
         settings = {
             "stop": to_json(list(rules), names=True),
             "resolve_by": resolve_by,
@@ -113,8 +113,8 @@ class Recorded:
                 self.journal.begin(head)
             self._check(head, settings)
             if self.view.answers:
-                self._take_in(self.view.answers)
-            self._catch_up()
+                self._write_previous(self.view.answers)
+            self._update()
         except BaseException:
             self.journal.close()
             raise
@@ -137,8 +137,8 @@ class Recorded:
             start, self._seed = known["start"], known["seed"]
             if known["version"] != head["version"]:
                 self.notes.append(
-                    f"{path} was begun with version {known['version']}; the next "
-                    "question may be another one than it would have been there."
+                    f"{path} was begun with version {known['version']}. This version "
+                    "may select other rows."
                 )
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
@@ -148,40 +148,42 @@ class Recorded:
             if value != names.get(name) and (name != "random_state" or seeded):
                 raise JournalError(
                     f"{path} was begun with {name}={_brief(names.get(name))}. Got "
-                    f"{_brief(value)}. Give the same, or another file."
+                    f"{_brief(value)}. Pass the same value, or another file."
                 )
         if start != head["start"]:
             raise JournalError(
-                f"{path} was begun with {len(start['rows'])} labels of the pool. Got "
-                f"{len(head['start']['rows'])}, or others. Give the same, or another "
-                "file."
+                f"{path} was begun with {len(start['rows'])} initial labels. Got "
+                f"{len(head['start']['rows'])}, or other labels. Pass the same labels, "
+                "or another file."
             )
 
-    def _take_in(self, answers):
-        # What a learner was taught before it had a journal, or by an earlier one.
+    def _write_previous(self, answers):
+        # Write labels that the learner was taught before it had this journal.
         if self.journal.lines:
-            told = {
-                (one.row, None if one.label is NO_LABEL else one.label)
-                for one in Ledger(self.journal.lines).entries
+            stored = {
+                (entry.row, None if entry.label is NO_LABEL else entry.label)
+                for entry in Ledger(self.journal.lines).entries
             }
-            own = {(row, label) for one in answers for row, label in one.pairs()}
-            if not own <= told:
+            if not {pair for batch in answers for pair in batch.pairs()} <= stored:
                 raise ValueError(
-                    f"The learner has been taught answers that {self.journal.path} "
-                    "does not have. Fit it again to go on with the file."
+                    f"The learner has labels that {self.journal.path} does not have. "
+                    "Fit it again to continue with the file."
                 )
             return
-        if any(one.weight is not None for one in answers):
-            raise ValueError("A journal holds no weights, which the learner was given.")
-        for number, one in enumerate(answers, 1):
-            left = len(one.rows)
-            for row, label in one.pairs():
+        if any(batch.weight is not None for batch in answers):
+            raise ValueError(
+                "The learner was taught weights, which a journal cannot store. Fit it "
+                "again without weights."
+            )
+        for number, batch in enumerate(answers, 1):
+            left = len(batch.rows)
+            for row, label in batch.pairs():
                 left -= 1
                 self._append(
                     QueriedRow(row, number, left, NO_LABEL, False), label, None
                 )
 
-    def _catch_up(self):
+    def _update(self):
         if self._n_learned_lines == len(self.journal.lines):
             return
         self._ledger = Ledger(
@@ -193,40 +195,40 @@ class Recorded:
         batches = self._ledger.batches()
         part = batches.pop() if batches and batches[-1][-1][0].left > 0 else []
         try:
-            self.view.replace_answers(list(map(_told, batches)), self._seed)
+            self.view.replace_answers(list(map(_batch_arguments, batches)), self._seed)
         except ValueError:
-            self._find_wrong_label()
+            self._raise_for_invalid_label()
             raise
         self._queue = []
         if part:
-            answered = {one.row for one, _ in part}
-            queue = self._hand_out(part[0][0].batch, answered)
-            if [one.row for one in queue[: len(part)]] == [one.row for one, _ in part]:
+            answered = [entry.row for entry, _ in part]
+            queue = self._queue_rows(part[0][0].batch, answered)
+            if [queried.row for queried in queue[: len(part)]] == answered:
                 self._queue = queue[len(part) :]
-            else:  # of another version, or of other rows skipped
-                self.view.learn(*_told(part))
+            else:  # by another version, or if other rows were skipped
+                self.view.learn(*_batch_arguments(part))
         self._part = part if self._queue else []
         self._n_learned_lines = len(self.journal.lines)
 
-    def _find_wrong_label(self):
-        # Raise an error that names the line whose label cannot be learned.
-        for one in self._ledger.entries:
-            if one.label is not NO_LABEL:
+    def _raise_for_invalid_label(self):
+        # Raise an error that names the line whose label is invalid.
+        for entry in self._ledger.entries:
+            if entry.label is not NO_LABEL:
                 try:
-                    self.view.plain_label(one.label)
+                    self.view.plain_label(entry.label)
                 except ValueError as error:
                     raise ValueError(
-                        f"Line {one.line} of {self.journal.path} cannot be learned: "
+                        f"Line {entry.line} of {self.journal.path} cannot be learned: "
                         f"{error}"
                     ) from None
 
     @property
     def ledger(self):
-        """What the lines of the journal come to, the last one included."""
-        self._catch_up()
+        """Labels of the journal, up to its last line."""
+        self._update()
         return self._ledger
 
-    def _hand_out(self, batch, answered=()):
+    def _queue_rows(self, batch, answered=()):
         learner = self.learner
         rows, guesses = None, None
         if self.share > 0.0:
@@ -242,105 +244,108 @@ class Recorded:
             if row in answered or row not in self._skipped
         ]
         return [
-            QueriedRow(row, batch, len(rows) - place, guess, False)
-            for place, (row, guess) in enumerate(rows, 1)
+            QueriedRow(row, batch, len(rows) - i, guess, False)
+            for i, (row, guess) in enumerate(rows, 1)
         ]
 
     @property
     def has_model(self):
-        """Whether there are labels of two classes to predict by."""
+        """Whether there are labels of two classes, and so a classifier."""
         return self.view.model is not None
 
     def limits(self, rules):
-        """Upper limits of the share of wrong predictions, of the rules with one."""
+        """Upper limits of the error rate, by the rules that have one."""
         rules = [rule for rule in rules if hasattr(rule, "limit")]
         if not rules:
             return []
-        return self.view.look(
+        return self.view.with_context(
             rules, lambda context: [rule.limit(context) for rule in rules]
         )
 
     @property
     def between(self):
-        """Whether all of the last question has been answered."""
-        self._catch_up()
+        """Whether all rows of the last query are labeled or skipped."""
+        self._update()
         return not self._queue
 
     def ask(self, by=None):
-        """What to ask next, the same until it is answered; None if no row is left."""
-        self._catch_up()
+        """Next row to label, the same until it is labeled; None if no row is left."""
+        self._update()
         again = self._second_opinion(by)
         if again is not None:
             return QueriedRow(again, None, 0, NO_LABEL, True)
         if not self._queue:
-            numbers = [one.batch for one in self._ledger.entries if one.batch]
-            self._queue = self._hand_out(max(numbers, default=0) + 1)
+            numbers = [entry.batch for entry in self._ledger.entries if entry.batch]
+            self._queue = self._queue_rows(max(numbers, default=0) + 1)
         return self._queue[0] if self._queue else None
 
-    def answer(self, asked, label, by=None):
-        """Write an answer down, then learn it; None skips the row."""
+    def answer(self, queried, label, by=None):
+        """Write a label to the journal, then learn it; None skips the row."""
         label = self.view.plain_label(label)
-        self._catch_up()
-        self._ledger.add(self._append(asked, label, by))
+        self._update()
+        self._ledger.add(self._append(queried, label, by))
         if label is None:
-            self._skipped.add(asked.row)
-        if asked.again:
-            self._catch_up()
+            self._skipped.add(queried.row)
+        if queried.again:
+            self._update()
             return
         self._queue.pop(0)
         part = self._ledger.batches()[-1]
         self._part = part if self._queue else []
         if not self._queue:
-            self.view.learn(*_told(part))
+            self.view.learn(*_batch_arguments(part))
         self._n_learned_lines = len(self.journal.lines)
 
     def relabel(self, row, label, by=None):
-        """Give a row that has been asked for another label; None withdraws it."""
-        self._catch_up()
+        """Change the label of a row that was queried; None withdraws it."""
+        self._update()
         label = self.view.plain_label(label)
-        if all(one.row != row for one in self._ledger.entries):
-            raise ValueError(f"Row {row!r} has no answer that could be relabeled.")
+        if all(entry.row != row for entry in self._ledger.entries):
+            raise ValueError(
+                f"Row {row!r} has no label in the journal that could be changed."
+            )
         self._append(QueriedRow(int(row), None, 0, NO_LABEL, False), label, by)
-        self._catch_up()
+        self._update()
 
     def undo(self, by=None):
-        """Take back the last line, which is by the same person; gives its entry."""
-        self._catch_up()
+        """Withdraw the last line, by the same annotator; return its entry."""
+        self._update()
         if not self._ledger.entries:
             raise ValueError("There is no answer that could be taken back.")
         last = self._ledger.entries[-1]
         if last.by != by:
             raise ValueError(
-                f"The last answer is by {last.by!r}, not by {by!r}. Mend it instead."
+                f"The last label is by {last.by!r}, not by {by!r}. Use relabel() to "
+                "change it."
             )
         self._skipped.discard(last.row)
         self._write({"undo": last.line}, by)
-        self._catch_up()
+        self._update()
         return last
 
     def whole_learner(self):
-        """The learner with all answers, those of a question half answered too."""
-        self._catch_up()
+        """The learner with all labels, including those of an incomplete query."""
+        self._update()
         if not self._part:
             return self.learner
-        return self.view.with_answers(*_told(self._part))
+        return self.view.with_answers(*_batch_arguments(self._part))
 
     def finish(self):
-        """Let the learner have all answers, as no more will come."""
-        self._catch_up()
+        """Learn the labels of an incomplete query, because no more will follow."""
+        self._update()
         if self._part:
-            self.view.learn(*_told(self._part))
+            self.view.learn(*_batch_arguments(self._part))
         self._part, self._queue = [], []
 
-    def _append(self, asked, label, by):
-        record = {"row": asked.row}
+    def _append(self, queried, label, by):
+        record = {"row": queried.row}
         record |= {"skip": True} if label is None else {"label": label}
-        if asked.again:
+        if queried.again:
             record["again"] = True
-        if asked.batch is not None:
-            record |= {"batch": asked.batch, "left": asked.left}
-        if asked.guess is not NO_LABEL:
-            record["guess"] = asked.guess
+        if queried.batch is not None:
+            record |= {"batch": queried.batch, "left": queried.left}
+        if queried.guess is not NO_LABEL:
+            record["guess"] = queried.guess
         return self._write(record, by)
 
     def _write(self, record, by):
@@ -351,37 +356,38 @@ class Recorded:
         return record
 
     def _second_opinion(self, by):
-        # A row with one label, rather of somebody else; a function of the answers.
+        # A row with one label, preferably of another annotator, or None; a function of
+        # the labels.
         if self.repeat <= 0.0:
             return None
-        answers = [one for one in self._ledger.entries if one.is_answer]
+        answers = [entry for entry in self._ledger.entries if entry.is_answer]
         chance = np.random.default_rng([self._seed, len(answers), FOR_AUDIT, 1])
         if chance.random() >= self.repeat:
             return None
-        again = {one.row for one in answers if one.again}
-        single = {
-            row: told[0]
-            for row, told in self._ledger.opinions().items()
-            if len(told) == 1 and row not in again
+        again = {entry.row for entry in answers if entry.again}
+        annotators = {
+            row: opinions[0][0]
+            for row, opinions in self._ledger.opinions().items()
+            if len(opinions) == 1 and row not in again
         }
-        fresh = {one.row for one in answers[-AGO:]}
-        rows = [row for row, told in single.items() if told[0] != by]
-        rows = rows or [row for row in single if row not in fresh]
+        recent = {entry.row for entry in answers[-MIN_LABELS_BETWEEN:]}
+        rows = [row for row, annotator in annotators.items() if annotator != by]
+        rows = rows or [row for row in annotators if row not in recent]
         return int(chance.choice(sorted(rows))) if rows else None
 
 
-def _told(batch):
-    # Rows, labels and wrong predictions of a question's answers.
-    judged = [
-        not same_label(one.guess, label)
-        for one, label in batch
-        if one.guess is not NO_LABEL and label is not NO_LABEL
+def _batch_arguments(batch):
+    # Rows, labels and number of wrong predictions (None: no audit) of a query.
+    is_wrong = [
+        not same_label(entry.guess, label)
+        for entry, label in batch
+        if entry.guess is not NO_LABEL and label is not NO_LABEL
     ]
-    audit = any(one.guess is not NO_LABEL for one, _ in batch)
+    is_audit = any(entry.guess is not NO_LABEL for entry, _ in batch)
     return (
-        [one.row for one, _ in batch],
+        [entry.row for entry, _ in batch],
         [None if label is NO_LABEL else label for _, label in batch],
-        sum(judged) if audit else None,
+        sum(is_wrong) if is_audit else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Simulated active learning: learning curves of query strategies."""
+"""Simulation of active learning: learning curves of query strategies."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from ._learner import ActiveLearner
 
 
 class StrategySummary(NamedTuple):
-    """What one strategy was worth, see :meth:`SimulationResult.summary`.
+    """Results of one strategy, see :meth:`SimulationResult.summary`.
 
     Parameters
     ----------
     strategy : str
-        Its name.
+        Name of the strategy.
     area : float
-        Mean score over all numbers of labels and all runs.
+        Area under the learning curve: mean score over all numbers of labels and runs.
     area_error : float
-        Its standard error over the runs.
+        Standard error of `area` over the runs.
     final : float
-        Mean score at the end.
+        Mean score with all labels.
     gain : float
-        Mean difference of the area to that of random sampling.
+        Mean difference between the area and that of random sampling.
     wins : int
-        Runs in which the area was larger than that of random sampling.
+        Number of runs in which the area was larger than that of random sampling.
     p_value : float
-        Of Wilcoxon's signed-rank test of these differences; NaN for random sampling
-        or if there are fewer than six runs.
+        P-value of Wilcoxon's signed-rank test of these differences; NaN for random
+        sampling and for fewer than six runs.
     labels_to_random : float
-        Labels at which the mean score reaches the final one of random sampling; NaN
-        if it does not.
+        Number of labels at which the mean score reaches the final score of random
+        sampling; NaN if it does not.
     seconds : float
-        Mean CPU seconds of a query.
+        Mean CPU seconds per query.
 
     See Also
     --------
-    simulate : Makes it.
+    simulate : Runs the simulation.
 
     Examples
     --------
@@ -77,13 +77,13 @@ class SimulationResult(NamedTuple):
     Parameters
     ----------
     strategies : list of str
-        Names.
+        Names of the strategies.
     n_labels : ndarray of shape (n_steps,)
-        Labels requested at each step.
+        Number of labels at each step.
     scores : ndarray of shape (n_strategies, n_runs, n_steps)
         Scores on the test rows.
     seconds : ndarray of shape (n_strategies, n_runs)
-        CPU seconds of a query, on average.
+        Average CPU seconds per query.
 
     Examples
     --------
@@ -102,11 +102,12 @@ class SimulationResult(NamedTuple):
     seconds: np.ndarray
 
     def summary(self) -> list[StrategySummary]:
-        """Figures of each strategy, beside random sampling.
+        """Summarize each strategy, compared with random sampling.
 
         Returns
         -------
         list of StrategySummary
+            One entry per strategy.
         """
         area = self.scores.mean(axis=2)
         curves = self.scores.mean(axis=1)
@@ -114,11 +115,11 @@ class SimulationResult(NamedTuple):
         base = self.strategies.index("random")
         out = []
         for i, name in enumerate(self.strategies):
-            gap = area[i] - area[base]
+            difference = area[i] - area[base]
             p = np.nan
-            if i != base and n_runs > 5 and gap.any():
-                p = float(wilcoxon(gap).pvalue)
-            enough = np.flatnonzero(curves[i] >= curves[base, -1])
+            if i != base and n_runs > 5 and difference.any():
+                p = float(wilcoxon(difference).pvalue)
+            reached = np.flatnonzero(curves[i] >= curves[base, -1])
             spread = area[i].std(ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.nan
             out.append(
                 StrategySummary(
@@ -126,10 +127,10 @@ class SimulationResult(NamedTuple):
                     float(area[i].mean()),
                     float(spread),
                     float(curves[i, -1]),
-                    float(gap.mean()),
-                    int((gap > 0).sum()),
+                    float(difference.mean()),
+                    int((difference > 0).sum()),
                     p,
-                    float(self.n_labels[enough[0]]) if len(enough) else np.nan,
+                    float(self.n_labels[reached[0]]) if len(reached) else np.nan,
                     float(self.seconds[i].mean()),
                 )
             )
@@ -156,50 +157,52 @@ def simulate(
     verbose: int = 0,
     random_state: Seed = None,
 ) -> SimulationResult:
-    """Compare query strategies on a table whose labels are known.
+    """Compare query strategies on labeled data.
 
-    In each run the rows are parted into a pool and test rows. Every strategy begins
-    with the same labels, buys labels of the pool one batch after the other, and is
-    scored on the test rows after each. Random and margin sampling are always among
-    the strategies: one that does not beat them need not be published.
+    In each run, the rows are split into a pool and test rows. All strategies start with
+    the same labels, query labels of the pool batch by batch, and are scored on the test
+    rows after each batch. Random and margin sampling are always included as baselines.
 
     Parameters
     ----------
     estimator : classifier
         Any scikit-learn classifier or pipeline.
     X : array-like, sparse or frame of shape (n_rows, n_features)
+        The rows.
     y : array-like of shape (n_rows,)
-        All labels.
+        Labels of all rows.
     strategies : list, default=()
         Names, strategies, functions, or pairs (name, strategy); see
         :class:`ActiveLearner`.
     cv : int, cross-validation generator or iterable, default=10
-        Parts the rows into pool and test rows. A number is that of random halves.
+        Splits the rows into pool and test rows. An int is the number of random splits
+        into halves.
     budget : int, default=100
-        Labels that each strategy requests, those of the beginning included.
+        Number of labels of each strategy, including the initial labels.
     batch_size : int, default=1
-        Labels between two scores.
+        Number of labels between two scores.
     n_initial : int, default=0
-        Labels, drawn at random from the pool, that all strategies begin with.
+        Number of initial labels, drawn at random from the pool.
     scoring : str or callable, default=None
         See scikit-learn's ``check_scoring``. None: the score of the classifier.
     refit : {"auto"} or bool, default="auto"
         See :class:`ActiveLearner`.
     to_tree : bool or dict, default=False
-        Whether to score after each batch also the tree that
-        :meth:`ActiveLearner.to_tree` grows then; a dict has its arguments. The curve of
-        the tree is called as the strategy, with ", tree" behind it. While all labels
-        are of one class there is no tree, and the classifier is scored in its place.
+        Whether the tree of :meth:`ActiveLearner.to_tree` is scored after each batch,
+        too; a dict contains the arguments of that method. The name of its curve is the
+        name of the strategy followed by ", tree". While all labels are of one class,
+        the classifier is scored instead.
     n_jobs : int, default=None
-        Runs at the same time.
+        Number of parallel runs.
     verbose : int, default=0
-        Of joblib.
+        Verbosity of joblib.
     random_state : int, RandomState instance or None, default=None
-        Governs partitions and strategies. Results do not depend on `n_jobs`.
+        Seed of the splits and the strategies. Results do not depend on `n_jobs`.
 
     Returns
     -------
     SimulationResult
+        Learning curves of all strategies.
 
     Examples
     --------
@@ -228,20 +231,25 @@ def simulate(
     if not n_initial < budget <= smallest:
         raise ValueError(
             f"budget must be above n_initial={n_initial} and at most {smallest}, the "
-            f"rows of the smallest pool. Got {budget}."
+            f"size of the smallest pool. Got {budget}."
         )
     if batch_size > budget - n_initial:
         raise ValueError(
-            f"batch_size must be at most the {budget - n_initial} labels that are "
-            f"bought after the first {n_initial}. Got {batch_size}."
+            f"batch_size must be at most budget - n_initial={budget - n_initial}. Got "
+            f"{batch_size}."
         )
     reading = _reading(estimator, to_tree)
     steps = np.arange(n_initial + batch_size, budget + 1, batch_size)
-    given = {"refit": refit, "batch_size": batch_size}
+    settings = {"refit": refit, "batch_size": batch_size}
     scorer = check_scoring(estimator, scoring=scoring)
     done = Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_one_run)(
-            ActiveLearner(estimator, strategy=strategy, random_state=seed + j, **given),
+            ActiveLearner(
+                estimator,
+                strategy=strategy,
+                random_state=seed + j,
+                **settings,
+            ),
             X,
             y,
             splits[j],
@@ -278,17 +286,17 @@ def _reading(estimator, to_tree):
         return None
     if not hasattr(estimator, "to_tree"):
         raise TypeError(
-            "to_tree needs an estimator that has this method, as "
+            "to_tree needs an estimator with this method, such as "
             f"ConfidenceForestClassifier. Got {estimator!r}."
         )
-    given = {} if to_tree is True else to_tree
-    known = inspect.signature(ActiveLearner.to_tree).parameters.keys() - {"self"}
-    if not given.keys() <= known:
+    arguments = {} if to_tree is True else to_tree
+    allowed = inspect.signature(ActiveLearner.to_tree).parameters.keys() - {"self"}
+    if not arguments.keys() <= allowed:
         raise ValueError(
-            f"to_tree must have arguments of ActiveLearner.to_tree only, which are "
-            f"{sorted(known)}. Got {to_tree!r}."
+            "to_tree must only contain arguments of ActiveLearner.to_tree, which are "
+            f"{sorted(allowed)}. Got {to_tree!r}."
         )
-    return given
+    return arguments
 
 
 def _named(estimator, strategies):
@@ -307,11 +315,11 @@ def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):
     pool, test = split
     X_test, y_test = _safe_indexing(X, test), y[test]
     X_pool, y_pool = _safe_indexing(X, pool), y[pool]
-    known = np.full(len(pool), None)
+    known_labels = np.full(len(pool), None)
     rng = np.random.default_rng(learner.random_state)
     first = rng.choice(len(pool), n_initial, replace=False)
-    known[first] = y_pool[first]
-    learner.fit(X_pool, known)
+    known_labels[first] = y_pool[first]
+    learner.fit(X_pool, known_labels)
     classes = set(y_pool[first])
     scores, seconds = [], 0.0
     for _ in range(n_steps):
@@ -322,7 +330,7 @@ def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):
         classes.update(y_pool[rows])
         scored = [learner]
         if reading is not None:
-            given = {"random_state": learner.random_state, **reading}
-            scored.append(learner.to_tree(**given) if len(classes) > 1 else learner)
+            arguments = {"random_state": learner.random_state, **reading}
+            scored.append(learner.to_tree(**arguments) if len(classes) > 1 else learner)
         scores.append([scorer(model, X_test, y_test) for model in scored])
     return np.transpose(scores), seconds / n_steps

@@ -1,4 +1,4 @@
-"""When to stop buying labels."""
+"""Stopping rules: when to stop querying labels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .._stopping import StoppingRule
 if TYPE_CHECKING:
     from ._context import QueryContext
 
-COMPARED = 10_000  # rows whose predictions are compared between looks
+MAX_COMPARED_ROWS = 10_000  # rows whose predictions are compared between queries
 
 
 class LabelBudget(StoppingRule):
-    """Stop once so many rows have a label.
+    """Stopping rule: stop when a number of rows is labeled.
 
     Parameters
     ----------
     n_labels : int
-        Labels in all, those that were there from the beginning included.
+        Number of labels, including initial labels.
 
     Examples
     --------
@@ -48,33 +48,36 @@ class LabelBudget(StoppingRule):
 
 
 class RiskBelow(StoppingRule):
-    """Stop once the risk, the share of wrong predictions, is surely below a limit.
+    """Stopping rule: stop when the error rate is below a limit with confidence.
 
-    ``method="leaves"`` looks at the leaves of a single tree. Each has an upper credible
-    limit of its risk, :func:`~skconftree.bounds.risk_upper` with ``delta`` divided by
-    the number of leaves; their sum, weighted by rows of the pool, is compared with
-    `eps`. It is a statement of one look at splits that stay, from labels drawn at
-    random inside the leaves as :class:`LeafRiskSampling` draws them: who stops at the
-    first of many looks, or lets the labels choose the leaves, stops a little early.
+    ``method="leaves"`` uses the leaves of a single tree. The upper credible limit of
+    the error rate (risk) of each leaf is :func:`~skconftree.bounds.risk_upper` with
+    ``delta`` divided by the number of leaves. Their sum, weighted by the rows of the
+    pool, is compared with `eps`. The limit is valid for a single evaluation with fixed
+    splits and labels drawn at random inside the leaves, as :class:`LeafRiskSampling`
+    draws them. Evaluating it repeatedly, or selecting the leaves by their labels, stops
+    a little early.
 
-    ``method="audit"`` works with any classifier. A share of the questions that
-    :meth:`ActiveLearner.run` asks is drawn at random from the pool, and the answer is
-    compared with the prediction before it is learnt. The limit is that of a
-    :func:`~skconftree.bounds.confidence_sequence`, which holds at every look: stopping
-    at the first limit below `eps` is no cheat. It is one of the average risk during the
-    audit, which the risk at its end is not above as long as labels do not make the
-    classifier worse.
+    ``method="audit"`` works with any classifier. A share of the queries of
+    :meth:`ActiveLearner.run` is drawn at random from the pool, and the predictions for
+    these rows are compared with their labels before these are learned. The limit is
+    that of a :func:`~skconftree.bounds.confidence_sequence`, which is valid for
+    repeated evaluation. It bounds the average risk during the audit. The risk at the
+    end of the audit is not higher, provided that labels do not make the classifier
+    worse.
 
     Parameters
     ----------
     eps : float
-        Limit of the risk, in (0, 1).
+        Limit of the risk, in (0, 1). Smaller values require more labels.
     method : {"leaves", "audit"}, default="leaves"
-        Where the statement comes from.
+        How the risk is bounded.
     delta : float, default=0.05
-        Probability, in (0, 1), that the risk is above the limit.
+        Probability, in (0, 1), that the risk is above the limit. Smaller values require
+        more labels.
     audit_share : float, default=0.2
-        Share of the questions that is drawn at random, in (0, 1].
+        Share of the queries that are drawn at random, in (0, 1]. Larger values narrow
+        the limit and leave fewer labels for the query strategy.
 
     Examples
     --------
@@ -112,12 +115,12 @@ class RiskBelow(StoppingRule):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What the classifier must have."""
+        """Capabilities that the classifier must have."""
         return ("leaves",) if self.method == "leaves" else ()
 
     @property
     def random_share(self) -> float:
-        """Share of the questions that are drawn at random."""
+        """Share of the queries that are drawn at random."""
         return self.audit_share if self.method == "audit" else 0.0
 
     def limit(self, context: QueryContext) -> float:
@@ -126,11 +129,12 @@ class RiskBelow(StoppingRule):
         Parameters
         ----------
         context : QueryContext
+            State of the learner.
 
         Returns
         -------
         float
-            1.0 before anything is known.
+            Upper limit; 1.0 before there are labels of two classes.
         """
         if self.method == "audit":
             wrong, n = context.audit
@@ -150,17 +154,18 @@ class RiskBelow(StoppingRule):
 
 
 class StableModel(StoppingRule):
-    """Stop once predictions have stopped changing.
+    """Stopping rule: stop when predictions have stabilized.
 
-    At each look the classes predicted for the pool (10,000 rows of it at most) are
-    compared with those of the looks before; a rule of thumb without a promise.
+    Before each query, the predictions for at most 10,000 rows of the pool are compared
+    with those before the previous query. This heuristic has no statistical guarantee.
 
     Parameters
     ----------
     agreement : float, default=0.99
-        Share of equal predictions, in (0, 1].
+        Share of equal predictions, in (0, 1]. Larger values require more labels.
     n_looks : int, default=5
-        For how many looks in a row.
+        Number of consecutive comparisons that must agree. Larger values require more
+        labels.
 
     Examples
     --------
@@ -186,7 +191,7 @@ class StableModel(StoppingRule):
         if context.estimator is None:
             return False
         n = len(context.codes)
-        rows = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
+        rows = np.linspace(0, n - 1, min(n, MAX_COMPARED_ROWS)).astype(np.intp)
         predicted = in_chunks(context.X, rows, context.estimator.predict)
         before, streak = context.memory.get(self, (None, 0))
         same = before is not None and (before == predicted).mean() >= self.agreement
@@ -195,7 +200,7 @@ class StableModel(StoppingRule):
         return streak >= self.n_looks
 
 
-# Rules that may be named as a remedy where a classifier lacks what another one needs.
+# Rules that an error suggests if the classifier lacks a capability of another rule.
 REMEDIES = {
     "LabelBudget": LabelBudget(1),
     "RiskBelow(method='audit')": RiskBelow(0.1, method="audit"),
@@ -204,7 +209,7 @@ REMEDIES = {
 
 
 def read_rules(stop, estimator):
-    """List of the rules that are given, which a classifier serves; or an error."""
+    """Validate stopping rules and return them as a list."""
     rules = stop if isinstance(stop, list) else [stop]
     for rule in rules:
         if isinstance(rule, type) or not callable(getattr(rule, "reached", None)):
@@ -219,10 +224,10 @@ def read_rules(stop, estimator):
 
 
 def share_of(rule):
-    """Share of the questions that are drawn at random for a rule."""
+    """Share of the queries that are drawn at random for a rule."""
     return getattr(rule, "random_share", StoppingRule.random_share)
 
 
 def largest_share(rules):
-    """Share of the questions that are drawn at random for all of them."""
+    """Share of the queries that are drawn at random for all rules."""
     return max(map(share_of, rules), default=0.0)

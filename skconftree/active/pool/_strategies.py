@@ -1,4 +1,4 @@
-"""Density, diversity, core-set and committee strategies, and the default one."""
+"""Density, diversity, core-set and committee strategies, and the default strategy."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 
 class DensitySampling(SamplingStrategy):
-    """Ask for rows in crowded places, which stand for many others.
+    """Density sampling: queries rows in dense regions, which represent many others.
 
-    The mean squared distance to the nearest rows of the pool is small there; the score
-    is by how much it is below the largest of a candidate. Alone it asks for near copies
-    of one row; it is meant to be weighed with other scores, see
-    :class:`WeightedSampling`.
+    The score is the difference between the largest mean squared distance of a candidate
+    to its nearest rows of the pool, and that of the row. Alone, it queries near copies
+    of one row; combine it with other strategies in :class:`WeightedSampling`.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        How many nearest rows, with or without a label.
+        Number of nearest rows, labeled or not. Larger values smooth the density.
 
     Examples
     --------
@@ -63,10 +62,10 @@ class DensitySampling(SamplingStrategy):
 
 
 class DiversitySampling(SamplingStrategy):
-    """Ask for rows that are far from every row with a label.
+    """Diversity sampling: queries rows far from all labeled rows.
 
-    The score is the squared distance to the nearest one. In a batch each row counts as
-    labelled once it is chosen, which makes it :class:`KCenterSampling`.
+    The score is the squared distance to the nearest labeled row. In a batch, each row
+    counts as labeled once it is selected, as in :class:`KCenterSampling`.
 
     Examples
     --------
@@ -81,7 +80,7 @@ class DiversitySampling(SamplingStrategy):
     """
 
     def score(self, context: QueryContext) -> Floats:
-        distances = context.dist_to_labeled  # infinite without a label: rows are alike
+        distances = context.dist_to_labeled  # infinite if there is no label
         return np.where(np.isfinite(distances), distances, 1.0).astype(np.float64)
 
     def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
@@ -89,11 +88,11 @@ class DiversitySampling(SamplingStrategy):
 
 
 class KCenterSampling(DiversitySampling):
-    """Cover the pool: ask for the row that is farthest from all chosen so far.
+    """Core-set sampling: queries the row that is farthest from all labeled rows.
 
-    The greedy rule for k centres, whose largest distance is at most twice the
-    smallest possible [1]_. Without any label the first row is the one nearest to the
-    middle of the pool.
+    This is the greedy algorithm for the k-center problem, whose largest distance is at
+    most twice the optimum [1]_. Without labels, the first row is the one nearest to the
+    mean of the pool.
 
     References
     ----------
@@ -115,7 +114,7 @@ class KCenterSampling(DiversitySampling):
 
 def _farthest(strategy, context, k):
     nearest = context.dist_to_labeled.astype(np.float64)
-    price = 1.0 if context.costs is None else context.costs
+    costs = 1.0 if context.costs is None else context.costs
     chosen, scores = [], []
     chance = context.rng(FOR_ROWS).random(len(nearest))
     if not np.isfinite(nearest).any():
@@ -127,21 +126,21 @@ def _farthest(strategy, context, k):
         chosen.append(first)
         scores.append(0.0)
     while len(chosen) < k:
-        worth = nearest / price
+        worth = nearest / costs
         best = np.flatnonzero(worth == worth.max())
-        place = int(best[chance[best].argmin()])
-        chosen.append(place)
-        scores.append(worth[place])
-        distances = context.squared_distances(context.candidates[place])
+        nearest_candidate = int(best[chance[best].argmin()])
+        chosen.append(nearest_candidate)
+        scores.append(worth[nearest_candidate])
+        distances = context.squared_distances(context.candidates[nearest_candidate])
         nearest = np.minimum(nearest, distances)
         nearest[chosen] = -1.0
     return np.array(chosen, dtype=np.intp), np.array(scores)
 
 
 class VoteEntropySampling(SamplingStrategy):
-    """Ask where the members of a forest disagree: entropy of their votes, in nats.
+    """Query by committee: entropy of the votes of an ensemble's members, in nats.
 
-    Any ensemble with `estimators_` will do: nothing is fitted beside it.
+    It works with any ensemble that has `estimators_`.
 
     References
     ----------
@@ -166,20 +165,21 @@ class VoteEntropySampling(SamplingStrategy):
         return entropy(context.votes)
 
 
-CLUSTERED = 20000  # rows among which clusters are looked for
-FEW = 3  # labels a class, on average, up to which the pool is covered first
-AT_RANDOM = 0.1  # share of the questions after that
+MAX_CLUSTERED_ROWS = 20000  # maximum number of rows that are clustered
+MIN_LABELS_PER_CLASS = 3  # average number of labels until which the pool is covered
+RANDOM_SHARE = 0.1  # share of random queries after that
 
 
 class AutoSampling(SamplingStrategy):
-    """Cover the pool first, then ask by margin, with some rows at random.
+    """Default query strategy: clusters first, then margin and random sampling.
 
-    While there are fewer than three labels a class, the pool is cut into as many
-    clusters as there will be labels; the largest ones without a label are asked for
-    their middle rows. After that rows with a small margin are asked for, and on average
-    every tenth at random: margins alone chase wrong labels, and never look where the
-    classifier is sure and wrong. Of a single tree, whose margins tie in droves, leaves
-    with many rows a label come first.
+    While there are fewer than three labels per class on average, the pool is divided
+    into as many clusters as there will be labels, and the central rows of the largest
+    clusters without a label are queried. After that, rows with a small margin are
+    queried, and on average every tenth row at random: margin sampling alone is misled
+    by wrong labels, and never queries where the classifier is confident but wrong. The
+    margins of a single tree have many ties, of which leaves with many rows per label
+    come first.
 
     Examples
     --------
@@ -196,15 +196,17 @@ class AutoSampling(SamplingStrategy):
     takes_costs = True
 
     def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
-        few = len(context.labeled) < FEW * max(context.n_classes, 2)
-        if context.estimator is None or (few and context.costs is None):
+        has_few_labels = len(context.labeled) < MIN_LABELS_PER_CLASS * max(
+            context.n_classes, 2
+        )
+        if context.estimator is None or (has_few_labels and context.costs is None):
             return cover(context, k)
         margin = MarginSampling()
         if not serves(margin, context.estimator):
             margin = RandomSampling()
         scores = checked_scores(margin, margin.score(context), context)
         chance = context.rng(FOR_ROWS)
-        n_random = int((chance.random(k) < AT_RANDOM).sum())
+        n_random = int((chance.random(k) < RANDOM_SHARE).sum())
         chosen = largest(scores, k - n_random, context)
         if n_random:
             left = np.ones(len(scores), dtype=bool)
@@ -217,37 +219,37 @@ class AutoSampling(SamplingStrategy):
 
 
 def cover(context, k):
-    """Middle rows of the largest clusters without a label."""
+    """Select central rows of the largest clusters without a label."""
     candidates = context.candidates
     rng = context.rng(FOR_ROWS)
-    looked_at = candidates
-    if len(candidates) > CLUSTERED:
-        looked_at = np.sort(rng.choice(candidates, CLUSTERED, replace=False))
-    rows = np.concatenate([looked_at, context.labeled])
+    sampled = candidates
+    if len(candidates) > MAX_CLUSTERED_ROWS:
+        sampled = np.sort(rng.choice(candidates, MAX_CLUSTERED_ROWS, replace=False))
+    rows = np.concatenate([sampled, context.labeled])
     points = context.points[rows]
     n_clusters = min(len(context.labeled) + k, len(np.unique(points, axis=0)))
     model = MiniBatchKMeans(
         n_clusters, random_state=int(rng.integers(2**31 - 1)), n_init=1
     ).fit(points)
-    # from the stored centres: labels_ may be those of the step before
+    # by the final centers: labels_ may be those of the previous iteration
     members = model.predict(points)
     distance = ((points - model.cluster_centers_[members]) ** 2).sum(axis=1)
-    sizes = np.bincount(members[: len(looked_at)], minlength=n_clusters)
-    labels = np.bincount(members[len(looked_at) :], minlength=n_clusters)
-    index_of = np.searchsorted(candidates, looked_at)
-    free = np.ones(len(looked_at), dtype=bool)
-    chance = rng.random(len(looked_at))  # of rows that are equally near
+    sizes = np.bincount(members[: len(sampled)], minlength=n_clusters)
+    labels = np.bincount(members[len(sampled) :], minlength=n_clusters)
+    index_of = np.searchsorted(candidates, sampled)
+    free = np.ones(len(sampled), dtype=bool)
+    chance = rng.random(len(sampled))  # breaks ties between distances
     chosen, scores = [], []
     while len(chosen) < k:
         worth = np.where(sizes > 0, sizes / (1.0 + labels) ** 2, -1.0)
         j = int(worth.argmax())
-        if sizes[j] == 0:  # more rows are wanted than were looked at
+        if sizes[j] == 0:  # more rows are requested than were clustered
             others = np.setdiff1d(np.arange(len(candidates)), chosen)
             more = rng.choice(others, k - len(chosen), replace=False)
             return np.concatenate([chosen, more]).astype(np.intp), np.concatenate(
                 [scores, np.zeros(len(more))]
             )
-        inside = np.flatnonzero(free & (members[: len(looked_at)] == j))
+        inside = np.flatnonzero(free & (members[: len(sampled)] == j))
         i = inside[np.lexsort((chance[inside], distance[inside]))[0]]
         free[i] = False
         chosen.append(int(index_of[i]))
@@ -258,7 +260,7 @@ def cover(context, k):
 
 
 def tie_break_for(estimator):
-    """How rows of equal score are told apart if nobody says so."""
+    """Default rule to break ties between scores."""
     final, _ = final_step(estimator)
     single = hasattr(final, "apply") and hasattr(final, "tree_")
     return "leaf" if single else "random"

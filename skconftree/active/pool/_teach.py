@@ -1,4 +1,4 @@
-"""Answers to an active learner: what it learns from them, and its state."""
+"""Labels taught to an active learner: learning them, withdrawing them, and state."""
 
 import copy
 import warnings
@@ -44,22 +44,22 @@ class Answer(NamedTuple):
 
 
 class Batch(NamedTuple):
-    # What one call of teach brought; label codes depend on all labels, so labels stay.
+    # Labels of one call of teach; not encoded, as codes depend on all labels.
     rows: np.ndarray
-    known: np.ndarray  # which of the rows have a label
-    labels: np.ndarray  # of those
+    known: np.ndarray  # mask of the rows that have a label
+    labels: np.ndarray  # of the known rows
     weight: np.ndarray | None
     n_wrong: int | None = None  # of its labels, if it was drawn for an audit
 
     def pairs(self, missing=None):
-        """Rows and their labels, `missing` where a row was skipped."""
+        """Rows and their labels, `missing` for skipped rows."""
         labels = iter(self.labels.tolist())
         for row, known in zip(self.rows.tolist(), self.known, strict=True):
             yield row, next(labels) if known else missing
 
 
 class Pool:
-    # The rows, and what is known of them without any label.
+    # The rows and their coordinates, which do not depend on labels.
     def __init__(self, X, transform, neighbors, seed):
         self.X = X
         self._made_of = transform, neighbors, seed
@@ -74,19 +74,19 @@ class Pool:
 
     def __getstate__(self):
         state = dict(vars(self))
-        state.pop("embedding", None)  # it can be made again
+        state.pop("embedding", None)  # it can be computed again
         return canonical(state)
 
 
 class LearningMixin(Transactional):
-    """Mixin of an active learner: all that follows from its answers.
+    """Mixin of an active learner that learns labels.
 
-    The answers are what is true: the rest can be made of them again, and is if a call
-    that learns was interrupted.
+    The list of batches of labels determines the state of the learner, which is computed
+    from it again if a call was interrupted.
     """
 
-    _unsettled = False  # whether more or less than the answers may have been learnt
-    _in_query = False  # whether a query was interrupted in the midst of what it keeps
+    _unsettled = False  # whether learning was interrupted
+    _in_query = False  # whether a query was interrupted
 
     def _is_settled(self):
         return not self._unsettled
@@ -99,13 +99,13 @@ class LearningMixin(Transactional):
         self._take_over(self._with_answers(answers, **more))
 
     def _with_answers(self, answers, **more):
-        # Another learner, of the same pool and start, with other answers.
+        # Another learner with the same pool and initial labels, but other batches.
         other = self._shadow_copy()
         other._replay(answers, **more)
         return other
 
     def _forget_queries(self):
-        # What queries keep for the next ones may be half made.
+        # Clear caches of queries, which may be incomplete.
         vars(self).update(
             _memory={},
             _kept=None,
@@ -134,68 +134,68 @@ class LearningMixin(Transactional):
             raise
 
     @learns
-    def _replace_answers(self, told, seed):
-        # Answers and a seed that were written down, in the place of its own; `told` are
-        # lists of rows and of labels, None where there is none, and wrong predictions.
+    def _replace_answers(self, batches, seed):
+        # Replace the batches and the seed by those of a journal; `batches` are tuples
+        # of rows, labels (None: skipped) and the number of wrong predictions.
         more = {"_queried_rows": None, "_memory": {}, "_in_query": False}
         if seed != self._seed:
             pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
             more |= {"_seed": seed, "_pool": pool}
-        self._relearn([self._told(*one) for one in told], **more)
+        self._relearn([self._make_batch(*batch) for batch in batches], **more)
 
     @learns
     def _learn_answers(self, rows, labels, n_wrong):
         self._settle()
-        self._learn(self._told(rows, labels, n_wrong))
+        self._learn(self._make_batch(rows, labels, n_wrong))
 
-    def _told(self, rows, labels, n_wrong):
+    def _make_batch(self, rows, labels, n_wrong):
         known, labels = self._coder.read(labels, "labels")
         return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
 
     @reads_settled
     def _plain_label(self, label):
-        # As a journal can hold it, None for none; an error if it cannot be learnt.
+        # Convert a label to a value that a journal can store, or raise an error.
         known, labels = self._coder.read([label], "labels")
         if not known[0]:
             return None
         if self._coder.encode(labels) is None:
             self._coder.learned(
-                self._start.labels, *(one.labels for one in self._answers), labels
+                self._start.labels, *(batch.labels for batch in self._answers), labels
             )
         (label,) = labels.tolist()
         if not isinstance(label, str | int | float):
             raise ValueError(
-                f"A journal holds labels that are strings, numbers or booleans. Got "
+                "A journal stores labels that are strings, numbers or booleans. Got "
                 f"{label!r}."
             )
         return label
 
     def _replay(self, answers, **more):
-        # The state after answers, from nothing; `more` are attributes to be set.
+        # Compute the state from batches of labels; `more` are further attributes.
         vars(self).update(_answers=answers, _unsettled=False, **more)
-        labels = [one.labels for one in (self._start, *self._answers)]
+        labels = [batch.labels for batch in (self._start, *self._answers)]
         self._coder = self._coder.learned(*labels)
         self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
         self._skipped = np.zeros(self._pool.n_rows, dtype=bool)
-        self._order = []  # labelled rows as they came
+        self._order = []  # labeled rows in the order of learning
         self._weights = None
-        self._n_taught = 0  # rows, skipped ones included
+        self._n_taught = 0  # number of rows, including skipped rows
         self._n_skipped = 0
         self._index = self._forest = None, None
         self._weighs_pool = False
         self.__dict__.pop("estimator_", None)
         if self.prefit:
             self.estimator_ = copy.deepcopy(self.estimator)
-        for one in (self._start, *self._answers):
-            self._note(one)
+        for batch in (self._start, *self._answers):
+            self._note(batch)
             if self.refit is False:
-                self._grow(one)
+                self._grow(batch)
         self._n_taught -= len(self._start.rows)
         if self.refit is not False:
             self._refit()
 
     def _note(self, batch):
-        # Labels of a batch, all of whose classes are known.
+        # Store the labels of a batch, all of whose classes are known.
         rows = batch.rows[batch.known]
         self._codes[rows] = self._coder.encode(batch.labels)
         skipped = batch.rows[~batch.known]
@@ -219,23 +219,23 @@ class LearningMixin(Transactional):
             if len(present) == 1 and not self.prefit:
                 self._predict_one_class(labeled)
             return
-        # the order of the rows is that of the pool: what is learnt does not depend on
-        # the order of the answers
+        # rows in the order of the pool: the model does not depend on the order of
+        # labels
         labeled.sort()
-        given = {}
+        arguments = {}
         if self._weights is not None:
-            given["sample_weight"] = self._weights[labeled]
+            arguments["sample_weight"] = self._weights[labeled]
         model = self._new_estimator()
         rest = np.flatnonzero(self._codes < 0)
         self._weighs_pool = len(rest) > 0 and weighs_pool(model, "fit")
         if self._weighs_pool:
-            given["X_pool"] = take(self._pool.X, rest)
+            arguments["X_pool"] = take(self._pool.X, rest)
         y = self._coder.classes[self._codes[labeled]]
         with _of_classes(len(present), len(labeled)):
-            self.estimator_ = model.fit(take(self._pool.X, labeled), y, **given)
+            self.estimator_ = model.fit(take(self._pool.X, labeled), y, **arguments)
 
     def _predict_one_class(self, labeled):
-        # Many classifiers cannot be fitted to one class; this one predicts it.
+        # Many classifiers cannot be fitted to a single class.
         model = DummyClassifier(strategy="most_frequent")
         y = self._coder.classes[self._codes[labeled]]
         self.estimator_ = model.fit(take(self._pool.X, labeled), y)
@@ -255,33 +255,33 @@ class LearningMixin(Transactional):
         rows = batch.rows[batch.known]
         if not len(rows):
             return
-        given = {}
+        arguments = {}
         if batch.weight is not None:
-            given["sample_weight"] = batch.weight[batch.known]
+            arguments["sample_weight"] = batch.weight[batch.known]
         if not hasattr(self, "estimator_"):
             if len(self._coder.classes) < 2:
                 self._predict_one_class(np.array(self._order, dtype=np.intp))
                 return
-            given["classes"] = self._coder.classes
+            arguments["classes"] = self._coder.classes
             self.estimator_ = self._new_estimator()
             self._weighs_pool = weighs_pool(self.estimator_, "partial_fit")
             if self._weighs_pool:
-                given["X_pool"] = self._pool.X
+                arguments["X_pool"] = self._pool.X
         elif isinstance(self.estimator_, DummyClassifier):
-            return  # more of the one class: all is learnt again with the second one
+            return  # everything is learned again when there is a second class
         X = None
         if self._weighs_pool:
-            given["from_pool"] = rows  # a row with a label is no longer one without
+            arguments["from_pool"] = rows  # labeled rows leave the unlabeled pool
         else:
             X = take(self._pool.X, rows)
         with _of_classes(len(np.unique(batch.labels)), len(rows)):
-            self.estimator_.partial_fit(X, batch.labels, **given)
+            self.estimator_.partial_fit(X, batch.labels, **arguments)
 
 
 @contextmanager
 def _of_classes(n_classes, n_labels):
-    # scikit-learn takes few labels of many classes for a regression, and says so with
-    # each fit; but here somebody was asked for a class.
+    # scikit-learn warns that many distinct labels may be a regression target, but
+    # queried labels are classes.
     if 2 * n_classes <= n_labels:
         yield
         return
@@ -291,7 +291,7 @@ def _of_classes(n_classes, n_labels):
 
 
 def weighs_pool(estimator, method):
-    """Whether ``fit`` and ``partial_fit`` take unlabeled rows as `X_pool`."""
+    """Whether ``fit`` or ``partial_fit`` uses unlabeled rows as `X_pool`."""
     parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
     learn = getattr(estimator, method, None)
     if learn is None or parameter not in signature(learn).parameters:

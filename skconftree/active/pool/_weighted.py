@@ -1,4 +1,4 @@
-"""Strategies that are weighed against each other."""
+"""Weighted combination of query strategies."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ if TYPE_CHECKING:
 
 
 class WeightedSampling(SamplingStrategy):
-    """Add the scores of several strategies.
+    """Weighted sum of the scores of several query strategies.
 
-    Each strategy's scores are first brought to [0, 1] by their smallest and largest
-    value among the candidates; a strategy that scores all alike adds nothing.
+    The scores of each strategy are scaled to [0, 1] by their minimum and maximum over
+    the candidates; constant scores contribute 0.
 
-    In a batch each row counts as labelled once it is chosen: scores that look at
-    `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, as those of
-    ``"diversity"`` do, are taken again before the next row, and all are brought to
-    [0, 1] among the rows that are left. What the classifier says does not change within
-    a batch.
+    In a batch, a row counts as labeled once it is selected. Scores that use
+    `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, such as
+    those of ``"diversity"``, are computed again before the next row is selected, and
+    all scores are scaled to [0, 1] over the remaining rows. Predictions of the
+    classifier do not change within a batch.
 
     Parameters
     ----------
     strategies : list of (str, strategy, float)
-        Name, strategy and weight, above 0. A strategy is what `ActiveLearner` takes: a
-        name of one, an object or a function, which gives scores; ``"auto"`` does not.
+        Name, strategy and positive weight of each. A strategy is a name, an object or a
+        function, as in `ActiveLearner`; it must return scores, which ``"auto"`` does
+        not.
 
     Examples
     --------
-    Uncertain rows in crowded places, far from what is known:
+    Uncertain rows in dense regions, far from labeled rows:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from skconftree.active import ActiveLearner, WeightedSampling
     >>> strategy = WeightedSampling([
     ...     ("uncertain", "margin", 1.0),
-    ...     ("crowded", "density", 1.0),
+    ...     ("dense", "density", 1.0),
     ...     ("new", "diversity", 1.0),
     ... ])
     >>> X, y = load_iris(return_X_y=True)
@@ -58,14 +59,14 @@ class WeightedSampling(SamplingStrategy):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What all of the strategies need."""
+        """Capabilities that the strategies need."""
         return tuple(
             dict.fromkeys(n for _, one, _ in self._checked() for n in one.needs)
         )
 
     def _checked(self):
         try:
-            given = [
+            entries = [
                 (str(name), one, float(weight)) for name, one, weight in self.strategies
             ]
         except (TypeError, ValueError) as error:
@@ -73,25 +74,28 @@ class WeightedSampling(SamplingStrategy):
                 "strategies must be a list of (name, strategy, weight). Got "
                 f"{self.strategies!r}."
             ) from error
-        found = []
-        for name, one, weight in given:
+        checked = []
+        for name, one, weight in entries:
             try:
-                found.append((name, resolve_strategy(one), weight))
+                checked.append((name, resolve_strategy(one), weight))
             except ValueError as error:
-                raise ValueError(f"Strategy {name!r} is none: {error}") from error
-            validate_parameters(found[-1][1])
-            if type(found[-1][1]).score is SamplingStrategy.score:
+                raise ValueError(f"Strategy {name!r} is invalid: {error}") from error
+            validate_parameters(checked[-1][1])
+            if type(checked[-1][1]).score is SamplingStrategy.score:
                 raise ValueError(
-                    f"Strategy {name!r} must give scores. Got {one!r}, which chooses "
-                    "rows without."
+                    f"Strategy {name!r} must return scores. Got {one!r}, which selects "
+                    "rows without scores."
                 )
             if not weight > 0.0:
                 raise ValueError(
                     f"The weight of strategy {name!r} must be above 0. Got {weight}."
                 )
-        if not found:
-            raise ValueError("strategies must not be empty.")
-        return found
+        if not checked:
+            raise ValueError(
+                "strategies must not be empty. Pass at least one (name, strategy, "
+                "weight)."
+            )
+        return checked
 
     def score(self, context: QueryContext) -> Floats:
         parts = [(one.score(context), weight) for _, one, weight in self._checked()]
@@ -105,25 +109,25 @@ class WeightedSampling(SamplingStrategy):
         for i, (_, one, weight) in enumerate(self._checked()):
             vars(context).pop("dist_to_labeled", None)
             parts.append((one.score(context), weight))
-            if "dist_to_labeled" in vars(context):  # the strategy has looked at it
+            if "dist_to_labeled" in vars(context):  # the strategy has used it
                 distant.append((i, one, weight))
         chosen, worth = [], []
         while True:
             scores = checked_scores(self, _sum_of(parts, left), context)
-            place = largest(np.where(left, scores, -np.inf), 1, context)[0]
-            chosen.append(place)
-            worth.append(scores[place])
+            selected = largest(np.where(left, scores, -np.inf), 1, context)[0]
+            chosen.append(selected)
+            worth.append(scores[selected])
             if len(chosen) == k:
                 return np.array(chosen, dtype=np.intp), np.array(worth)
-            left[place] = False
+            left[selected] = False
             if distant:
-                context = context.with_labeled(place)
+                context = context.with_labeled(selected)
             for i, one, weight in distant:
                 parts[i] = one.score(context), weight
 
 
 def _sum_of(parts, left):
-    # Scores of all candidates, each part from 0 to 1 among those that are left.
+    # Sum of scores, each scaled to [0, 1] over the remaining candidates.
     total = np.zeros(len(left))
     for scores, weight in parts:
         scores = np.asarray(scores, dtype=np.float64)

@@ -27,13 +27,13 @@ def taught(rows, labels, sample_weight=None, **more):
 @pytest.mark.parametrize(
     ("rows", "labels", "message"),
     [
-        ([200], [1], "places in the pool of 150 rows"),
-        ([-1], [1], "places in the pool of 150 rows"),
-        ([2.5], [1], "rows must be places in the pool, integers"),
-        ([True] * 150, Y, "rows must be places in the pool, integers"),
-        ([0], [1], "Row 0 has a label already"),
-        ([3, 3], [1, 1], "rows must be different"),
-        ([3, 4], [1], "a label for each row"),
+        ([200], [1], "indices into the pool of 150 rows"),
+        ([-1], [1], "indices into the pool of 150 rows"),
+        ([2.5], [1], "rows must be integer indices into the pool"),
+        ([True] * 150, Y, "rows must be integer indices into the pool"),
+        ([0], [1], "Row 0 is already labeled"),
+        ([3, 3], [1, 1], "rows must not contain duplicates"),
+        ([3, 4], [1], "Pass one label per row"),
         ([3], [np.inf], "contains infinity"),
         ([3, 4], [1, "a"], "labels mixes strings with other labels"),
     ],
@@ -45,7 +45,9 @@ def test_invalid_labels_change_nothing(rows, labels, message):
 
 @pytest.mark.parametrize("weight", [[0.0], [np.nan], [1.0, 1.0]])
 def test_invalid_weights_change_nothing(weight):
-    with pytest.raises(ValueError, match="sample_weight must be a finite number above"):
+    with pytest.raises(
+        ValueError, match="sample_weight must be a positive finite number"
+    ):
         taught([3], [1], sample_weight=weight)
 
 
@@ -63,7 +65,7 @@ def test_a_label_outside_the_classes():
 def test_a_row_that_was_not_queried_is_used_with_a_warning():
     one = learner(strategy="random").fit(X, some(Y))
     other = np.setdiff1d(np.arange(2, 60), one.query(5))[0]
-    with pytest.warns(UserWarning, match=f"Row {other} was not asked for"):
+    with pytest.warns(UserWarning, match=f"Row {other} was not queried"):
         one.teach(other, Y[other])
     assert one.n_labeled_ == 7
 
@@ -95,7 +97,7 @@ def test_rows_of_another_shape_change_nothing(refit):
             method(X[:, :2])
     with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
         one.fit(X[0], Y[:4])
-    with pytest.raises(ValueError, match="as many rows each. Got 150 and 3"):
+    with pytest.raises(ValueError, match="the same length. Got 150 and 3"):
         one.fit(X, Y[:3])
     assert pickle.dumps(one) == before
     single = learner().fit(X).teach([1], [0])
@@ -128,9 +130,9 @@ def test_invalid_queries():
         one.query(costs=np.zeros(150))
     with pytest.raises(ValueError, match="n must be an integer from 1 to the 0 calls"):
         one.undo()
-    with pytest.raises(ValueError, match=r"embedding must give .* shape \(150,\)"):
+    with pytest.raises(ValueError, match=r"embedding must return .* shape \(150,\)"):
         learner(embedding=lambda X: X[:, 0]).fit(X).query()
-    with pytest.raises(ValueError, match="no label yet"):
+    with pytest.raises(ValueError, match="has no labels yet"):
         learner().fit(X).predict(X)
     with pytest.raises(ValueError, match="contains NaN only"):
         learner().fit(X, np.full(150, np.nan))
@@ -138,7 +140,7 @@ def test_invalid_queries():
 
 def test_a_budget_above_the_pool_is_said_and_ends():
     one = learner(strategy="random", batch_size=20).fit(X[::5])
-    with pytest.warns(UserWarning, match="above the 30 rows without a label"):
+    with pytest.warns(UserWarning, match="exceeds the number of unlabeled rows, 30"):
         one.run(ArrayOracle(Y[::5]), budget=100)
     assert one.n_labeled_ == 30
 

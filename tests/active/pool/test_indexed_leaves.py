@@ -192,7 +192,7 @@ def test_rows_that_are_no_choice(rows):
     known = np.full(len(Y), None)
     known[:3] = 0, 1, 0
     learner = ActiveLearner(ConfidenceTreeClassifier(), strategy=Wrong()).fit(X, known)
-    with pytest.raises(ValueError, match="Wrong must choose 2 different candidates"):
+    with pytest.raises(ValueError, match="Wrong must select 2 different candidates"):
         learner.query(2)
 
 

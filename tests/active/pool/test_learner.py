@@ -166,7 +166,9 @@ def test_ties_in_a_tree_go_to_leaves_with_many_rows():
 )
 def test_only_leaves_of_a_single_tree_are_compared(estimator):
     one = learner(estimator, strategy="margin", tie_break="leaf")
-    with pytest.raises(ValueError, match="'leaf' only with a single tree"):
+    with pytest.raises(
+        ValueError, match="only be 'leaf' if the estimator is a single tree"
+    ):
         one.fit(X, some(Y))
 
 

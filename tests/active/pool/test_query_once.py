@@ -51,5 +51,5 @@ def test_what_a_learner_refuses_is_refused(y):
         query_once("leaf_risk", GaussianNB(), X, y)
     with pytest.raises(ValueError, match="k must be an integer of 1 or more"):
         query_once("margin", GaussianNB(), X, y, 0)
-    with pytest.raises(ValueError, match="X and y must have as many rows"):
+    with pytest.raises(ValueError, match="X and y must have the same length"):
         query_once("margin", GaussianNB(), X, y[:9])

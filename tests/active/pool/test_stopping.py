@@ -278,11 +278,13 @@ def test_a_classifier_without_probabilities():
 def test_bad_simulations():
     with pytest.raises(ValueError, match="budget must be above n_initial=5"):
         simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=5, n_initial=5)
-    with pytest.raises(ValueError, match="at most 40, the rows of the smallest pool"):
+    with pytest.raises(ValueError, match="at most 40, the size of the smallest pool"):
         simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=50)
     with pytest.raises(ValueError, match="strategy must be one of"):
         simulate(GaussianNB(), X[:80], Y[:80], ["best"], cv=2, budget=5)
-    with pytest.raises(ValueError, match="batch_size must be at most the 4 labels"):
+    with pytest.raises(
+        ValueError, match="batch_size must be at most budget - n_initial=4"
+    ):
         simulate(
             GaussianNB(), X[:80], Y[:80], cv=2, budget=9, n_initial=5, batch_size=5
         )

@@ -206,7 +206,7 @@ def test_distances():
 
 
 def test_a_large_pool_is_covered_by_some_of_its_rows(monkeypatch):
-    monkeypatch.setattr(_strategies, "CLUSTERED", 20)
+    monkeypatch.setattr(_strategies, "MAX_CLUSTERED_ROWS", 20)
     _, context = context_of(GaussianNB())
     chosen, scores = _strategies.cover(context, 30)
     assert len(set(chosen.tolist())) == len(scores) == 30
@@ -219,8 +219,8 @@ def test_density_by_neighbors_and_by_a_sample_is_about_that_of_all_rows(monkeypa
     exact = Embedding(points).density()
     searched = Embedding(points, neighbors=NearestNeighbors()).density()
     np.testing.assert_allclose(searched, exact, rtol=1e-3)
-    monkeypatch.setattr(_context, "REFERENCE", 1000)
-    monkeypatch.setattr(_context, "SAMPLE", 500)
+    monkeypatch.setattr(_context, "MAX_EXACT_ROWS", 1000)
+    monkeypatch.setattr(_context, "N_SAMPLED_ROWS", 500)
     by_sample = Embedding(points, seed=0).density()
     ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
     assert 0.85 < np.corrcoef(*ranks)[0, 1] < 0.999
@@ -321,9 +321,12 @@ def test_weighted_strategies_may_be_named_or_functions():
     [
         ([], "must not be empty"),
         ([("a", MarginSampling())], r"list of \(name, strategy, weight\)"),
-        ([("a", "margins", 1.0)], "Strategy 'a' is none: strategy must be one of"),
-        ([("a", MarginSampling, 1.0)], "Strategy 'a' is none: strategy must be one of"),
-        ([("a", "auto", 1.0)], "Strategy 'a' must give scores. Got 'auto'"),
+        ([("a", "margins", 1.0)], "Strategy 'a' is invalid: strategy must be one of"),
+        (
+            [("a", MarginSampling, 1.0)],
+            "Strategy 'a' is invalid: strategy must be one of",
+        ),
+        ([("a", "auto", 1.0)], "Strategy 'a' must return scores. Got 'auto'"),
         ([("a", MarginSampling(), 0.0)], "weight of strategy 'a' must be above 0"),
     ],
 )

@@ -35,11 +35,11 @@ def test_the_tree_is_that_of_the_pool_and_its_labels(learner):
 def test_it_needs_a_forest_and_two_classes():
     X, y = load_iris(return_X_y=True)
     other = ActiveLearner(RandomForestClassifier()).fit(X, y)
-    with pytest.raises(TypeError, match="takes any classifier"):
+    with pytest.raises(TypeError, match="for other classifiers"):
         other.to_tree()
     forest = ConfidenceForestClassifier(5)
     learner = ActiveLearner(forest).fit(X)
-    with pytest.raises(ValueError, match="no label yet"):
+    with pytest.raises(ValueError, match="has no labels yet"):
         learner.to_tree()
     learner.teach([0], [0])
     with pytest.raises(ValueError, match="two classes"):
@@ -84,7 +84,7 @@ def test_simulation_without_a_tree_yet_scores_the_classifier():
 @pytest.mark.parametrize(
     ("estimator", "to_tree", "error", "message"),
     [
-        (RandomForestClassifier(), True, TypeError, "that has this method"),
+        (RandomForestClassifier(), True, TypeError, "with this method"),
         (ConfidenceForestClassifier(5), "yes", ValueError, "must be a bool, or a dict"),
         (ConfidenceForestClassifier(5), {"leaves": 3}, ValueError, "leaves"),
     ],

@@ -138,7 +138,7 @@ def test_labels_have_types(path):
         one.answer(np.int64(2))
         assert [answer["label"] for answer in one.answers()] == [2, 1]
     with session(path.with_name("days.jsonl")) as one:
-        with pytest.raises(ValueError, match="A journal holds labels that are"):
+        with pytest.raises(ValueError, match="A journal stores labels that are"):
             one.answer(np.datetime64("2026-01-01"))
 
 
@@ -158,7 +158,7 @@ def test_an_earlier_answer_is_relabeled_and_later_ones_stay(path):
         rows = np.sort(rows)
         expected.fit(X[rows], labels[rows])
         assert (one.learner.predict_proba(X) == expected.predict_proba(X)).all()
-        with pytest.raises(ValueError, match="has no answer that could be relabeled"):
+        with pytest.raises(ValueError, match="has no label in the journal"):
             one.relabel(one.question().row, "ham")
         assert one.undo() == wrong
         assert one.progress().n_answers == 20
@@ -172,7 +172,7 @@ def test_two_annotators(path):
         own = one.agreement()
         assert all(pair["annotators"] == ["anna", "anna"] for pair in own)
     with session(path, annotator="bert", **given) as one:
-        with pytest.raises(ValueError, match="The last answer is by 'anna', not by"):
+        with pytest.raises(ValueError, match="The last label is by 'anna', not by"):
             one.undo()
         wrong = None
         for _ in range(20):
@@ -235,7 +235,7 @@ def test_initial_labels_are_retained(path):
         assert one.question() == question
         assert one.learner.n_labeled_ == 20
     known[3] = "ham"
-    with pytest.raises(ValueError, match="was begun with 15 labels of the pool"):
+    with pytest.raises(ValueError, match="was begun with 15 initial labels"):
         session(path, known)
 
 
@@ -430,7 +430,7 @@ def test_a_journal_of_another_version_is_gone_on_with(path):
     path.write_text("".join([head, *lines]))
     with session(path) as one:
         (note,) = one.notes
-        assert note.startswith(f"{path} was begun with version 0.0.9; the next")
+        assert note.startswith(f"{path} was begun with version 0.0.9. This")
 
 
 def test_another_pool_or_other_parameters_are_refused(path):
@@ -726,11 +726,11 @@ def test_what_was_taught_before_is_saved_too(path):
     one.run(ArrayOracle(WORDS), budget=16, save=path)
     assert one.n_labeled_ == 16
     one.teach(one.query(), WORDS[one.query()])
-    with pytest.raises(ValueError, match="has been taught answers that"):
+    with pytest.raises(ValueError, match="The learner has labels that"):
         one.run(ArrayOracle(WORDS), budget=20, save=path)
     other = ActiveLearner(GaussianNB(), random_state=0).fit(X)
     other.teach([3], ["ham"], sample_weight=[2.0])
-    with pytest.raises(ValueError, match="A journal holds no weights"):
+    with pytest.raises(ValueError, match="which a journal cannot store"):
         other.run(ArrayOracle(WORDS), budget=20, save=path.with_name("new"))
 
 
