@@ -1,4 +1,4 @@
-"""Prequential evaluation (test on every row, then learn it), rows one by one, noise."""
+"""Prequential evaluation (test-then-train), models for dict streams, label noise."""
 
 from ._evaluator import PrequentialEvaluator, PrequentialRecord
 from ._label_noise import estimate_label_noise

@@ -1,4 +1,4 @@
-"""A prequential evaluation: its steps, its report and its state."""
+"""Prequential evaluation step by step: updates, reports and state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ._metrics import (
     resolved_scorers,
 )
 
-MAX_WEIGHT = 1e300  # of all rows of a run: figures are finite
+MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
 PARTS = {
@@ -42,7 +42,7 @@ PARTS = {
 
 
 def write_parts(state):
-    """A state whose parts are arrays and plain values: no object but estimators."""
+    """Serialize the parts of a state to arrays and plain values."""
     parts = {name: state.get(name) for name in PARTS}
     return state | {
         name: vars(part) for name, part in parts.items() if type(part) is PARTS[name]
@@ -50,7 +50,7 @@ def write_parts(state):
 
 
 def read_parts(state):
-    """A state with the objects of which `write_parts` has written what they hold."""
+    """Restore the parts of a state that `write_parts` has serialized."""
     made = dict(state)
     for name, kind in PARTS.items():
         if isinstance(state.get(name), dict):
@@ -61,44 +61,44 @@ def read_parts(state):
 
 @dataclass(frozen=True, slots=True)
 class PrequentialRecord:
-    """How an estimator does on a stream, up to one row of it.
+    """Metrics of an estimator on a stream, up to a row.
 
-    Figures called ``window_...`` are those of the rows since the record before this
-    one, all others those of the whole stream. Where weights are given, every row counts
-    with its weight. A figure that is not defined is NaN: any of a stream without a
-    tested row, kappa where chance alone is always right, F1 where no class was named.
+    Metrics called ``window_...`` are computed over the rows since the previous record,
+    all others over the whole stream. With weights, each row counts with its weight.
+    Undefined metrics are NaN: all metrics if no row was tested, kappa if chance
+    agreement is 1, and F1 without a positive class.
 
     Parameters
     ----------
     n_rows : int
-        Rows learnt.
+        Number of rows learned.
     n_tested : int
-        Rows that were predicted before they were learnt.
+        Number of rows that were predicted before they were learned.
     accuracy, window_accuracy : float
-        Share of the tested rows whose prediction was right.
+        Share of correct predictions.
     balanced_accuracy, window_balanced_accuracy : float
-        Mean of the shares of each class that were right, over the classes that came.
+        Mean recall over the classes that occurred.
     geometric_mean, window_geometric_mean : float
-        Geometric mean of these shares: 0 if a class is never found.
+        Geometric mean of the recalls: 0 if the recall of a class is 0.
     kappa, window_kappa : float
-        Cohen's kappa: what is gained over chance with the same shares of classes.
+        Cohen's kappa: accuracy relative to chance agreement.
     f1, window_f1 : float
-        F1 of the class `pos_label`; 0 where it is neither predicted nor present.
+        F1 of the class `pos_label`; 0 if it is neither predicted nor present.
     no_change_accuracy, window_no_change_accuracy : float
-        Accuracy of predicting for each row the label that came last: without a delay
-        that of the row before it.
+        Accuracy of the no-change baseline, which predicts the last label.
     majority_accuracy, window_majority_accuracy : float
-        Accuracy of predicting the class that was most frequent among the labels before.
+        Accuracy of the majority-class baseline, which predicts the most frequent of the
+        previous labels.
     n_leaves : int or None
-        Leaves of the model, if it has `get_n_leaves`.
+        Number of leaves of the model, if it has `get_n_leaves`.
     n_bytes : int or None
-        Bytes that the model holds, if it has `n_bytes_`.
+        Memory of the model in bytes, if it has `n_bytes_`.
     cpu_seconds : float
-        CPU time that the estimator has used, predictions included.
+        CPU time of the estimator, including predictions.
     n_waiting : int
-        Rows that were predicted and whose labels have not come yet.
+        Number of rows that were predicted and whose labels have not arrived.
     window_scores : dict of str to float
-        What `scoring` asks for, of the rows since the record before this one.
+        Scores of `scoring` over the rows since the previous record.
 
     See Also
     --------
@@ -119,7 +119,7 @@ class PrequentialRecord:
     >>> last.n_rows, last.n_tested, round(last.accuracy, 3), last.n_leaves
     (150, 140, 0.857, None)
 
-    Iris is sorted by class. Whoever repeats the label before does better:
+    Iris is sorted by class, so that repeating the last label is more accurate:
 
     >>> round(last.no_change_accuracy, 3), round(last.kappa_temporal, 1)
     (0.986, -9.0)
@@ -149,59 +149,56 @@ class PrequentialRecord:
 
     @property
     def kappa_temporal(self) -> float:
-        """Accuracy gained over `no_change_accuracy`, as a share of what could be."""
+        """Kappa of `accuracy` relative to `no_change_accuracy`."""
         return cohen_kappa(self.accuracy, self.no_change_accuracy)
 
     @property
     def window_kappa_temporal(self) -> float:
-        """The same since the record before this one."""
+        """`kappa_temporal` since the previous record."""
         return cohen_kappa(self.window_accuracy, self.window_no_change_accuracy)
 
     @property
     def kappa_majority(self) -> float:
-        """Accuracy gained over `majority_accuracy`, as a share of what could be."""
+        """Kappa of `accuracy` relative to `majority_accuracy`."""
         return cohen_kappa(self.accuracy, self.majority_accuracy)
 
 
 class PrequentialEvaluator(Lockable):
-    """Test an estimator on rows, then let it learn them, and keep the score.
+    """Prequential (test-then-train) evaluation of an estimator, call by call.
 
-    This is the loop body of :func:`iter_prequential`, for streams that come row by row
-    or piece by piece from somewhere else. A run can be pickled between two calls, model
-    and figures together, and goes on as if nothing had happened.
+    This is the loop body of :func:`iter_prequential`, for streams that arrive row by
+    row or chunk by chunk. An evaluation can be pickled between two calls, with the
+    model and the metrics, and continued later.
 
     An estimator with `partial_fit_predict` (the trees of this package) is tested on
-    every row right before it learns that row, however many come at a time. Any other
-    classifier with `partial_fit` first predicts all rows of a call, then learns them
-    all; if it is not fitted yet, the rows of the first call are learnt only, not
-    tested.
+    each row right before it learns the row, independent of the size of calls. Other
+    classifiers with `partial_fit` first predict all rows of a call, then learn them; if
+    they are not fitted, the rows of the first call are only learned, not tested.
 
-    Figures change all together or not at all. If a call ends early (Ctrl-C, no memory),
-    `n_rows_`, with `n_waiting_` and `n_unlabelled_` if labels come late, leads to the
-    row to go on with: rows count as far as the `n_rows_seen_` of
-    the estimator says that it has learnt them, as that of the models of this package
-    does. They count as learnt, and as tested only if all of them had been predicted
-    before. Of another estimator nobody knows what it has learnt, and the figures are
-    those before the call.
+    Metrics are updated atomically. If a call is interrupted (Ctrl-C, out of memory),
+    `n_rows_`, with `n_waiting_` and `n_unlabelled_` for delayed labels, determines the
+    row to continue with. Rows count as learned according to `n_rows_seen_` of the
+    estimator, which the models of this package have, and as tested if all rows of the
+    call were predicted before. Without `n_rows_seen_`, the metrics are those before the
+    call.
 
-    Any number of threads may share a run: a call of `update` or `report` keeps the
-    others waiting. Pickles and copies are those of a run between two calls.
+    Threads may share an evaluation; calls are executed one after the other. Pickles and
+    copies are made between two calls.
 
     Parameters
     ----------
     estimator : classifier with `partial_fit_predict`, or `partial_fit` and `predict`
         It is trained in place.
     classes : array-like of shape (n_classes,), default=None
-        All labels of the stream. None takes those the estimator has been fitted
-        with.
+        All labels of the stream. None takes the classes of the fitted estimator.
     pos_label : label, default=None
         The class whose F1 is reported. None takes the second of two classes; with any
         other number of classes F1 is then NaN.
     scoring : str, callable or list of them, default=None
-        What else is reported, see :func:`iter_prequential`.
+        Further metrics, see :func:`iter_prequential`.
     delay : int or float, default=0
-        How long a label takes: as many further rows, or that time if `update` is told
-        when rows come. `update` may be given other delays.
+        Delay of labels: a number of rows, or a time if `update` is called with `time`.
+        `update` may override it.
 
     Attributes
     ----------
@@ -212,15 +209,15 @@ class PrequentialEvaluator(Lockable):
     pos_label_ : label or None
         The class whose F1 is reported.
     n_rows_ : int
-        Rows learnt in this run.
+        Number of rows learned in this evaluation.
     n_tested_ : int
-        Those of them that were predicted first.
+        Number of these rows that were predicted first.
     n_waiting_ : int
-        Rows predicted whose labels have not come yet.
+        Number of predicted rows whose labels have not arrived.
     n_unlabelled_ : int
-        Rows predicted whose labels never come.
+        Number of predicted rows whose labels never arrive.
     cpu_seconds_ : float
-        CPU time used by the estimator.
+        CPU time of the estimator.
 
     Raises
     ------
@@ -275,8 +272,8 @@ class PrequentialEvaluator(Lockable):
         timed(None, delay, 1, 0, 0.0)
         self.delay = delay
         self._scorers = resolved_scorers(scoring)
-        self._asks_proba = need_proba(self._scorers, self.classes_)
-        if self._asks_proba and not hasattr(estimator, "predict_proba"):
+        self._needs_proba = need_proba(self._scorers, self.classes_)
+        if self._needs_proba and not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"scoring needs predict_proba, which {type(estimator).__name__} does "
                 "not have."
@@ -289,7 +286,7 @@ class PrequentialEvaluator(Lockable):
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
         self._predictions = Predictions()
-        self._waiting = Waiting(len(self.classes_) if self._asks_proba else 0)
+        self._waiting = Waiting(len(self.classes_) if self._needs_proba else 0)
         self._by_time = False  # whether rows say when they come
         self._last_time = -NEVER
 
@@ -299,7 +296,7 @@ class PrequentialEvaluator(Lockable):
 
     @property
     def n_waiting_(self) -> int:
-        """Rows predicted whose labels have not come yet."""
+        """Number of predicted rows whose labels have not arrived."""
         return len(self._waiting)
 
     @property
@@ -312,7 +309,7 @@ class PrequentialEvaluator(Lockable):
 
     @reads
     def __getstate__(self):
-        # The estimator and its figures are written one after the other: of one moment.
+        # A deep copy under the lock: the estimator and its metrics are consistent.
         return with_version(write_parts(copy.deepcopy(super().__getstate__())))
 
     def __setstate__(self, state):
@@ -329,39 +326,40 @@ class PrequentialEvaluator(Lockable):
         delay: float | ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> NDArray[Any] | None:
-        """Predict rows, and learn those whose labels come meanwhile.
+        """Predict rows, and learn those whose labels have arrived.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows in the order of their arrival.
         y : array-like of shape (n_samples,)
-            Labels. That of a row whose label never comes is not looked at.
+            Labels. Labels that never arrive are ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, for the estimator and in the figures.
+            Weights of the rows, for the estimator and in the metrics.
         delay : float or array-like of shape (n_samples,), default=None
-            How long the label of each row takes, see :func:`iter_prequential`. None
-            takes the `delay` of the run.
+            Delay of the label of each row, see :func:`iter_prequential`. None takes the
+            `delay` of the evaluator.
         time : array-like of shape (n_samples,), default=None
-            When the rows come. In a run either all rows say so, or none does.
+            Arrival times of the rows, either in all calls or in none.
 
         Returns
         -------
         ndarray of shape (n_samples,) or None
-            Predicted labels, each made when its row came; None for a row that came
-            before there was a model, or if there is no other.
+            Labels predicted when the rows arrived; None for rows that arrived before
+            there was a model. None if there are no predictions.
 
         Raises
         ------
         ValueError
-            If the rows are not valid, or a label is not among the classes. The figures
-            are then those before the call; so is the estimator, if it keeps the rule
-            that an error in the input is found before the first row is learnt.
+            If the rows are invalid, or a label is not in `classes_`. The metrics are
+            then unchanged, and so is the estimator if it validates its input before it
+            learns the first row.
         """
         return self._learn(*checked_rows(X, y, sample_weight), delay, time)
 
     @learns
     def finish(self) -> None:
-        """Let all labels come that are on their way: those at the end of a stream."""
+        """Learn all pending labels, at the end of a stream."""
         if self.n_waiting_:
             self._check_there()
             self._step(DelayedStep(self), np.array([NEVER]), last_is_over=True)
@@ -369,17 +367,17 @@ class PrequentialEvaluator(Lockable):
     def _check_there(self):
         if self.estimator is None:
             raise ValueError(
-                "This run has been kept without its estimator. Set the attribute "
-                "'estimator' to the one it was of."
+                "This evaluator was stored without its estimator. Set the attribute "
+                "'estimator' to the estimator."
             )
 
     def _learn(self, X, y, weight, delay=None, time=None):
-        """Do `update` with what `checked_rows` gives."""
+        """The same as `update`, with the result of `checked_rows`."""
         self._check_there()
         if not len(y):
             return None
         if (time is not None) != self._by_time and self._n_come:
-            raise ValueError("time must be given for all rows of a run, or for none.")
+            raise ValueError("time must be passed in all calls of a run, or in none.")
         if weight is not None:
             self._check_accepts("sample_weight")
             with np.errstate(over="ignore"):
@@ -391,7 +389,7 @@ class PrequentialEvaluator(Lockable):
                 )
         delay = self.delay if delay is None else delay
         if time is None and not np.any(delay) and not self.n_waiting_:
-            if not (self._asks_proba and self._per_row) or self._tells_proba():
+            if not (self._needs_proba and self._per_row) or self._returns_proba():
                 return self._learn_at_once(X, y, weight)
         return self._learn_late(X, y, weight, delay, time)
 
@@ -402,15 +400,15 @@ class PrequentialEvaluator(Lockable):
         step = DelayedStep(self, X, n, first, comes)
         step.expect(due, self._encode(y[comes], np.flatnonzero(comes)), weight)
         if hasattr(self.estimator, "classes_"):
-            self.estimator.predict(X)  # what is wrong is said before the first row
+            self.estimator.predict(X)  # raises errors before the first row is learned
         self._by_time = when is not None
         self._step(step, time, last_is_over=when is None)
-        if not (step.told >= 0).any():
+        if not (step.predictions >= 0).any():
             return None
-        predictions = self.classes_.take(step.told)
-        if (step.told < 0).any():
+        predictions = self.classes_.take(step.predictions)
+        if (step.predictions < 0).any():
             predictions = predictions.astype(object)
-            predictions[step.told < 0] = None
+            predictions[step.predictions < 0] = None
         return predictions
 
     def _step(self, step, when, *, last_is_over):
@@ -423,8 +421,8 @@ class PrequentialEvaluator(Lockable):
                 step.count(start)
             raise
         finally:
-            if step.n_asked:
-                self._last_time = float(when[step.n_asked - 1])
+            if step.n_predicted:
+                self._last_time = float(when[step.n_predicted - 1])
 
     def _learn_at_once(self, X, y, weight):
         true = self._encode(y)
@@ -456,28 +454,28 @@ class PrequentialEvaluator(Lockable):
         return None if predicted is None else self.classes_.take(predicted)
 
     def _meet(self, X, y, given):
-        """As `_ask`, and let the estimator learn each row after it was asked."""
-        if not self._asks_proba:
-            told = self.estimator.partial_fit_predict(X, y, **given)
-            return self._encode(np.asarray(told)), None
+        """Predict each row as `_ask` does, before learning it."""
+        if not self._needs_proba:
+            predicted = self.estimator.partial_fit_predict(X, y, **given)
+            return self._encode(np.asarray(predicted)), None
         proba = self.estimator.partial_fit_predict(X, y, **given, return_proba=True)
         return proba.argmax(axis=1), proba
 
     def _can_meet(self):
-        """Whether it can do so, and has met no row before."""
+        """Whether the estimator can predict and learn in one call, and is unfitted."""
         return (
             self._per_row
             and not hasattr(self.estimator, "classes_")
-            and (not self._asks_proba or self._tells_proba())
+            and (not self._needs_proba or self._returns_proba())
         )
 
     def _ask(self, X):
         """Classes that the estimator predicts, and probabilities if they are needed."""
         predicted = self._encode(np.asarray(self.estimator.predict(X)))
-        proba = self.estimator.predict_proba(X) if self._asks_proba else None
+        proba = self.estimator.predict_proba(X) if self._needs_proba else None
         return predicted, proba
 
-    def _tells_proba(self):
+    def _returns_proba(self):
         method = self.estimator.partial_fit_predict
         return "return_proba" in signature(method).parameters
 
@@ -487,11 +485,11 @@ class PrequentialEvaluator(Lockable):
         return seen if is_count(seen) else None
 
     def _n_learned(self, seen, weight, n_rows):
-        # How many rows of a call that has failed the estimator has learnt.
+        # Number of rows that the estimator has learned in a failed call.
         now = self._n_rows_seen()
         if None in (seen, now) or now <= seen:
             return 0
-        # rows of weight 0 are not learnt
+        # rows of weight 0 are not learned
         rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
         return n_rows if now - seen >= len(rows) else int(rows[now - seen - 1]) + 1
 
@@ -505,7 +503,7 @@ class PrequentialEvaluator(Lockable):
         self._count(start, len(true), baselines, tested)
 
     def _count(self, start, n_learned, baselines, tested, **more):
-        """Count rows, some of them tested (classes, weight, probabilities), at once."""
+        """Count rows, and those tested (classes, weight, probabilities), atomically."""
         window, predictions, n_tested = self._window.copy(), self._predictions, 0
         if tested is not None:
             parts, weight, proba = tested
@@ -525,11 +523,12 @@ class PrequentialEvaluator(Lockable):
 
     @learns
     def report(self) -> PrequentialRecord:
-        """Give the figures so far and begin a new window.
+        """Return the metrics so far and start a new window.
 
         Returns
         -------
         PrequentialRecord
+            Metrics of the window and of the whole stream.
         """
         total = self._total.copy()
         total.merge(self._window)
@@ -559,32 +558,32 @@ class PrequentialEvaluator(Lockable):
     def _resolve_positive(self, pos_label):
         if pos_label is None:
             return None
-        place = np.flatnonzero(self.classes_ == pos_label)
-        if not len(place):
+        matches = np.flatnonzero(self.classes_ == pos_label)
+        if not len(matches):
             raise ValueError(
                 f"pos_label must be one of the classes {_shown(self.classes_)}. Got "
                 f"{pos_label!r} instead."
             )
-        return int(place[0])
+        return int(matches[0])
 
     def _encode(self, y, rows=None):
-        """Turn labels into class indices; `rows`: their places in a call."""
+        """Encode labels as class indices; `rows`: their row numbers in a call."""
         classes = self.classes_
         if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
-            place, unknown = find_labels(classes, y)
+            codes, unknown = find_labels(classes, y)
         else:
             index = {label: i for i, label in enumerate(classes.tolist())}
-            place = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
-            unknown = place < 0
+            codes = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
+            unknown = codes < 0
         if unknown.any():
-            place = int(unknown.argmax())
-            row = self._n_come + (place if rows is None else int(rows[place]))
+            i = int(unknown.argmax())
+            row = self._n_come + (i if rows is None else int(rows[i]))
             raise ValueError(
-                f"Row {row} of the stream (the first is row 0) has the "
-                f"label {y[place : place + 1].tolist()[0]!r}, which is not one of the "
-                f"classes {_shown(classes)}."
+                f"Row {row} of the stream (the first is row 0) has the label "
+                f"{y[i : i + 1].tolist()[0]!r}, which is not one of the classes "
+                f"{_shown(classes)}."
             )
-        return place
+        return codes
 
     def _check_accepts(self, name):
         method = "partial_fit_predict" if self._per_row else "partial_fit"
@@ -598,14 +597,14 @@ class PrequentialEvaluator(Lockable):
 
 
 def checked_rows(X, y, weight):
-    """Check that labels and weights belong to the rows, and make arrays of them."""
+    """Validate labels and weights of rows, and convert them to arrays."""
     y = column_or_1d(exact_labels(y), warn=True)
     if weight is not None:
         try:
             weight = column_or_1d(weight, dtype=np.float64)
         except OverflowError as error:
             raise ValueError(
-                "sample_weight holds a number that is too large for float64."
+                "sample_weight contains a number that is too large for float64."
             ) from error
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             raise ValueError("sample_weight must be finite and not negative.")
@@ -614,7 +613,7 @@ def checked_rows(X, y, weight):
 
 
 def resolve_classes(estimator, classes, noun):
-    """Labels of a stream, in ascending order; messages call the model by a noun."""
+    """Classes of a stream in ascending order; messages call the model `noun`."""
     known = getattr(estimator, "classes_", None)
     if classes is None:
         if known is None:
@@ -624,7 +623,7 @@ def resolve_classes(estimator, classes, noun):
             )
         return np.unique(known)
     classes = np.unique(column_or_1d(exact_labels(classes)))
-    # Twice, as many labels that come once each are warned about.
+    # Each class twice, to avoid a warning about many unique labels.
     check_classification_targets(np.tile(classes, 2))
     if known is not None and not np.array_equal(classes, np.unique(known)):
         raise ValueError(
@@ -634,6 +633,6 @@ def resolve_classes(estimator, classes, noun):
     return classes
 
 
-def _shown(classes, most=10):
-    shown = [repr(one) for one in np.asarray(classes)[:most].tolist()]
-    return f"[{', '.join(shown)}{', ...' if len(classes) > most else ''}]"
+def _shown(classes, max_shown=10):
+    shown = [repr(label) for label in np.asarray(classes)[:max_shown].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > max_shown else ''}]"

@@ -1,4 +1,4 @@
-"""How many labels of a table are wrong."""
+"""Estimation of label noise."""
 
 from __future__ import annotations
 
@@ -25,33 +25,35 @@ def estimate_label_noise(
 ) -> float:
     """Estimate the probability that a label is wrong.
 
-    Cross-validated predictions are compared with the labels where the classifier is
-    most confident. There it makes next to no mistakes of its own, if the classes can
-    be told apart somewhere, so that a label which it contradicts is most likely a wrong
-    one. A row has no say in the prediction it is compared with: a wrong label does not
-    make its own row look more, or less, certain.
+    Labels are compared with cross-validated predictions for the rows on which the
+    classifier is most confident. If the classes are separable in some region, the
+    classifier makes few errors on these rows, so that a label that differs from the
+    prediction is probably wrong. Predictions are held-out: a wrong label does not
+    influence the prediction for its own row.
 
-    What is found includes labels that were wrong before anybody added noise, and rows
-    of the confident share that no classifier gets right: on classes that overlap
-    everywhere it is an upper limit.
+    The estimate includes labels that were wrong originally, and confident rows that no
+    classifier predicts correctly. If classes overlap everywhere, it is an upper bound.
 
     Parameters
     ----------
     estimator : classifier with `predict_proba`
-        What predicts; it is cloned. A forest is more often right than a tree.
+        Classifier that is cross-validated; it is cloned. A forest is usually more
+        accurate than a tree.
     X : array-like or frame of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
-        Labels, some of them wrong: any other class then, whatever the row.
+        Labels, some of which are wrong. A wrong label is assumed to be any other class,
+        independent of the row.
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in :func:`sklearn.model_selection.cross_val_predict`; each row must
         be in one test set.
     share : float, default=0.5
-        Share of the rows, in (0, 1], that counts as confident: those with the largest
-        probability of their predicted class. Smaller means fewer mistakes of the
-        classifier and fewer rows to count; 1 gives the cross-validated error.
+        Share of confident rows, in (0, 1]: those with the largest probability of their
+        predicted class. With smaller values, the classifier makes fewer errors on these
+        rows, but the estimate is based on fewer rows. 1 gives the cross-validated
+        error.
     n_jobs : int or None, default=None
-        Folds that are fitted at the same time.
+        Number of folds that are fitted in parallel.
 
     Returns
     -------
@@ -61,8 +63,8 @@ def estimate_label_noise(
 
     See Also
     --------
-    skconftree.bounds.EC2Bound : Needs the noise and cannot see it, as it knows the
-        counts of a node alone.
+    skconftree.bounds.EC2Bound : Needs the noise as a parameter, because it cannot be
+        estimated from the counts of a node.
 
     Notes
     -----
@@ -93,8 +95,8 @@ def estimate_label_noise(
     )
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            "estimator must have predict_proba, as confident predictions are looked "
-            f"for. Got {estimator!r}."
+            "estimator must have predict_proba, which determines the confident rows. "
+            f"Got {estimator!r}."
         )
     y = exact_labels(y)
     check_consistent_length(X, y)
@@ -104,16 +106,16 @@ def estimate_label_noise(
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y must hold at least two classes. Got {classes.tolist()!r} only."
+            f"y must contain at least two classes. Got {classes.tolist()!r} only."
         )
     proba = cross_val_predict(
         estimator, X, y, cv=cv, n_jobs=n_jobs, method="predict_proba"
     )
-    # Rows that are as confident as the last one of the share count in part.
+    # Rows that are tied with the last one of the share have a fractional weight.
     confidence = proba.max(axis=1)
     wrong = proba.argmax(axis=1) != labels
     size = share * len(labels)
     last = np.sort(confidence)[::-1][int(np.ceil(size)) - 1]
     above, tied = confidence > last, confidence == last
     weight = above + tied * ((size - above.sum()) / tied.sum())
-    return min(1.0, float(weight @ wrong / size))  # parts of rows are rounded
+    return min(1.0, float(weight @ wrong / size))  # limits rounding errors

@@ -1,4 +1,4 @@
-"""Metrics along a stream: counts, and scikit-learn's scorers of probabilities."""
+"""Metrics of streams: counts, and scorers of scikit-learn."""
 
 import math
 import warnings
@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, roc_auc_score
 
-SMALLEST = np.finfo(np.float64).eps  # probability that a logarithm is taken of
+MIN_PROBABILITY = np.finfo(np.float64).eps  # lower limit in the log loss
 
 
-class Told(ClassifierMixin, BaseEstimator):
+class FixedPredictions(ClassifierMixin, BaseEstimator):
     """Estimator with fixed predictions for scorers, which get row numbers as X."""
 
     def __init__(self, classes, predicted, proba):
@@ -22,24 +22,24 @@ class Told(ClassifierMixin, BaseEstimator):
         return True
 
     def predict(self, X):
-        """Labels."""
+        """Return the fixed labels."""
         return self.classes_.take(self.predicted)
 
     def predict_proba(self, X):
-        """Probabilities of the classes."""
+        """Return the fixed class probabilities."""
         if self.proba is None:
             raise AttributeError("There are no probabilities.")
         return self.proba
 
 
-class _Asked(Told):
-    """Finds out whether probabilities are asked for."""
+class _ProbaDetector(FixedPredictions):
+    """Detects whether a scorer uses probabilities."""
 
-    asked = False
+    uses_proba = False
 
     def predict_proba(self, X):
-        """Equal ones."""
-        self.asked = True
+        """Return equal probabilities."""
+        self.uses_proba = True
         return self.proba
 
 
@@ -50,119 +50,119 @@ class Predictions:
         self.pieces = list(pieces)
 
     def add(self, true, predicted, proba, weight):
-        """Keep some; gives others, as a step happens whole or not."""
+        """Copy with a further piece; copied so that updates are atomic."""
         return Predictions([*self.pieces, (true, predicted, proba, weight)])
 
     def scores(self, scorers, classes, positive):
-        """Figure of each name; NaN where it is not defined."""
+        """Score by name; NaN if it is not defined."""
         if not self.pieces:
             return dict.fromkeys(scorers, np.nan)
         true, predicted, proba, weight = zip(*self.pieces, strict=True)
-        if all(one is None for one in weight):
+        if all(piece is None for piece in weight):
             weight = None
         else:
             weight = np.concatenate(
                 [
-                    np.ones(len(labels)) if one is None else one
-                    for labels, one in zip(true, weight, strict=True)
+                    np.ones(len(labels)) if piece is None else piece
+                    for labels, piece in zip(true, weight, strict=True)
                 ]
             )
         proba = None if proba[0] is None else np.concatenate(proba)
         true, predicted = np.concatenate(true), np.concatenate(predicted)
-        found = {}
+        scores = {}
         for name, scorer in scorers.items():
-            if scorer in OWN:
-                figure = OWN[scorer](true, proba, weight, positive)
+            if scorer in STREAM_METRICS:
+                score = STREAM_METRICS[scorer](true, proba, weight, positive)
             else:
-                told = Told(classes, predicted, proba)
-                figure = _ask(scorer, told, classes.take(true), weight)
-            found[name] = float(figure)
-        return found
+                fixed = FixedPredictions(classes, predicted, proba)
+                score = _apply_scorer(scorer, fixed, classes.take(true), weight)
+            scores[name] = float(score)
+        return scores
 
 
-def _ask(scorer, told, y, weight):
-    given = {} if weight is None else {"sample_weight": weight}
+def _apply_scorer(scorer, estimator, y, weight):
+    params = {} if weight is None else {"sample_weight": weight}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes that no row has
+        warnings.simplefilter("ignore")  # about classes without rows
         try:
-            return scorer(told, np.arange(len(y))[:, np.newaxis], y, **given)
+            return scorer(estimator, np.arange(len(y))[:, np.newaxis], y, **params)
         except ValueError:
             return np.nan
 
 
 def log_loss(true, proba, weight, positive):
-    """Mean of minus the logarithm of the probability of the label."""
-    told = proba[np.arange(len(true)), true]
+    """Log loss: mean negative logarithm of the probability of the label."""
     if weight is not None and not weight.any():
         return np.nan
-    return -np.average(np.log(np.maximum(told, SMALLEST)), weights=weight)
+    of_label = np.maximum(proba[np.arange(len(true)), true], MIN_PROBABILITY)
+    return -np.average(np.log(of_label), weights=weight)
 
 
 def roc_auc(true, proba, weight, positive):
-    """Area under the curve of the positive class, or the mean over all classes."""
+    """Area under the ROC curve of the positive class, or the mean over all classes."""
     if weight is not None:
-        true, proba, weight = (one[weight > 0.0] for one in (true, proba, weight))
+        used = weight > 0.0
+        true, proba, weight = true[used], proba[used], weight[used]
     classes = range(proba.shape[1]) if positive is None else [positive]
     areas = [
-        roc_auc_score(true == one, proba[:, one], sample_weight=weight)
-        for one in classes
-        if 0 < np.count_nonzero(true == one) < len(true)
+        roc_auc_score(true == c, proba[:, c], sample_weight=weight)
+        for c in classes
+        if 0 < np.count_nonzero(true == c) < len(true)
     ]
     return np.mean(areas) if areas else np.nan
 
 
-OWN = {
+STREAM_METRICS = {
     "log_loss": log_loss,
-    "neg_log_loss": lambda *told: -log_loss(*told),
+    "neg_log_loss": lambda *args: -log_loss(*args),
     "roc_auc": roc_auc,
 }
 
 
 def resolved_scorers(scoring):
-    """Names of figures -> scorers, or names of those of this file."""
+    """Map names of scores to scorers, or to names of metrics of this module."""
     if scoring is None:
         return {}
-    given = [scoring] if isinstance(scoring, str) or callable(scoring) else scoring
+    single = isinstance(scoring, str) or callable(scoring)
     scorers = {}
-    for one in given:
-        if callable(one):
-            scorers[getattr(one, "__name__", repr(one))] = one
-        elif one in OWN:
-            scorers[one] = one
+    for scorer in [scoring] if single else scoring:
+        if callable(scorer):
+            scorers[getattr(scorer, "__name__", repr(scorer))] = scorer
         else:
-            scorers[one] = get_scorer(one)
+            is_own = scorer in STREAM_METRICS
+            scorers[scorer] = scorer if is_own else get_scorer(scorer)
     return scorers
 
 
 def need_proba(scorers, classes):
-    """Whether one of the scorers asks for probabilities; raise if one cannot be had."""
-    k, found = len(classes), False
+    """Whether a scorer uses probabilities; raises an error if a scorer fails."""
+    k, uses_proba = len(classes), False
     for name, scorer in scorers.items():
-        if scorer in OWN:
-            found = True
+        if scorer in STREAM_METRICS:
+            uses_proba = True
             continue
         true = np.tile(np.arange(k), 2)
-        asked = _Asked(classes, true, np.full((2 * k, k), 1.0 / k))
+        detector = _ProbaDetector(classes, true, np.full((2 * k, k), 1.0 / k))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                scorer(asked, np.arange(2 * k)[:, np.newaxis], classes.take(true))
+                scorer(detector, np.arange(2 * k)[:, np.newaxis], classes.take(true))
             except Exception as error:
                 raise ValueError(
-                    f"scoring {name!r} cannot be had of {k} classes: {error}"
+                    f"scoring {name!r} cannot be computed for {k} classes: {error}"
                 ) from error
-        found |= asked.asked
-    return found
+        uses_proba |= detector.uses_proba
+    return uses_proba
 
 
 def cohen_kappa(agreement, expected):
-    """Share of the possible gain over `expected` that `agreement` is; NaN for 0 / 0."""
+    """Kappa: gain over `expected` as a share of the possible gain; NaN for 0 / 0."""
     possible = 1.0 - expected
     return (agreement - expected) / possible if possible > 0.0 else math.nan
 
 
 class Counts:
-    """What is counted; a step changes a copy, so that it happens whole or not."""
+    """Base of counters, which are copied before updates to make these atomic."""
 
     def copy(self):
         """Copy numbers and arrays."""
@@ -173,12 +173,11 @@ class Counts:
 
 
 class Tally(Counts):
-    """Weights of the tested rows, by class.
+    """Weights of the tested rows by true, predicted and correctly predicted class.
 
-    A matrix of true against predicted classes is not needed for what is reported, and
-    would be large where classes are many.
-
-    Sums run in the order of the rows, whatever the pieces they come in.
+    The reported metrics do not need a confusion matrix, which would be large for many
+    classes. Sums are computed in the order of the rows, independent of the division
+    into calls.
     """
 
     def __init__(self, n_classes):
@@ -207,11 +206,11 @@ class Tally(Counts):
         return float(weight) / total if total > 0.0 else math.nan
 
     def figures(self, positive):
-        """Fields of the same names of a record; F1 is of class `positive`."""
+        """Metrics by the names of fields of a record; F1 is of class `positive`."""
         accuracy = self._share(self.right.sum())
         chance = math.nan
         if not math.isnan(accuracy):
-            # of shares: products of weights may be too large for a float, or too small
+            # by shares, because products of weights may overflow or underflow
             total = self.true.sum()
             chance = float((self.true / total) @ (self.predicted / total))
         f1 = math.nan
@@ -219,9 +218,9 @@ class Tally(Counts):
             either = float(self.true[positive] + self.predicted[positive])
             f1 = 2.0 * float(self.right[positive]) / either if either else 0.0
         balanced = geometric = math.nan
-        there = self.true > 0.0
-        if there.any():
-            recalls = self.right[there] / self.true[there]
+        is_present = self.true > 0.0
+        if is_present.any():
+            recalls = self.right[is_present] / self.true[is_present]
             balanced = float(recalls.mean())
             with np.errstate(divide="ignore"):
                 geometric = float(np.exp(np.log(recalls).mean()))
@@ -237,18 +236,18 @@ class Tally(Counts):
 
 
 class Baselines(Counts):
-    """Predictions that need no model; before the first label both are class 0."""
+    """No-change and majority-class baselines; before the first label both are 0."""
 
     def __init__(self, n_classes):
         self.last = 0
         self.counts = np.zeros(n_classes)
 
     def guess(self):
-        """What both predict for the next row."""
+        """Predictions of both baselines for the next row."""
         return self.last, int(self.counts.argmax())
 
     def learn(self, true, weight):
-        """Predict each row by no-change and by majority, then learn it."""
+        """Predict each row by both baselines before learning it."""
         no_change = np.empty_like(true)
         no_change[:1] = self.last
         no_change[1:] = true[:-1]
@@ -257,7 +256,7 @@ class Baselines(Counts):
         return no_change, majority
 
     def take(self, true, weight):
-        """Learn rows, of which there is one as a rule where labels are late."""
+        """Learn rows; with delayed labels usually a single row."""
         if len(true) == 1:
             self.last = int(true[0])
             self.counts[self.last] += 1.0 if weight is None else weight[0]
@@ -266,11 +265,11 @@ class Baselines(Counts):
             add_up(self.counts, true, weight)
 
     def _majority(self, true, weight):
-        # Only a class that can catch up within these rows has to be followed; along a
-        # stream whose classes are not balanced that is soon none.
+        # Only classes that can become the most frequent within these rows are tracked,
+        # which are soon none if classes are imbalanced.
         reach = self.counts + np.bincount(true, weight, minlength=len(self.counts))
         leader = int(self.counts.argmax())
-        slack = 1.0 - 1e-9  # the order of a sum of weights may cost a digit
+        slack = 1.0 - 1e-9  # allows for rounding in sums of weights
         followed = np.flatnonzero(reach >= slack * self.counts[leader])
         if len(followed) <= 1:
             return leader
@@ -283,7 +282,7 @@ class Baselines(Counts):
 
 
 def add_up(counts, index, weight):
-    """Add to `counts` in place, one row after the other."""
+    """Add rows to `counts` in place, one after the other."""
     if weight is None:
         counts += np.bincount(index, minlength=len(counts))
     else:

@@ -1,4 +1,4 @@
-"""Test-then-train over a whole stream."""
+"""Prequential (test-then-train) evaluation of a whole stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils import check_scalar
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed_labels import part, timed
 from ._evaluator import PrequentialEvaluator, checked_rows
-from ._metrics import OWN, Predictions, resolved_scorers
+from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
 from ._one_by_one import Dictionaries, is_row
 
 if TYPE_CHECKING:
@@ -49,84 +49,84 @@ def iter_prequential(
     time: ArrayLike | None = None,
     verbose: int = 0,
 ) -> Iterator[PrequentialRecord]:
-    """Test an estimator on each row of a stream, then let it learn the row.
+    """Prequential evaluation: test an estimator on each row, then train it on the row.
 
-    Every row is first a test and then a training row, so no data are set aside and the
-    figures are honest at any time. What the model is compared with comes along: a
-    stream whose labels depend on those before them, as prices and sensors do, is
-    predicted well by repeating the last label (`no_change_accuracy`), and one with a
-    frequent class by naming it (`majority_accuracy`). A model that does not beat both
-    has learnt nothing.
+    Each row is used for testing before it is used for training, so that no data need
+    to be held out and the metrics are unbiased at any time. Two baselines are reported:
+    repeating the last label (`no_change_accuracy`) is accurate on streams with
+    autocorrelated labels, such as prices and sensors, and predicting the most frequent
+    class (`majority_accuracy`) on streams with a frequent class. A useful model is
+    better than both.
 
     Parameters
     ----------
     estimator : classifier with `partial_fit_predict`, or `partial_fit` and `predict`
-        It is trained in place, from the state it is in; use
-        :func:`sklearn.base.clone` to keep it as it is. With `partial_fit_predict`
-        (the trees of this package) every row is predicted by all rows before it, in
-        compiled code, and `chunk_size` does not change the result. Any other classifier
-        predicts a chunk, then learns it; if it is not fitted yet, the first
-        chunk is learnt only and not tested.
+        It is trained in place from its current state; pass a copy made by
+        :func:`sklearn.base.clone` to keep it unchanged. With `partial_fit_predict`
+        (the trees of this package), each row is predicted after learning all previous
+        rows, in compiled code, and the result does not depend on `chunk_size`. Other
+        classifiers predict a chunk, then learn it; if they are not fitted, the first
+        chunk is only learned, not tested.
     X : array-like of shape (n_samples, n_features), or iterable of chunks
         The stream. Without `y` an iterable, such as a generator, of tuples ``(X, y)``
-        or ``(X, y, sample_weight)`` of any lengths, which is read as the run goes on.
-        Also of single rows whose `X` is a dictionary, as streams of river are; they are
-        joined to chunks, and the first chunk tells which columns are categories.
+        or ``(X, y, sample_weight)`` of any lengths, which is read incrementally. It may
+        also yield single rows whose `X` is a dictionary, like the streams of river;
+        they are joined to chunks, and the first chunk determines which columns are
+        categorical.
     y : array-like of shape (n_samples,), default=None
         Labels.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those of `y`, or those that the estimator
         was fitted with.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, for the estimator and in the figures.
+        Weights of the rows, for the estimator and in the metrics.
     chunk_size : int, default=1000
-        Most rows that the estimator is given at a time. Chunks of an iterable are cut
-        to it, never joined.
+        Maximum number of rows that are passed to the estimator at a time. Larger chunks
+        of an iterable are divided; smaller ones are not joined.
     report_every : int, default=1000
-        Rows from one record to the next. A chunk ends where a record is due.
+        Number of rows between records. Smaller values give more records. A chunk ends
+        when a record is due.
     pos_label : label, default=None
         The class whose F1 is reported. None takes the second of two classes; with any
         other number of classes F1 is then NaN.
     scoring : str, callable or list of them, default=None
-        What else is reported, in `window_scores`: ``"log_loss"``, ``"roc_auc"`` (of
-        `pos_label`; with other than two classes the mean over all classes) or any
-        scorer of scikit-learn that needs predictions alone, by name or as
-        :func:`sklearn.metrics.make_scorer` makes it. Predictions are kept until they
-        are reported. A forest and OASIS tell probabilities in calls of one row.
+        Further metrics, reported in `window_scores`: ``"log_loss"``, ``"roc_auc"`` (of
+        `pos_label`; with a number of classes other than two, the mean over all
+        classes), or any scorer of scikit-learn that only uses predictions, by name or
+        made by :func:`sklearn.metrics.make_scorer`. Predictions are stored until they
+        are reported. Forests and OASIS return probabilities in calls of one row.
     delay : int, float or array-like of shape (n_samples,), default=0
-        How long a label takes: as many further rows, or in units of `time`. The row is
-        predicted when it comes, and learnt and counted when its label does; at the end
-        of the stream all that are on their way come. NaN and infinity are labels that
-        never come: such a row is predicted, and neither learnt nor counted. An array
-        needs `y`. An estimator that is not fitted yet predicts no row before the first
-        label has come.
+        Delay of labels: a number of rows, or in units of `time`. A row is predicted
+        when it arrives, and learned and counted when its label arrives. All pending
+        labels arrive at the end of the stream. NaN and infinity mark labels that never
+        arrive: the row is predicted, but neither learned nor counted. An array requires
+        `y`. An unfitted estimator predicts no row before the first label arrives.
     time : array-like of shape (n_samples,), default=None
-        When rows come, as numbers or dates, never earlier than the row before; `delay`
-        is then in these units, or spans of time. Rows of one time are all predicted
-        before a label that is due at this time is learnt. None: one row at a time.
+        Arrival times of the rows, as non-decreasing numbers or dates. `delay` is then
+        in the same units, or a time span. All rows of one time are predicted before a
+        label that is due at this time is learned. None: one row per unit of time.
     verbose : int, default=0
-        Print a line for every record.
+        Whether to print a line for each record.
 
     Returns
     -------
     generator of PrequentialRecord
-        Yields one after each `report_every` rows that have come, and one at the end of
-        the stream. The estimator has then learnt ``n_rows`` rows of it, neither more
-        nor less, and may be looked at.
+        Yields a record after each `report_every` rows, and one at the end of the
+        stream. The estimator has then learned exactly ``n_rows`` rows of it.
 
     Raises
     ------
     TypeError
         If the estimator cannot learn from a stream.
     ValueError
-        If an argument is not valid, or a chunk is not; what is wrong with the
-        arguments is said before the first row. When the source or a chunk raises, the
-        estimator has learnt the rows of all chunks before, and remains usable.
+        If an argument or a chunk is invalid; arguments are checked before the first
+        row. If the source or a chunk raises an error, the estimator has learned the
+        rows of all previous chunks and remains usable.
 
     See Also
     --------
-    prequential_score : The last figures only.
-    PrequentialEvaluator : The same, one call a chunk.
+    prequential_score : The final metrics only.
+    PrequentialEvaluator : The same, with one call per chunk.
 
     References
     ----------
@@ -156,7 +156,7 @@ def iter_prequential(
 
 
 class Stream(NamedTuple):
-    """A stream as it is given, or a piece of it; `y` is None for an iterable."""
+    """A stream, or a piece of it; `y` is None for an iterable."""
 
     X: object
     y: object
@@ -166,7 +166,7 @@ class Stream(NamedTuple):
 
 
 def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
-    """Check the arguments; give the run and its chunks."""
+    """Validate the arguments; return the evaluator and the chunks."""
     check_scalar(chunk_size, "chunk_size", Integral, min_val=1)
     X, y, weight, delay, time = stream
     if y is None:
@@ -180,7 +180,9 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
                 f"{type(X).__name__} instead."
             )
         if time is not None or np.ndim(delay):
-            raise ValueError("time and an array of delays need y.")
+            raise ValueError(
+                "time and an array of delays need y. Pass X and y as arrays."
+            )
         chunks = X
     else:
         X, y, weight = checked_rows(X, y, weight)
@@ -189,7 +191,7 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
         if classes is None and not hasattr(estimator, "classes_"):
             classes = np.unique(y[np.isfinite(due)])
         if hasattr(X, "tocsr"):
-            X = X.tocsr()  # other sparse formats cannot be cut by rows
+            X = X.tocsr()  # other sparse formats cannot be sliced by rows
         chunks = [Stream(X, y, weight, delays if delays.ndim else None, at)]
         delay = 0 if delays.ndim else delay
     run = PrequentialEvaluator(
@@ -198,8 +200,8 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
     return run, chunks
 
 
-def _records(run, chunks, chunk_size, report_every, verbose, kept=None):
-    # `kept` gets the predictions that a record forgets.
+def _records(run, chunks, chunk_size, report_every, verbose, stored=None):
+    # `stored` collects the predictions of all records.
     n_come = 0
     for stream in _unpacked(run.estimator, chunks, chunk_size, report_every):
         X, *columns = stream
@@ -207,19 +209,19 @@ def _records(run, chunks, chunk_size, report_every, verbose, kept=None):
         while start < n:
             due = report_every - n_come % report_every
             stop = min(start + chunk_size, start + due, n)
-            some = [None if one is None else one[start:stop] for one in columns]
+            some = [None if col is None else col[start:stop] for col in columns]
             run._learn(part(X, start, stop), *some)
             n_come += stop - start
             start = stop
             if n_come % report_every == 0:
-                yield _report(run, verbose, kept)
+                yield _report(run, verbose, stored)
     if n_come % report_every or run.n_waiting_:
         run.finish()
-        yield _report(run, verbose, kept)
+        yield _report(run, verbose, stored)
 
 
 def _unpacked(estimator, chunks, chunk_size, report_every):
-    # Rows that come alone are joined, up to where a record is due.
+    # Single rows are joined to chunks, which end when a record is due.
     n_come, rows, read = 0, [], None
 
     def joined():
@@ -228,7 +230,7 @@ def _unpacked(estimator, chunks, chunk_size, report_every):
         if set(weight) == {None}:
             weight = None
         else:
-            weight = [1.0 if one is None else one for one in weight]
+            weight = [1.0 if w is None else w for w in weight]
         _, y, weight = checked_rows(X, y, weight)
         return Stream(read.table(X), y, weight)
 
@@ -246,7 +248,7 @@ def _unpacked(estimator, chunks, chunk_size, report_every):
             stream = chunk if isinstance(chunk, Stream) else _checked(chunk)
             n_come += len(stream.y)
             yield stream
-    finally:  # what came before an error of the source is learnt
+    finally:  # learn the rows before an error of the source
         if rows:
             yield joined()
 
@@ -260,15 +262,15 @@ def _checked(chunk):
     X, y, *weight = chunk
     if np.ndim(y) == 0:
         raise ValueError(
-            "Each chunk of the stream must have rows and their labels; a row that "
-            f"comes alone must be a dictionary. Got {type(X).__name__} of {y!r}."
+            "Each chunk of the stream must have rows and their labels; a single row "
+            f"must be a dictionary. Got {type(X).__name__} of {y!r}."
         )
     return Stream(*checked_rows(X, y, weight[0] if weight else None))
 
 
-def _report(run, verbose, kept):
-    if kept is not None:
-        kept += run._predictions.pieces
+def _report(run, verbose, stored):
+    if stored is not None:
+        stored += run._predictions.pieces
     record = run.report()
     if verbose:
         print(
@@ -297,7 +299,7 @@ def prequential_score(
     time: ArrayLike | None = None,
     verbose: int = 0,
 ) -> float | dict[str, float]:
-    """Score of an estimator that is tested on each row of a stream, then learns it.
+    """Prequential score: test an estimator on each row, then train it on the row.
 
     Parameters
     ----------
@@ -308,31 +310,31 @@ def prequential_score(
     y : array-like of shape (n_samples,), default=None
         Labels; None if `X` is an iterable.
     scoring : str, callable or list of them, default="accuracy"
-        Figures of :class:`PrequentialRecord`: ``"accuracy"``, ``"balanced_accuracy"``,
+        Metrics of :class:`PrequentialRecord`: ``"accuracy"``, ``"balanced_accuracy"``,
         ``"geometric_mean"``, ``"kappa"``, ``"f1"``, ``"kappa_temporal"``,
         ``"kappa_majority"``, ``"no_change_accuracy"``, ``"majority_accuracy"``. Or
-        ``"log_loss"``, ``"roc_auc"``, and the scorers of scikit-learn that
-        :func:`iter_prequential` knows, of all tested rows.
+        ``"log_loss"``, ``"roc_auc"``, and scorers of scikit-learn as in
+        :func:`iter_prequential`, computed over all tested rows.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those of `y`, or those that the estimator
         was fitted with.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, for the estimator and in the score.
     chunk_size : int, default=1000
-        Most rows that the estimator is given at a time.
+        Maximum number of rows that are passed to the estimator at a time.
     pos_label : label, default=None
         The class of ``"f1"`` and ``"roc_auc"``. None takes the second of two classes.
     delay : int, float or array-like of shape (n_samples,), default=0
-        How long a label takes, as in :func:`iter_prequential`.
+        Delay of labels, as in :func:`iter_prequential`.
     time : array-like of shape (n_samples,), default=None
-        When rows come, as in :func:`iter_prequential`.
+        Arrival times of the rows, as in :func:`iter_prequential`.
     verbose : int, default=0
-        Print a line after every 1000 rows.
+        Whether to print a line after every 1000 rows.
 
     Returns
     -------
     float or dict of str to float
-        The figure over all tested rows; a dict if `scoring` is a list.
+        The score over all tested rows; a dict if `scoring` is a list.
 
     Raises
     ------
@@ -345,7 +347,7 @@ def prequential_score(
 
     See Also
     --------
-    iter_prequential : Figures along the stream.
+    iter_prequential : Metrics along the stream.
 
     Examples
     --------
@@ -360,18 +362,19 @@ def prequential_score(
     >>> prequential_score(GaussianNB(), X, y, scoring=scores, chunk_size=10)
     {'kappa': 0.914..., 'majority_accuracy': 0.285...}
     """
-    alone = isinstance(scoring, str) or callable(scoring)
-    names = [scoring] if alone else list(scoring)
+    is_single = isinstance(scoring, str) or callable(scoring)
+    names = [scoring] if is_single else list(scoring)
     others = [name for name in names if callable(name) or name not in SCORES]
     scorers = _checked_scorers(others)
     stream = Stream(X, y, sample_weight, delay, time)
     run, chunks = _start(estimator, stream, classes, chunk_size, pos_label, others)
     if "f1" in names and run.pos_label_ is None:
         raise ValueError(
-            f"pos_label must say which of the {len(run.classes_)} classes 'f1' is of."
+            f"scoring='f1' needs pos_label, as there are {len(run.classes_)} classes. "
+            "Pass the class whose F1 is computed."
         )
-    kept = []
-    records = _records(run, chunks, int(chunk_size), REPORT_EVERY, verbose, kept)
+    stored = []
+    records = _records(run, chunks, int(chunk_size), REPORT_EVERY, verbose, stored)
     *_, last = chain([None], records)
     if last is None or not last.n_tested:
         raise ValueError(
@@ -379,13 +382,13 @@ def prequential_score(
             "that is not fitted yet only learns the first chunk, so chunk_size must be "
             "smaller than the stream."
         )
-    found = {
+    scores = {
         name: getattr(last, name)
         for name in names
         if not callable(name) and name in SCORES
     }
-    found |= Predictions(kept).scores(scorers, run.classes_, run._positive)
-    return next(iter(found.values())) if alone else found
+    scores |= Predictions(stored).scores(scorers, run.classes_, run._positive)
+    return next(iter(scores.values())) if is_single else scores
 
 
 def _checked_scorers(names):
@@ -395,7 +398,7 @@ def _checked_scorers(names):
             scorers |= resolved_scorers(name)
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"scoring must be one of {[*SCORES, *OWN]}, a scorer of scikit-learn, "
-                f"or a list of them. Got {name!r} instead."
+                f"scoring must be one of {[*SCORES, *STREAM_METRICS]}, a scorer of "
+                f"scikit-learn, or a list of them. Got {name!r} instead."
             ) from error
     return scorers

@@ -287,14 +287,14 @@ def test_a_refused_call_changes_nothing():
     before = pickle.dumps(run)
     rows = X[40:50], Y[40:50]
     wrong = [
-        ({}, "time must be given for all rows"),
-        ({"time": np.arange(30.0, 40.0)}, "backwards, as it does at row 40"),
+        ({}, "time must be passed in all calls"),
+        ({"time": np.arange(30.0, 40.0)}, "decrease, but it does at row 40"),
         ({"time": np.r_[50:55, 54, 53, 56:59]}, "backwards, as it does at row 46"),
         ({"time": np.full(10, np.nan)}, "time must be finite"),
-        ({"time": np.arange(3.0)}, "time must have one entry a row, 10. Got 3"),
-        ({"time": list("abcdefghij")}, "time must hold numbers"),
+        ({"time": np.arange(3.0)}, "time must have one entry for each of 10. Got 3"),
+        ({"time": list("abcdefghij")}, "time must contain numbers"),
         ({"time": np.arange(50, 60), "delay": -1}, "negative. Got -1 at row 40"),
-        ({"time": np.arange(50, 60), "delay": "soon"}, "delay must hold numbers"),
+        ({"time": np.arange(50, 60), "delay": "soon"}, "delay must contain numbers"),
     ]
     for options, message in wrong:
         with pytest.raises(ValueError, match=message):
@@ -313,9 +313,9 @@ def test_mistakes_are_named_before_the_first_row():
     chunks = iter([(X, Y)])
     for options, message in [
         ({"delay": -2}, "delay must not be negative"),
-        ({"delay": "x"}, "delay must hold numbers"),
-        ({"delay": np.ones(3)}, f"delay must have one entry a row, {N}"),
-        ({"time": np.arange(N)[::-1]}, "time must not run backwards"),
+        ({"delay": "x"}, "delay must contain numbers"),
+        ({"delay": np.ones(3)}, f"delay must have one entry for each of {N}"),
+        ({"time": np.arange(N)[::-1]}, "time must not decrease"),
     ]:
         with pytest.raises(ValueError, match=message):
             iter_prequential(tree(), X, Y, **options)

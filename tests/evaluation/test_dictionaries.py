@@ -154,7 +154,7 @@ def test_a_key_that_comes_late_is_left_out_with_one_warning():
 def test_what_cannot_be_read_is_named():
     rows, y = frame(20)
     model = ConfidenceTreeClassifier()
-    with pytest.raises(ValueError, match="alone must be a dictionary"):
+    with pytest.raises(ValueError, match="a single row must be a dictionary"):
         prequential_score(model, zip(np.eye(2), [0, 1], strict=True), classes=[0, 1])
     with pytest.raises(TypeError, match="Pass its model: it gets dictionaries"):
         prequential_score(OneByOne(model, classes=[0, 1]), alone(rows, y))

@@ -421,7 +421,7 @@ def test_a_mistake_in_a_chunk_is_named(chunks, words):
 def test_a_mistake_in_scoring_is_named():
     with pytest.raises(ValueError, match=r"scoring .*Got 'loss'"):
         prequential_score(Counter(), X, Y, scoring="loss")
-    with pytest.raises(ValueError, match="pos_label must say which of the 3 classes"):
+    with pytest.raises(ValueError, match="needs pos_label, as there are 3 classes"):
         prequential_score(Counter(), X, Y, scoring=["f1"])
     with pytest.raises(ValueError, match="No row of the stream was tested"):
         prequential_score(GaussianNB(), X, Y)

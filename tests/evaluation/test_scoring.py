@@ -181,7 +181,9 @@ def test_invalid_requests():
     def silhouette(estimator, rows, y):
         return estimator.transform(rows)
 
-    with pytest.raises(ValueError, match="scoring 'silhouette' cannot be had of 2"):
+    with pytest.raises(
+        ValueError, match="scoring 'silhouette' cannot be computed for 2"
+    ):
         prequential_score(tree(), X, Y, scoring=silhouette)
     found = prequential_score(
         SGDClassifier(random_state=0), X, Y, scoring="f1_macro", chunk_size=20

@@ -1,4 +1,4 @@
-"""Labelling at a desk: what a session asks and tells."""
+"""Labeling sessions: queries, progress and errors."""
 
 from .._journal import JournalError
 from ._explanations import Progress, Question

@@ -1,4 +1,4 @@
-"""A sitting of labelling that can be ended at any moment, and gone on with."""
+"""Labeling sessions that can be interrupted and resumed at any time."""
 
 from __future__ import annotations
 
@@ -36,58 +36,58 @@ if TYPE_CHECKING:
 
 
 class LabelingSession:
-    """Labels of a pool by people, each of them on the disk before the next question.
+    """Labeling session: people label a pool, with each label saved immediately.
 
-    The answers are lines of a journal, a file that is only ever added to. A process
-    that is killed loses the answer that was being given, at most. Who begins a session
-    with the same learner, file and rows goes on, with the question that would have
-    come next; :meth:`resume` needs the file and the rows only.
+    Labels are written to a journal, an append-only file. If the process is killed, at
+    most the current label is lost. A session with the same learner, file and rows
+    continues with the same query; :meth:`resume` only needs the file and the rows.
 
-    A terminal (:meth:`label`), a notebook or a page are front ends: they show
+    A terminal (:meth:`label`), a notebook or a web page are front ends. They show
     :meth:`question`, and call :meth:`answer`, :meth:`skip`, :meth:`undo` and
     :meth:`relabel`.
 
     Parameters
     ----------
     learner : ActiveLearner
-        What asks. It is fitted to the pool anew. Its `classes` are the labels to choose
-        from, if it has them.
+        Active learner that selects the rows. It is fitted to the pool. If it has
+        `classes`, these are the labels to choose from.
     path : str or path-like
-        The journal. It is made if there is no such file, and can be written by one
-        session at a time.
+        File of the journal, which is created if it does not exist. One session at a
+        time can write to it.
     X : array-like, sparse or frame of shape (n_rows, n_features)
-        The pool; a list of texts will do for a classifier of texts.
+        The pool, or a list of texts for a text classifier.
     y : array-like of shape (n_rows,), default=None
-        Labels that there are already, None elsewhere. They become part of the journal
-        and need not be given again.
+        Initial labels, None for unlabeled rows. They are stored in the journal and need
+        not be passed again.
     budget : int, default=None
-        Labels to ask for, all those in the journal included.
+        Number of labels to query, including those in the journal. None: no limit.
     stop : stopping rule or list of them, default=None
-        When to ask no more.
+        When to stop querying labels.
     annotator : str, default=None
-        Who answers.
+        Name of the person who labels.
     resolve_by : {"last", "first", "majority"}, default="last"
-        Which of several opinions of one row is learnt.
+        Which label is learned if a row has several.
     repeat : float, default=0.0
-        Share of the questions, in [0, 1), that ask again for a row with one label, of
-        another annotator if there is one.
+        Share of the queries, in [0, 1), that ask for a second opinion on a labeled row,
+        preferably of another annotator. Larger values measure the agreement better and
+        leave fewer labels for new rows.
     shown : dict, frame or array-like, default=None
-        A table with as many rows that people are shown in the place of X, and by which
-        the rows are known again, such as the texts that X was made of.
+        Table with the same number of rows that is shown instead of X and identifies the
+        pool, for example the texts from which X was computed.
     columns : list of tuple (str, callable), default=None
-        For :meth:`why`, the name of each column of X and a function that writes a
-        number of the column, such as a date. None: names and numbers as X has them.
+        Name of each column of X and a function that formats its values, such as dates,
+        for :meth:`why`. None: names and numbers of X.
 
     Attributes
     ----------
     learner : ActiveLearner
-        With all answers of the questions answered to their end.
+        The learner, with the labels of all complete queries.
     notes : list of str
-        What was found when the journal was opened, such as a line that was torn.
+        Notes on opening the journal, for example about an incomplete last line.
 
     See Also
     --------
-    ActiveLearner.run : Asks a function, and saves the answers with `save`.
+    ActiveLearner.run : Queries a function, and saves the labels with `save`.
 
     Examples
     --------
@@ -170,11 +170,11 @@ class LabelingSession:
         self._asked = None  # what the record asks for, if `_known` holds a question
 
     def __getstate__(self):
-        # A copy would write into the same file without knowing of the other's lines.
+        # A copy would write to the same file.
         raise TypeError(
-            f"A LabelingSession can be neither copied nor saved: all of it is in its "
-            f"journal, {self._record.journal.path!r}. LabelingSession.resume(path, X) "
-            "goes on with it, in another process too; the `learner` can be saved."
+            "A LabelingSession cannot be copied or pickled. Its labels are in the "
+            f"journal, {self._record.journal.path!r}. Use LabelingSession.resume(path, "
+            "X) to continue in any process; the `learner` can be pickled."
         )
 
     @classmethod
@@ -189,30 +189,31 @@ class LabelingSession:
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> Self:
-        """Go on with a journal.
+        """Resume the session of a journal.
 
         Parameters
         ----------
         path : str or path-like
-            The journal.
+            File of the journal.
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            The pool of the first time.
+            The pool with which the session was started.
         learner : ActiveLearner, default=None
-            None: it is made again from its parameters. That cannot be done if it has
-            functions, or estimators that are neither of scikit-learn nor of this
-            package.
+            None: it is restored from its parameters, which is not possible if these
+            include functions, or estimators that are neither from scikit-learn nor from
+            this package.
         budget : int, default=None
-            None: as at the beginning.
+            Number of labels to query. None: the initial budget.
         annotator : str, default=None
-            Who answers.
+            Name of the person who labels.
         shown : dict, frame or array-like, default=None
-            As at the beginning.
+            The table with which the session was started.
         columns : list of tuple (str, callable), default=None
-            As at the beginning.
+            Names and formats of columns, as in the constructor.
 
         Returns
         -------
         LabelingSession
+            The resumed session.
         """
         head = read_head(path)
         try:
@@ -243,19 +244,19 @@ class LabelingSession:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Labels to choose from: those of the learner, in its order, or all so far."""
+        """Labels to choose from: `classes` of the learner, or all labels so far."""
         if self.learner.classes is None:
             return self.learner.classes_.tolist()
         return list(dict.fromkeys(np.asarray(self.learner.classes).tolist()))
 
     def question(self) -> Question | None:
-        """Say what to ask next.
+        """Return the next row to label.
 
         Returns
         -------
         Question or None
-            The same until something is answered, taken back or relabeled. None if there
-            is none; :meth:`progress` says why.
+            The same until a label is added, withdrawn or changed. None if the session
+            has ended; :meth:`progress` has the reason.
         """
         return self._next()[1]
 
@@ -289,26 +290,26 @@ class LabelingSession:
         return Question(asked.row, values, guess, probability, asked.again)
 
     def answer(self, label: LabelsLike, row: int | None = None) -> None:
-        """Answer the question.
+        """Label the current row.
 
         Parameters
         ----------
         label : object
-            A label.
+            The label.
         row : int, default=None
-            The row that was shown, to be sure that it is the one that is asked for.
+            The row that was shown; an error is raised if it is not the current one.
         """
         if label is None:
-            raise ValueError("label must not be None. A row is left out by skip().")
+            raise ValueError("label must not be None. Use skip() to skip the row.")
         self._answer(label, row)
 
     def skip(self, row: int | None = None) -> None:
-        """Leave the row out; it is asked for again in a later session.
+        """Skip the current row; it is queried again in a later session.
 
         Parameters
         ----------
         row : int, default=None
-            As in :meth:`answer`.
+            The row that was shown, as in :meth:`answer`.
         """
         self._answer(None, row)
 
@@ -324,29 +325,29 @@ class LabelingSession:
         self._record.answer(self._asked, label, self.annotator)
 
     def undo(self) -> int:
-        """Take back the last answer of this annotator, or what was relabeled last.
+        """Withdraw the last label or change of a label by this annotator.
 
         Returns
         -------
         int
-            Its row.
+            The row of the label.
         """
         return self._record.undo(self.annotator).row
 
     def relabel(self, row: int, label: LabelsLike) -> None:
-        """Give an earlier row another label; later answers stay.
+        """Change the label of an earlier row; later labels are not affected.
 
         Parameters
         ----------
         row : int
-            A row that has been asked for.
+            A row that was queried.
         label : object
-            None withdraws its label.
+            The new label; None withdraws the label.
         """
         self._record.relabel(row, label, self.annotator)
 
     def close(self) -> None:
-        """Let the learner have all answers, and other sessions the journal."""
+        """Learn all labels, and release the journal for other sessions."""
         try:
             self._record.finish()
         finally:
@@ -362,11 +363,12 @@ class LabelingSession:
             self._record.journal.close()
 
     def progress(self) -> Progress:
-        """Say how far the session is.
+        """Return the progress of the session.
 
         Returns
         -------
         Progress
+            Number of labels, limit of the error rate, and reason of the end.
         """
         ended = self._next()[2]
         limits = self._record.limits(self._rules)
@@ -379,14 +381,14 @@ class LabelingSession:
         )
 
     def answers(self) -> list[dict[str, Any]]:
-        """List the rows that have been asked for, the last one first.
+        """List the queried rows, the last one first.
 
         Returns
         -------
         list of dict
-            For each its `row`, the `label` that is learnt (None if it was skipped), the
-            `annotator` and time (`at`) of that, and all `opinions`, pairs of annotator
-            and label.
+            For each row its `row` index, the `label` that is learned (None if skipped),
+            its `annotator` and time (`at`), and all `opinions`, pairs of annotator and
+            label.
         """
         ledger = self._record.ledger
         opinions = ledger.opinions()
@@ -408,29 +410,32 @@ class LabelingSession:
         return list(out.values())
 
     def agreement(self) -> list[dict[str, Any]]:
-        """Compare annotators on the rows that were asked for twice.
+        """Agreement of annotators on rows that were queried twice.
 
         Returns
         -------
         list of dict
-            For each two `annotators` (or one and himself) the number of rows, how many
-            `agreed`, and Cohen's `kappa`; None where it is not defined.
+            For each pair of `annotators` (possibly the same person twice): `n_rows`,
+            the number of labels that `agreed`, and Cohen's `kappa`, None if it is
+            undefined.
         """
         return agreement(self._record.ledger)
 
     def why(self, row: int | None = None) -> list[str]:
-        """Say what speaks for a row, in sentences.
+        """Explain the prediction for a row.
 
-        The leaf and the tests of a single tree, else the nearest rows with a label.
+        The explanation has the leaf and the splits of a single tree, or for other
+        classifiers the nearest labeled rows.
 
         Parameters
         ----------
         row : int, default=None
-            None: that of the question.
+            Index of the row. None: the current row.
 
         Returns
         -------
         list of str
+            Sentences.
         """
         if row is None:
             question = self.question()
@@ -440,31 +445,32 @@ class LabelingSession:
         return reasons(self.learner, row, self._record.has_model, self._columns)
 
     def forecast(self, n: int = 20) -> str:
-        """Say what the next labels would probably bring.
+        """Forecast the benefit of further labels.
 
-        The course of the risk's limit if a rule has one, else the learning curve on the
-        answers, by :func:`simulate`.
+        The forecast is the limit of the error rate if a rule has one, otherwise a
+        learning curve on the labels so far, by :func:`simulate`.
 
         Parameters
         ----------
         n : int, default=20
-            How many labels.
+            Number of further labels.
 
         Returns
         -------
         str
+            A sentence.
         """
         return forecast_text(self._record.whole_learner(), self._rules, n)
 
     def predictions(self) -> tuple[NDArray[Any] | None, Floats | None]:
-        """Predict the rows of the pool by all answers.
+        """Predict the rows of the pool, after learning all labels.
 
         Returns
         -------
         labels : ndarray of shape (n_rows,) or None
-            None until rows of two classes are labelled.
+            Predicted labels; None until rows of two classes are labeled.
         probabilities : ndarray of shape (n_rows, n_classes) or None
-            None until then, or if the classifier has none.
+            Class probabilities; None until then, or if the classifier has none.
         """
         learner = self._record.whole_learner()
         view = LearnerView(learner)
@@ -480,26 +486,25 @@ class LabelingSession:
     def export(
         self, path: str | PathLike, format: Literal["csv", "label_studio"] = "csv"
     ) -> None:
-        """Write all rows with their labels, who gave them, and predictions.
+        """Export all rows with their labels, annotators and predictions.
 
         Parameters
         ----------
         path : str or path-like
-            A file, which is replaced when all is written.
+            File, which is replaced atomically.
         format : {"csv", "label_studio"}, default="csv"
-            A table with the values of the rows, or tasks that Label Studio imports.
+            A table with the values of the rows, or tasks for import by Label Studio.
         """
         if format not in FORMATS:
             raise ValueError(f"format must be one of {list(FORMATS)}. Got {format!r}.")
         write_text(path, FORMATS[format](self))
 
     def label(self, show: Sequence[str] | None = None) -> Self:
-        """Ask at the terminal, until there is no question or the person quits.
+        """Label rows at the terminal, until the session ends or the person quits.
 
-        Keys are the numbers of the labels in the menu, or the labels themselves if one
-        is the number of another, as 1 is among 0 and 1. ``u`` takes the last answer
-        back, ``s`` skips the row, ``?`` says why it is asked for, ``q`` and Ctrl-C
-        quit.
+        Keys are the positions of the labels in the menu, or the labels themselves if a
+        label equals the position of another one. ``u`` withdraws the last label, ``s``
+        skips the row, ``?`` explains the prediction, ``q`` and Ctrl-C quit.
 
         Parameters
         ----------
@@ -509,7 +514,7 @@ class LabelingSession:
         Returns
         -------
         LabelingSession
-            The session itself.
+            The session.
         """
         label_at_terminal(self, show)
         return self

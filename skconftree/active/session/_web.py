@@ -30,7 +30,7 @@ HOST = "127.0.0.1"
 MAX_CONTENT_BYTES = 4096  # of a request's content
 PATIENCE = 20.0  # seconds that a connection may say nothing
 JSON = "application/json"
-# What is no page may do nothing at all, wherever it is shown.
+# Content security policy of all replies except the page: nothing is allowed.
 SHUT = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _asked_for(self):
         _, token, *path = self.path.split("/", 2) if "/" in self.path else ("", "")
-        # compares in a time that tells nothing
+        # constant-time comparison
         known = secrets.compare_digest(token.encode(), self.server.token.encode())
         if not known or not path:
             raise Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
@@ -136,15 +136,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _said(self):
         size = self._only("Content-Length") or ""
         if not re.fullmatch("[0-9]{1,15}", size) or "Transfer-Encoding" in self.headers:
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "How long is it?")
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing.")
         if int(size) > MAX_CONTENT_BYTES:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too long.")
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"The request has more than {MAX_CONTENT_BYTES} bytes.",
+            )
         try:
             said = json.loads(self.rfile.read(int(size)))
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "That is no JSON object.")
+            raise Refused(HTTPStatus.BAD_REQUEST, "The request is not a JSON object.")
         return said
 
     def _only(self, name):
@@ -397,7 +400,7 @@ class _Api:
         with self.lock:
             self._check_open()
             if str(said.get("do")) not in ACTS:
-                raise Refused(HTTPStatus.BAD_REQUEST, "Nothing is known by that name.")
+                raise Refused(HTTPStatus.BAD_REQUEST, "This action does not exist.")
             if said.get("seen") != self._n_lines():
                 raise Refused(
                     HTTPStatus.CONFLICT,
@@ -454,7 +457,7 @@ class _Api:
 
     def _row(self, said):
         if type(said.get("row")) is not int:
-            raise Refused(HTTPStatus.BAD_REQUEST, "Which row?")
+            raise Refused(HTTPStatus.BAD_REQUEST, "row must be an integer.")
         return said["row"]
 
     def _state(self):

@@ -1,4 +1,4 @@
-"""`StreamActiveLearner`: active learning from a stream, and the report of a run."""
+"""`StreamActiveLearner`: active learning from a stream."""
 
 from __future__ import annotations
 
@@ -54,23 +54,21 @@ if TYPE_CHECKING:
 
 
 class StreamRun(NamedTuple):
-    """How a stream active learner did.
-
-    It is what :meth:`~skconftree.active.StreamActiveLearner.run` gives.
+    """Result of :meth:`~skconftree.active.StreamActiveLearner.run`.
 
     Parameters
     ----------
     predictions : ndarray of shape (n_rows,)
-        Class predicted for each row before its label could be learnt.
+        Class predicted for each row before its label was learned.
     asked : ndarray of shape (n_rows,), bool
-        Rows whose labels were requested.
+        Whether the label of each row was queried.
     accuracy : float
-        Share of right predictions; NaN without any.
+        Accuracy of the predictions; NaN without predictions.
     f1 : float
         F1 of the rarest class of the stream; NaN without predictions.
     n_unpredicted : int
-        Rows before the first model, whose prediction is None. They count neither for
-        nor against it: `accuracy` and `f1` are of the others.
+        Number of rows before the first model, whose prediction is None. They are
+        excluded from `accuracy` and `f1`.
 
     Examples
     --------
@@ -91,7 +89,7 @@ class StreamRun(NamedTuple):
 
 
 def compare(predictions, asked, y):
-    """Compare predictions, None where there was no model, with labels."""
+    """Compare predictions (None without a model) with labels."""
     known = np.array([one is not None for one in predictions], dtype=bool)
     n_unpredicted = int((~known).sum())
     if not known.any():
@@ -114,64 +112,64 @@ LOOKAHEAD = 512  # rows that are decided on at once at most, as each label chang
 class StreamActiveLearner(
     StreamUpdates, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
-    """A classifier that says of each row of a stream whether its label is worth buying.
+    """Active learner for data streams with a labeling budget.
 
-    `query` decides on rows in their order, `teach` takes the labels that were asked
-    for. At no row of the stream have more labels been asked for than the budget
-    allows. Between two calls of `teach`, decisions do not depend on how rows are cut
-    into calls.
+    `query` decides row by row whether to query the label, `teach` learns the queried
+    labels. The share of queried labels never exceeds the budget at any row. Between two
+    calls of `teach`, decisions do not depend on the division of rows into calls.
 
-    A classifier with `learns_unlabeled`, as :class:`~skconftree.OASISClassifier`, is
-    handed the rows that were not asked for too, each without a label before the next
-    row is decided on. Until there is a model they are kept.
+    A classifier with `learns_unlabeled`, such as :class:`~skconftree.OASISClassifier`,
+    also learns each row whose label was not queried, before the next decision. Such
+    rows are stored until there is a model.
 
     Parameters
     ----------
     estimator : classifier with `partial_fit`
-        It is cloned, not changed.
+        Classifier that is trained. It is cloned and not modified.
     strategy : str or StreamStrategy, default="conf_tree"
         One of ``"conf_tree"``, ``"random"``, ``"fixed_uncertainty"``,
         ``"variable_uncertainty"``, ``"random_variable_uncertainty"``,
         ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, ``"oasis"``,
-        ``"gbs"``, ``"uc"``, or an object.
-        Those with ``conf_tree`` in their name need a single tree; ``"oasis"``,
-        ``"gbs"`` and ``"uc"`` a classifier with `query_score`.
+        ``"gbs"``, ``"uc"``, or a strategy object.
+        Strategies with ``conf_tree`` in their name need a single tree; ``"oasis"``,
+        ``"gbs"`` and ``"uc"`` need a classifier with `query_score`.
     budget : float, default=0.1
-        Largest share of rows whose labels are requested, in (0, 1].
+        Maximum share of rows whose labels are queried, in (0, 1].
     strict_budget : bool, default=True
-        Keep to the budget at every row. False: as published, a label may be bought
-        while the share of the rows before is below the budget.
+        Whether the budget is kept at every row. If False, a label may be queried while
+        the share of the previous rows is below the budget, as published.
     budget_estimate : {"exact", "windowed"}, default="exact"
-        Count all rows, or estimate the share of the latest 100, so that labels saved
-        long ago cannot be spent now. The budget is kept on average then.
+        Whether the budget refers to all rows, or to an estimate over the last 100 rows.
+        With ``"windowed"``, labels that were not queried long ago cannot be queried
+        now, and the budget is only kept on average.
     drift : {"ddm", "adwin"}, detector object or None, default=None
         Watches the errors on labels requested at random, and replaces the model when
         they have risen; only for strategies that buy labels at random, ``"random"``,
         ``"split"`` and ``"split_conf_tree"``. ``"ddm"`` is the published one.
         Detectors of river may be given as well.
     classes : array-like, default=None
-        All labels of the stream. None: labels are held back until there are two
-        classes, and a label that comes later is an error.
+        All labels of the stream. None: labels are stored until there are two classes,
+        and further classes raise an error.
     random_state : int, RandomState instance or None, default=None
-        Draws depend on it and on the number of the row.
+        Seed of random draws, which are keyed by the number of the row.
 
     Attributes
     ----------
     estimator_ : classifier
-        Not there before two classes have been learnt.
+        Trained classifier. Not available before two classes have been learned.
     classes_ : ndarray of shape (n_classes,)
-        Labels.
+        Class labels.
     n_rows_seen_ : int
-        Rows decided on.
+        Number of rows decided on.
     n_asked_ : int
-        Labels asked for.
+        Number of labels queried.
     asked_share_ : float
-        The one by the other; 0.0 before the first row.
+        `n_asked_` divided by `n_rows_seen_`; 0.0 before the first row.
     n_taught_ : int
-        Labels learnt by `teach` and `run`. After a call of `teach` that was
-        interrupted, which learns all of its labels or none, this says which.
+        Number of labels learned by `teach` and `run`. An interrupted call of `teach`
+        learns either all or none of its labels, which this attribute shows.
     n_drifts_ : int
-        Drifts found, each of which replaced the model.
+        Number of detected drifts, each of which replaced the model.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -283,7 +281,7 @@ class StreamActiveLearner(
 
     @learns
     def query(self, X: TableLike) -> NDArray[np.bool_]:
-        """Decide whose labels to buy.
+        """Decide which labels to query.
 
         Parameters
         ----------
@@ -293,7 +291,7 @@ class StreamActiveLearner(
         Returns
         -------
         ndarray of shape (n_rows,), bool
-            Where to buy the label. The budget is charged for it.
+            Whether to query the label of each row, which is charged to the budget.
         """
         self._settle()
         other = self._shadow_copy()
@@ -302,8 +300,8 @@ class StreamActiveLearner(
             other._check_rows(X)
         if len(other._pending):
             warn(
-                f"{len(other._pending)} labels that were asked for have not been given "
-                "to teach(). They stay charged."
+                f"{len(other._pending)} queried labels have not been passed to "
+                "teach(). They remain charged to the budget."
             )
         other._copy_counts()
         if not self._learns_unlabeled:
@@ -397,21 +395,21 @@ class StreamActiveLearner(
     def teach(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn the labels that were asked for.
+        """Learn the queried labels.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
-            The rows, in the order in which they were asked for.
+            The rows, in the order in which they were queried.
         y : array-like of shape (n_rows,)
-            Their labels.
+            Labels of the rows.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights.
+            Weights of the rows.
 
         Returns
         -------
         StreamActiveLearner
-            The learner itself.
+            The updated learner.
         """
         self._settle()
         other = self._shadow_copy()
@@ -442,7 +440,7 @@ class StreamActiveLearner(
         y = column_or_1d(exact_labels(y), warn=True)
         if len(y) != X.shape[0]:
             raise ValueError(
-                f"X and y must have as many rows each. Got {X.shape[0]} and {len(y)}."
+                f"X and y must have the same length. Got {X.shape[0]} and {len(y)}."
             )
         if len(y):
             check_labels(y, y)
@@ -461,18 +459,19 @@ class StreamActiveLearner(
 
     @learns
     def run(self, X: TableLike, y: LabelsLike) -> StreamRun:
-        """Predict, decide and learn row by row, with labels that are known.
+        """Simulate the learner on a labeled stream: predict, decide and learn.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
             The stream.
         y : array-like of shape (n_rows,)
-            All labels; only those asked for are looked at to learn from.
+            All labels; only queried labels are learned.
 
         Returns
         -------
         StreamRun
+            Predictions, queried rows and metrics.
         """
         self._settle()
         other = self._shadow_copy()
@@ -514,9 +513,9 @@ class StreamActiveLearner(
 
     @learns
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
-        """Begin a stream anew, with rows whose labels are all known.
+        """Start a new stream with labeled rows.
 
-        The labels are learnt, and not charged to the budget.
+        The labels are learned, but not charged to the budget.
 
         Parameters
         ----------
@@ -558,31 +557,31 @@ class StreamActiveLearner(
     @property
     @reads_settled
     def n_rows_seen_(self) -> int:
-        """Rows decided on."""
+        """Number of rows decided on."""
         return self._budget.n_rows if hasattr(self, "_budget") else 0
 
     @property
     @reads_settled
     def n_asked_(self) -> int:
-        """Labels asked for."""
+        """Number of labels queried."""
         return self._budget.n_asked if hasattr(self, "_budget") else 0
 
     @property
     @reads_settled
     def asked_share_(self) -> float:
-        """Share of the rows whose labels were asked for."""
+        """Share of the rows whose labels were queried."""
         return self.n_asked_ / max(self.n_rows_seen_, 1)
 
     @property
     @reads_settled
     def n_taught_(self) -> int:
-        """Labels learnt by `teach` and `run`."""
+        """Number of labels learned by `teach` and `run`."""
         return getattr(self, "_n_taught", 0)
 
     @property
     @reads_settled
     def n_drifts_(self) -> int:
-        """Drifts found, each of which replaced the model."""
+        """Number of detected drifts, each of which replaced the model."""
         return getattr(self, "_n_drifts", 0)
 
     @reads_settled

@@ -1,4 +1,4 @@
-"""Updates of a learner of a stream, each whole or not at all; its state."""
+"""Atomic updates of a stream active learner, and serialization of its state."""
 
 import copy
 from functools import lru_cache
@@ -24,12 +24,12 @@ NO_LABEL = np.zeros(0, dtype=bool)
 
 
 class PendingUpdate(NamedTuple):
-    # A batch that is being learnt: `at` is its first row that has not been counted.
-    # A step of it, all rows or one, is a call of partial_fit for each of some models
-    # with the rows that they had seen before, and what changes when they have learnt.
+    # A batch that is being learned: `at` is its first row that is not committed. A step
+    # (all rows, or a single one) has the models to update, each with its number of rows
+    # before the step, and the changes of attributes that are committed afterwards.
     X: object
     y: np.ndarray
-    branch: np.ndarray | None  # None: unlabelled rows, which are not counted
+    branch: np.ndarray | None  # None: unlabeled rows, which are not counted
     weight: np.ndarray | None
     at: int = 0
     end: int = 0
@@ -38,11 +38,11 @@ class PendingUpdate(NamedTuple):
 
 
 class StreamUpdates(Transactional):
-    """Mixin of a stream active learner: all that changes its models.
+    """Mixin of a stream active learner: atomic updates of its models.
 
-    A model that keeps whole rows, see `keeps_rows`, learns in place: it is noted
-    before which rows, so that a call that was interrupted is finished, or taken back if
-    nothing has been learnt. Any other model is copied first.
+    A model that counts the rows it has learned, see `counts_rows`, learns in place. The
+    update is recorded first, so that an interrupted call can be completed, or dropped
+    if nothing was learned. Any other model is copied first.
     """
 
     _pending_update = None
@@ -62,12 +62,12 @@ class StreamUpdates(Transactional):
         except MemoryError:
             raise
         except Exception:
-            # it would be the same again: what has been learnt stays
+            # a second attempt would fail, too: rows already learned stay learned
             self._pending_update = None
             raise
 
     def _learn_aside(self, X, y, branch, weight):
-        # By a learner whose models are copies, or that has none yet.
+        # For a learner whose models are copies, or that has no model yet.
         if not hasattr(self, "estimator_"):
             self._store_until_model(X, y, weight)
         else:
@@ -77,7 +77,7 @@ class StreamUpdates(Transactional):
     def _learn_inplace(self, begun):
         watched = begun.branch is not None and self._detector is not None
         if watched and len(begun.y) > 1:
-            # rows come one by one: the first must not be learnt if the last is bad
+            # validate all rows first, as they are learned one by one
             zeros = np.zeros(len(begun.y))
             self.estimator_.partial_fit(begun.X, begun.y, sample_weight=zeros)
         self._pending_update = begun
@@ -104,7 +104,7 @@ class StreamUpdates(Transactional):
                 self._finish(begun)
 
     def _finish(self, begun):
-        # Learn the step, or what is left of it, and take over what changes.
+        # Complete the step, and commit its changes.
         rows = np.arange(begun.at, begun.end)
         if begun.weight is None:
             counting = rows
@@ -155,7 +155,7 @@ class StreamUpdates(Transactional):
         return begun._replace(end=end, models=models, changes=changes)
 
     def _store_until_model(self, X, y, weight):
-        # Until there are two classes; then the model is made whole or not at all.
+        # Store labels until there are two classes, then create the model.
         held = [*self._stored_batches, (X, y, weight)]
         seen = [labels for _, labels, _ in held if labels is not None]
         classes = self._classes
@@ -181,7 +181,7 @@ class StreamUpdates(Transactional):
         vars(self).update(changes)
 
     def _monitor_errors(self, wrong):
-        # What a label requested at random changes, before it is learnt.
+        # Changes due to the error on a label queried at random, before it is learned.
         detector = copy.deepcopy(self._detector)
         changes = {"_detector": detector}
         state = int(detector.update_many(np.array([float(wrong)]))[0])
@@ -190,7 +190,7 @@ class StreamUpdates(Transactional):
         elif state == DriftState.WARNING and self._background is None:
             changes["_background"] = self._new_estimator()
         elif state == DriftState.DRIFT:
-            # without a warning before, the model begins with the row at hand
+            # without a previous warning, the model starts with the current row
             model = self._background
             changes["estimator_"] = self._new_estimator() if model is None else model
             changes["_background"] = None
@@ -205,8 +205,8 @@ class StreamUpdates(Transactional):
         return model
 
     def _with_labels(self, leaves, model, X, y):
-        # Counts of labels in the leaves as they are before these are learnt; a model's
-        # first labels are counted in those that they have made.
+        # Label counts of leaves, before the labels are learned. The first labels of a
+        # model are counted in the leaves that they create.
         final, seen = final_step(model)
         if "leaves" not in self._strategy.needs or not hasattr(final, "classes_"):
             return leaves
@@ -217,8 +217,8 @@ class StreamUpdates(Transactional):
         return leaves
 
     def _learn_unqueried(self):
-        # The row before, which was not asked for: decisions and predictions of a row
-        # are made by the model that has learnt all rows before it, and none later.
+        # Learn the previous row, whose label was not queried: each decision uses a
+        # model that has learned exactly the previous rows.
         row = self._unqueried
         if row is None:
             return
@@ -234,13 +234,12 @@ class StreamUpdates(Transactional):
 
 
 def counts_rows(model):
-    """Whether an interrupted call of a classifier's `partial_fit` can be gone on with.
+    """Whether an interrupted call of a classifier's `partial_fit` can be continued.
 
-    Classes of this package check everything before the first row, and count in
-    `n_rows_seen_` what they have learnt of an interrupted call, which is whole rows. A
-    subclass may do otherwise.
+    Classes of this package validate all input before the first row, and count the rows
+    that an interrupted call has learned in `n_rows_seen_`. Subclasses may differ.
     """
-    # a class of weight 0 is not learnt, and not counted either
+    # rows of classes with weight 0 are neither learned nor counted
     return _is_countable(type(model)) and getattr(model, "class_weight", None) is None
 
 
@@ -260,13 +259,13 @@ def _n_learned_by_model(begun):
 
 
 DRIFT = (
-    "the parameter drift, which would make it again, has become another one. Set it "
-    "back to the detector that the stream began with."
+    "the parameter drift, from which it would be restored, has changed. Set it to the "
+    "detector that the stream started with."
 )
 
 
 def write_parts(state):
-    """A state whose compiled parts are plain values: any kind of file holds it."""
+    """Serialize the compiled parts of a state to plain values."""
     state = dict(state)
     if isinstance(state.get("_budget"), Account):
         state["_budget"] = state["_budget"].__reduce__()[1:]
@@ -281,7 +280,7 @@ def write_parts(state):
 
 
 def read_parts(state):
-    """A state with the compiled parts of which `write_parts` has written the values."""
+    """Restore the compiled parts of a state that `write_parts` has serialized."""
     state = dict(state)
     if isinstance(state.get("_budget"), tuple):
         arguments, values = state["_budget"]
@@ -304,7 +303,7 @@ def _kernel(name, state):
 
 
 def check_strategy(learner):
-    """Raise ValueError if compiled code would leave the state of the strategy."""
+    """Raise ValueError if the state of the strategy is invalid for compiled code."""
     parts = vars(learner)
     if "_strategy" in parts:
         shape = np.shape(parts["_strategy"].start())

@@ -396,7 +396,7 @@ def test_tables_of_lists_of_no_rows_and_of_three_dimensions():
 def test_answers_that_are_missing_are_said():
     one = learner(strategy="random", budget=0.9)
     one.query(X[:20])
-    with pytest.warns(UserWarning, match="labels that were asked for have not been"):
+    with pytest.warns(UserWarning, match="queried labels have not been passed"):
         ask = one.query(X[20:40])
     with pytest.warns(UserWarning, match="tell nothing of a drift"):
         one.teach(X[20:40][ask][:2], Y[20:40][ask][:2])
