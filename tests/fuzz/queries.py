@@ -36,7 +36,7 @@ OBJECTS = (
     WeightedSampling([("a", "margin", 0.5), ("b", "density", 0.5)]),
 )
 REFUSALS = re.compile(
-    "can be only be 'leaf' if the estimator is a single tree|needs .* which .* does not have"
+    "only be .leaf. if the estimator is a single tree|needs .* which .* does not have"
 )
 ROUNDS = 3
 
