@@ -163,7 +163,7 @@ class OneByOne(Lockable):
 
     For streams that come as dictionaries, and for loops written for river, whose
     methods these are. A call takes a few microseconds more than the model takes for
-    the same row of an array; rows that are there anyway are learnt many times faster
+    the same row of an array; rows that are there anyway are learned many times faster
     if the model gets them as a table (:doc:`/guide/from_river`). The model becomes what
     it becomes by a frame of the same rows.
 
@@ -180,7 +180,7 @@ class OneByOne(Lockable):
     Parameters
     ----------
     model : classifier of this package with `partial_fit`
-        It is trained in place. A model that has learnt rows already goes on; if their
+        It is trained in place. A model that has learned rows already goes on; if their
         columns had names, dictionaries must have these keys.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those that the model has been fitted with.
@@ -200,7 +200,7 @@ class OneByOne(Lockable):
     columns_ : dict of str to {"number", "category"} or None
         The columns in their order, and what they hold. None until that is known.
     n_waiting_ : int
-        Rows that wait to be learnt. They are not, if the stream ends.
+        Rows that wait to be learned. They are not, if the stream ends.
 
     Raises
     ------
@@ -271,7 +271,7 @@ class OneByOne(Lockable):
 
     @property
     def n_waiting_(self) -> int:
-        """Rows that wait to be learnt."""
+        """Rows that wait to be learned."""
         return len(self._waiting)
 
     @learns

@@ -291,7 +291,7 @@ def test_a_refused_call_changes_nothing():
         ({"time": np.arange(30.0, 40.0)}, "decrease, but it does at row 40"),
         ({"time": np.r_[50:55, 54, 53, 56:59]}, "decrease, but it does at row 46"),
         ({"time": np.full(10, np.nan)}, "time must be finite"),
-        ({"time": np.arange(3.0)}, "time must have one entry for each of 10. Got 3"),
+        ({"time": np.arange(3.0)}, "time must have one entry for each of 10 rows"),
         ({"time": list("abcdefghij")}, "time must contain numbers"),
         ({"time": np.arange(50, 60), "delay": -1}, "negative. Got -1 at row 40"),
         ({"time": np.arange(50, 60), "delay": "soon"}, "delay must contain numbers"),

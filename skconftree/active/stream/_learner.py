@@ -423,7 +423,7 @@ class StreamActiveLearner(
             if len(y):
                 warn(
                     f"teach() got {len(y)} labels where {len(branch)} had been "
-                    "asked for. They are learnt, but tell nothing of a drift."
+                    "queried. They are learned, but not used to detect drift."
                 )
             branch = np.zeros(len(y), dtype=bool)
         if len(y) and self._learns_inplace():
