@@ -398,7 +398,7 @@ def test_answers_that_are_missing_are_said():
     one.query(X[:20])
     with pytest.warns(UserWarning, match="queried labels have not been passed"):
         ask = one.query(X[20:40])
-    with pytest.warns(UserWarning, match="tell nothing of a drift"):
+    with pytest.warns(UserWarning, match="not used to detect drift"):
         one.teach(X[20:40][ask][:2], Y[20:40][ask][:2])
 
 
