@@ -182,7 +182,7 @@ def read_training(X, y, sample_weight, X_pool, request):
         if not len(y):
             raise ValueError(
                 "All rows belong to classes of class_weight 0. Pass a positive weight "
-                "for at min_values one class of y."
+                "for at least one class of y."
             )
     learned = slice(None) if len(y) < n_input_rows else None
     schema = schema.settled(

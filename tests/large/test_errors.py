@@ -86,7 +86,7 @@ def test_names_of_columns(path):
 
 
 def test_weights_of_classes_that_leave_no_row(path):
-    words = "class_weight leaves no row with a positive weight"
+    words = "All rows belong to classes of class_weight 0"
     model = fitted().set_params(class_weight={0: 0.0, 1: 0.0})
     refuses(model, path, words)
     with pytest.raises(ValueError, match=words):

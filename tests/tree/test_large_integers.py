@@ -141,7 +141,7 @@ def test_weights_that_no_float_holds_are_named(kind):
         lambda: tree.fit(X, Y),
         lambda: tree.partial_fit(X, Y, classes=[0, 1]),
     ):
-        with pytest.raises(ValueError, match="class_weight holds a number that is too"):
+        with pytest.raises(ValueError, match="class_weight has a number that is too"):
             call()
 
 
