@@ -263,7 +263,10 @@ def read_parts(parts, target, columns, temp_folder, request):
         kept = class_weight[y] > 0.0
         y = y[kept]
         if not len(y):
-            raise ValueError("class_weight leaves no row with a positive weight.")
+            raise ValueError(
+                "All rows belong to classes of class_weight 0. Pass a positive weight "
+                "for at least one class of y."
+            )
         positions = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     schema, categories = _read_columns(
         parts, columns, categorical_features, kept, caller
