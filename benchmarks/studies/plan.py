@@ -137,7 +137,7 @@ def measure(plan, repeats):
     """Nanoseconds of the processor that a value takes: counted, coded, in nodes."""
     from skconftree.large._coded_part import Coder
 
-    from skconftree.large._encoding import Question, Values
+    from skconftree.large._encoding import CellQuery, Values
 
     rng = np.random.default_rng(0)
     n, d = 1_000_000, 4
@@ -149,7 +149,7 @@ def measure(plan, repeats):
     coder, codes = Coder(bits, -1), np.empty(n, np.uint8)
 
     def count():
-        values = Values(Question.at(0, np.zeros(0, np.uint32)))
+        values = Values(CellQuery.at(0, np.zeros(0, np.uint32)))
         for j in range(d):
             values.count(X, j)
 
@@ -328,7 +328,7 @@ def counted_messages(n_parts, n, d):
     import pandas as pd
     from dask.callbacks import Callback
 
-    from skconftree.large._encoding import Found
+    from skconftree.large._encoding import ColumnCounts
 
     X, y = make_random_tree_stream(n, n_features=d, random_state=0)
     X = X.astype(np.float32)
@@ -338,7 +338,7 @@ def counted_messages(n_parts, n, d):
 
     def look(key, result, graph, state, worker):
         if isinstance(result, dict) and all(
-            isinstance(one, Found) for one in result.values()
+            isinstance(one, ColumnCounts) for one in result.values()
         ):
             marks = sum(len(one.marks) for one in result.values())
             cells = sum(len(one.cells.counts) for one in result.values())

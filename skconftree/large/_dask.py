@@ -33,20 +33,20 @@ class DaskEngine:
     def __init__(self, client, coded, row_indices):
         self._client = client
         self._groups, self._row_indices, self._workers = [], [], []
-        for worker, found in _by_worker(client, coded).items():
+        for worker, indices in _by_worker(client, coded).items():
             self._groups.append(
-                self._submit(worker, _listed, *(coded[place] for place in found))
+                self._submit(worker, _listed, *(coded[i] for i in indices))
             )
-            self._row_indices.append([row_indices[place] for place in found])
+            self._row_indices.append([row_indices[i] for i in indices])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, row_indices))
-        # What workers know of the places of rows in the table: where parts begin, if
-        # their rows follow each other there. They have no room for the place of each.
-        self._follow = all(isinstance(one, slice) for one in row_indices)
+        # What workers know of the row indices in the table: where parts begin, if their
+        # rows follow each other there. An index per row would take too much memory.
+        self._follow = all(isinstance(rows, slice) for rows in row_indices)
         self._known = self._row_indices
         if not self._follow:
-            self._known = [[None] * len(one) for one in self._row_indices]
-        self._room = Semaphore(GROWING * sum(client.nthreads().values()))
+            self._known = [[None] * len(rows) for rows in self._row_indices]
+        self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
 
     def with_team(self, team):
         """The same: workers have threads of their own."""
@@ -67,11 +67,11 @@ class DaskEngine:
             )
         ]
 
-    def _total(self, function, found):
-        # The sum of what a function takes from what was found.
+    def _total(self, function, results):
+        # The sum of what a function extracts from the results.
         taken = [
-            self._submit(worker, function, one)
-            for worker, one in zip(self._workers, found, strict=True)
+            self._submit(worker, function, result)
+            for worker, result in zip(self._workers, results, strict=True)
         ]
         while len(taken) > JOINED:
             taken = [
@@ -82,9 +82,9 @@ class DaskEngine:
 
     def columns(self):
         """Codes of all rows, column by column."""
-        found = self._client.gather(self._each(_steps.whole))
-        row_indices = [one for group in self._row_indices for one in group]
-        return in_order(_steps.join_columns(found), row_indices)
+        codes = self._client.gather(self._each(_steps.whole))
+        row_indices = [rows for group in self._row_indices for rows in group]
+        return in_order(_steps.join_columns(codes), row_indices)
 
     def begin(self, counts, repeated, weights):
         """Begin a tree, as `LocalEngine.begin`."""
@@ -96,33 +96,33 @@ class DaskEngine:
                 for part in sample_of_parts(row_indices, counts, repeated, weights)
             ]
             sampled.append(self._submit(worker, _listed, *parts))
-        found = self._each(_steps.begin, sampled)
-        counts, weights = self._total(_sums_of, found)
+        results = self._each(_steps.begin, sampled)
+        counts, weights = self._total(_sums_of, results)
         weight = None if weights is None else weights[0]
-        return sampled, self._rows_of(found, 0), counts[0], weight
+        return sampled, self._rows_of(results, 0), counts[0], weight
 
-    def _rows_of(self, found, place):
-        # Those of one node by themselves, so that others can be forgotten before.
+    def _rows_of(self, results, node):
+        # Rows of each node by themselves, so that those of others can be freed before.
         return [
-            self._submit(worker, _members, one, place)
-            for worker, one in zip(self._workers, found, strict=True)
+            self._submit(worker, _members, result, node)
+            for worker, result in zip(self._workers, results, strict=True)
         ]
 
-    def divide(self, sampled, members, questions):
+    def divide(self, sampled, members, requests):
         """Divide the rows of nodes: those of children, counts, and weights."""
         of_workers = list(map(list, zip(*members, strict=True)))
-        found = self._each(
-            _steps.divide, sampled, of_workers, [questions] * len(of_workers)
+        results = self._each(
+            _steps.divide, sampled, of_workers, [requests] * len(of_workers)
         )
-        counts, weights = self._total(_sums_of, found)
-        n_retained = sum(len(question.kept) for question in questions)
-        children = [self._rows_of(found, place) for place in range(n_retained)]
-        return _steps.Found(children, counts, weights)
+        counts, weights = self._total(_sums_of, results)
+        n_retained = sum(len(request.retained) for request in requests)
+        children = [self._rows_of(results, node) for node in range(n_retained)]
+        return _steps.StepResult(children, counts, weights)
 
     def count_cells(self, sampled, members, tests):
         """Count the rows of a node by the outcomes of tests."""
-        found = self._each(_count_cells, sampled, members, [tests] * len(members))
-        return self._total(_itself, found)[0]
+        results = self._each(_count_cells, sampled, members, [tests] * len(members))
+        return self._total(_itself, results)[0]
 
     def sent(self, grow_below):
         """What grows trees below nodes, as workers have it."""
@@ -139,7 +139,7 @@ class DaskEngine:
                 _grow, grow_below, node, row_indices, *rows, pure=False, priority=-1
             )
         except BaseException:
-            self._room.release()
+            self._slots.release()
             raise
         growing.add_done_callback(self._has_capacity)
         return growing
@@ -147,7 +147,7 @@ class DaskEngine:
     def _wait_for_memory(self):
         # Trees of a cluster that has died never end, and give no room.
         alone_since = None
-        while not self._room.acquire(timeout=PATIENCE):
+        while not self._slots.acquire(timeout=PATIENCE):
             if self._client.status in ("closing", "closed"):
                 raise RuntimeError(
                     "The connection to the Dask cluster was lost while trees were "
@@ -166,12 +166,12 @@ class DaskEngine:
                 )
 
     def _has_capacity(self, grown):
-        self._room.release()
+        self._slots.release()
 
     def _indices_of(self, members):
         # Where the rows of a node are in the table.
-        found = self._client.gather(self._each(_steps.numbers, members))
-        return _steps.joined(list(map(in_table, self._row_indices, found)))
+        rows_of_node = self._client.gather(self._each(_steps.numbers, members))
+        return _steps.joined(list(map(in_table, self._row_indices, rows_of_node)))
 
     def grown(self, growing):
         """The trees that workers grow."""
@@ -183,15 +183,15 @@ def _by_worker(client, coded):
     from distributed import wait
 
     wait(coded)
-    for one in coded:
-        if one.status == "error":
-            one.result()  # raises
+    for part in coded:
+        if part.status == "error":
+            part.result()  # raises
     threads = client.nthreads()
     groups = {}
     who_has = client.who_has(coded)
-    for place, one in enumerate(coded):
-        holders = who_has.get(one.key) or list(threads)
-        groups.setdefault(min(holders), []).append(place)
+    for i, part in enumerate(coded):
+        holders = who_has.get(part.key) or list(threads)
+        groups.setdefault(min(holders), []).append(i)
     return groups
 
 
@@ -199,12 +199,12 @@ def _listed(*parts):
     return list(parts)
 
 
-def _members(found, place):
-    return found.members[place]
+def _members(results, node):
+    return results.members[node]
 
 
-def _count_cells(*given):
-    return _steps.count_cells(*given), None
+def _count_cells(*arguments):
+    return _steps.count_cells(*arguments), None
 
 
 def _grow(grow_below, node, row_indices, *rows):
@@ -214,16 +214,16 @@ def _grow(grow_below, node, row_indices, *rows):
     return grow_below(node, rows)
 
 
-def _itself(found):
-    return found
+def _itself(results):
+    return results
 
 
-def _sums_of(found):
-    return found.counts, found.weights
+def _sums_of(results):
+    return results.counts, results.weights
 
 
-def _add(found):
-    counts, weights = zip(*found, strict=True)
+def _add(results):
+    counts, weights = zip(*results, strict=True)
     total = np.sum(counts, axis=0)
     return total, None if weights[0] is None else np.sum(weights, axis=0)
 
@@ -257,11 +257,9 @@ class DaskParts:
         parts, take = self._parts(columns)
         called = dask.delayed(partial(_call_on_part, function, take), traverse=False)
         calls, start = [], 0
-        for place, (part, stop) in enumerate(
-            zip(parts, self._stops.tolist(), strict=True)
-        ):
-            rows = [one[start:stop] for one in by_row]
-            calls.append(called(part, place, start, stop, *rows))
+        for i, (part, stop) in enumerate(zip(parts, self._stops.tolist(), strict=True)):
+            rows = [array[start:stop] for array in by_row]
+            calls.append(called(part, i, start, stop, *rows))
             start = stop
         return _apart(calls, made=_are_on_workers(parts))
 
@@ -281,18 +279,18 @@ class DaskParts:
         calls = self._calls(partial(_counted, task), columns, by_row)
         joined = dask.delayed(partial(_joined, task), traverse=False)
 
-        def sum_of(found):
-            while len(found) > 1:
-                found = [
-                    joined(*found[first : first + JOINED])
-                    for first in range(0, len(found), JOINED)
+        def sum_of(totals):
+            while len(totals) > 1:
+                totals = [
+                    joined(*totals[first : first + JOINED])
+                    for first in range(0, len(totals), JOINED)
                 ]
-            return found[0]
+            return totals[0]
 
         client = _client()
         if client is None:
             return sum_of(calls).compute()
-        # What all parts have found would wait on the workers to be joined. So there are
+        # The results of all parts would wait on the workers to be joined. So there are
         # some at a time, and others behind them for workers that are done.
         at_once, total, begun = JOINED * _n_threads(), task.start(), deque()
         for begin in range(0, len(calls), at_once):
@@ -300,7 +298,7 @@ class DaskParts:
             if len(begun) > 1:
                 task.join(total, begun.popleft().result())
         task.join(total, begun.popleft().result())
-        return task.found(total)
+        return task.result(total)
 
     def engine(self, task, columns, positions, *by_row):
         """Encode the parts where they are, or one after the other without a cluster."""
@@ -309,14 +307,14 @@ class DaskParts:
         edges = [0, *self._stops.tolist()]
         row_indices = [slice(*edge) for edge in pairwise(edges)]
         if positions is not None:
-            row_indices = [positions[one] for one in row_indices]
-            row_indices = [one[one >= 0] for one in row_indices]
+            row_indices = [positions[rows] for rows in row_indices]
+            row_indices = [rows[rows >= 0] for rows in row_indices]
         calls = self._calls(task, columns, by_row)
         client = _client()
         if client is None:
-            return LocalEngine([dask.compute(one)[0] for one in calls], row_indices)
+            return LocalEngine([dask.compute(rows)[0] for rows in calls], row_indices)
         # a part at a time: no message is as long as the table
-        return DaskEngine(client, [client.compute(one) for one in calls], row_indices)
+        return DaskEngine(client, [client.compute(rows) for rows in calls], row_indices)
 
 
 class _DaskFrame(DaskParts):
@@ -350,7 +348,7 @@ class _DaskFrame(DaskParts):
         return narrow.simplify().to_delayed(optimize_graph=False)
 
 
-def _take_columns(columns, dtypes, frame, place):
+def _take_columns(columns, dtypes, frame, partition):
     # Of a partition, whose types have to be those of the table.
     frame = frame[columns]
     for name, dtype in frame.dtypes.items():
@@ -358,33 +356,33 @@ def _take_columns(columns, dtypes, frame, place):
         if dtype != expected and str(dtype) != str(expected):
             raise ValueError(
                 f"Column {name!r} has other types: {expected} in the table, "
-                f"{dtype} in partition {place}."
+                f"{dtype} in partition {partition}."
             )
     return frame
 
 
-def _call_on_part(function, take, part, place, start, stop, *rows):
+def _call_on_part(function, take, part, partition, start, stop, *rows):
     # A function of what is taken from a part.
     if len(part) != stop - start:
         raise RuntimeError(
-            f"Partition {place} had {stop - start} rows, and has {len(part)} now."
+            f"Partition {partition} had {stop - start} rows, and has {len(part)} now."
         )
-    return function(take(part, place), *rows)
+    return function(take(part, partition), *rows)
 
 
 def _counted(task, frame, *rows):
     # What a task counts in one part.
     counts = task.start()
     task.count(counts, frame, *rows)
-    return task.found(counts)
+    return task.result(counts)
 
 
-def _joined(task, *found):
+def _joined(task, *result):
     # The sum of what a task has counted.
     total = task.start()
-    for one in found:
-        task.join(total, one)
-    return task.found(total)
+    for partial_result in result:
+        task.join(total, partial_result)
+    return task.result(total)
 
 
 def is_of_dask(source):
@@ -403,12 +401,12 @@ def _apart(calls, made):
     from dask.optimization import cull
 
     graph = dict(dask.optimize(*calls)[0].dask)
-    found = [(one.key, *cull(graph, [one.key])) for one in calls]
-    times = Counter(key for _, needed, _ in found for key in needed)
+    calls_with_keys = [(call.key, *cull(graph, [call.key])) for call in calls]
+    times = Counter(key for _, needed, _ in calls_with_keys for key in needed)
     apart = []
-    for key, needed, keys in found:
-        others = {one for some in keys.values() for one in some} - set(needed)
-        if made or others or any(times[one] > 1 for one in needed):
+    for key, needed, keys in calls_with_keys:
+        others = {name for names in keys.values() for name in names} - set(needed)
+        if made or others or any(times[name] > 1 for name in needed):
             apart.append(Delayed(key, needed))
         else:
             whole = partial(dask.get, needed, key)
@@ -526,16 +524,16 @@ class DaskArrays(DaskParts):
         return self._blocks, partial(_take_block, "source", kind, columns)
 
 
-def _take_block(name, kind, columns, block, place):
+def _take_block(name, kind, columns, block, block_index):
     # Columns of a block, whose kind has to be that of the array; None: all.
     if not isinstance(block, np.ndarray):
         raise TypeError(
             f"{name} must have blocks that are NumPy arrays, got "
-            f"{type(block).__name__} in block {place}."
+            f"{type(block).__name__} in block {block_index}."
         )
     if block.dtype.kind != kind:
         raise ValueError(
-            f"{name} has other types: {block.dtype} in block {place} is not of kind "
+            f"{name} has other types: {block.dtype} in block {block_index} is not of kind "
             f"{kind!r}, as the array is."
         )
     return block if columns is None else block[:, columns]

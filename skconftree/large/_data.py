@@ -9,7 +9,7 @@ import numpy as np
 from ..tables._encoded_table import EncodedTable, RowCodes
 from ..tables._growth_data import CodedColumn, sample_rows
 from ..utils._warnings import warn_once
-from ._steps import Question
+from ._steps import SplitRequest
 
 
 class GrowFromRows(NamedTuple):
@@ -52,7 +52,7 @@ class Division(NamedTuple):
 
     node: int
     children: list
-    question: Question
+    request: SplitRequest
 
 
 class SampleNodes:
@@ -107,7 +107,7 @@ class SampleNodes:
             self.heads.append(head)
         starts = np.cumsum([0] + [head.n_levels for head in heads[:-1]])
         self._all_present = np.concatenate(
-            [first + one for first, one in zip(starts, self._present, strict=True)]
+            [first + codes for first, codes in zip(starts, self._present, strict=True)]
         )
         self._n_levels = [head.n_levels for head in heads]
 
@@ -125,59 +125,61 @@ class SampleNodes:
 
     def limits(self):
         """Smallest and largest value of each column."""
-        found, start = [], 0
+        results, start = [], 0
         for head in self.heads:
             here = self._counts[0][start : start + head.n_levels].any(axis=1)
             codes = np.flatnonzero(here).astype(np.uint16)
-            found.append(head._replace(codes=codes).limits(None))
+            results.append(head._replace(codes=codes).limits(None))
             start += head.n_levels
-        return np.array(found)
+        return np.array(results)
 
     def counts(self, node):
         """Counts of a node's rows, and what these weigh without repeats."""
         return self._counts[node], self._weights[node]
 
-    def divide(self, questions, limit):
+    def divide(self, requests, limit):
         """Divide the rows of nodes among children, and count those above a limit."""
-        divisions = [self._division(*one, limit) for one in questions]
+        divisions = [self._division(*division, limit) for division in requests]
         members, counts, weights = self._engine.divide(
             self._sampled,
-            [self._members[one.node] for one in divisions],
-            [one.question for one in divisions],
+            [self._members[division.node] for division in divisions],
+            [division.request for division in divisions],
         )
         if weights is None:
             weights = [None] * len(members)
         members, counts, weights = iter(members), iter(counts), iter(weights)
-        for one in divisions:
-            for child in one.children:
+        for division in divisions:
+            for child in division.children:
                 self._members[child.id] = next(members)
                 self._weights[child.id] = next(weights)
-            found = {z: self._of_sample(next(counts)) for z in one.question.counted}
-            for child in one.children:
+            results = {
+                z: self._of_sample(next(counts)) for z in division.request.counted
+            }
+            for child in division.children:
                 if child.n_rows <= limit:
                     continue
-                if child.outcome not in found:
-                    (counted,) = found.values()
-                    self._counts[child.id] = self._counts[one.node] - counted
+                if child.outcome not in results:
+                    (counted,) = results.values()
+                    self._counts[child.id] = self._counts[division.node] - counted
                 else:
-                    self._counts[child.id] = found[child.outcome]
-            self.drop(one.node)
+                    self._counts[child.id] = results[child.outcome]
+            self.drop(division.node)
 
     def _division(self, node, feature, outcomes, children, limit):
-        children = [Child(*one) for one in children]
-        counted = [one.outcome for one in children if one.n_rows > limit]
+        children = [Child(*child) for child in children]
+        counted = [child.outcome for child in children if child.n_rows > limit]
         if counted and outcomes.max() == 1:
             # the smaller is counted; the other has the rest
             smaller = self._smaller(self._counts[node], feature, outcomes)
             if 1 - smaller in counted:
                 counted = [smaller]
-        question = Question(
+        request = SplitRequest(
             feature,
             self._outcomes(feature, outcomes),
-            tuple(one.outcome for one in children),
+            tuple(child.outcome for child in children),
             tuple(counted),
         )
-        return Division(node, children, question)
+        return Division(node, children, request)
 
     def _smaller(self, counts, feature, outcomes):
         start = sum(head.n_levels for head in self.heads[:feature])
@@ -287,8 +289,8 @@ class PartedData:
     def nodes(self, sample, team):
         """Return the nodes of a sample; None if a team has all rows here."""
         engine = self._engine
-        few = self.n_rows <= MAX_GATHERED  # are gathered in any case
-        if team is not None and engine.is_here and (few or engine.is_one_part):
+        is_small = self.n_rows <= MAX_GATHERED  # are gathered in any case
+        if team is not None and engine.is_here and (is_small or engine.is_one_part):
             return None
         return SampleNodes(
             engine.with_team(team),

@@ -1,7 +1,7 @@
 """Bins and categories of columns from counts that are summed over parts.
 
 What the encoder of a table in memory makes of all values in order, `_add_bins` of
-`EncodedTable`, is found here from counts of cells: 65,536 by the high halves of the
+`EncodedTable`, is computed here from counts of cells: 65,536 by the high halves of the
 values' ordered bits, then 256, and 256 again, of each cell in which bins meet.
 """
 
@@ -34,16 +34,16 @@ from ._coded_part import (
 from ._steps import make_arrays
 
 STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
-NOTHING = np.iinfo(np.uint32).max  # the least of no value
+NOTHING = np.iinfo(np.uint32).max  # lowest bits of an empty cell
 MAX_VALUES = 256  # of a column that needs no bins
 
 
 class Cells(NamedTuple):
-    """Counts of values in cells, and their least and most ordered bits."""
+    """Counts of values in cells, and the lowest and highest ordered bits of each."""
 
     counts: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
 
     @classmethod
     def empty(cls, n_prefixes, next_bits):
@@ -55,18 +55,18 @@ class Cells(NamedTuple):
             np.zeros(shape, np.uint32),
         )
 
-    def add(self, row_indices, others):
-        """Add the values of other cells, which are at these places."""
-        counts, least, most = (one.reshape(-1) for one in self)
-        counts[row_indices] += others.counts
-        least[row_indices] = np.minimum(least[row_indices], others.least)
-        most[row_indices] = np.maximum(most[row_indices], others.most)
+    def add(self, cells, others):
+        """Add the values of `others`, which are counted in these cells."""
+        counts, lowest, highest = (array.reshape(-1) for array in self)
+        counts[cells] += others.counts
+        lowest[cells] = np.minimum(lowest[cells], others.lowest)
+        highest[cells] = np.maximum(highest[cells], others.highest)
 
     def joined(self, other):
         """These cells and others between them, ascending."""
         both = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
         order = np.argsort(both[1], kind="stable")
-        return Cells(*(one[order] for one in both))
+        return Cells(*(array[order] for array in both))
 
 
 class LowCardinality(NamedTuple):
@@ -95,16 +95,16 @@ class LowCardinality(NamedTuple):
         return Cells(self.counts[present], self.bits[present], self.bits[present])
 
 
-class Found(NamedTuple):
-    """What a pass has found of a column in some parts.
+class ColumnCounts(NamedTuple):
+    """Counts of the values of a column in some parts.
 
-    `few` are the column's values, None if there are more than 256 or these were counted
-    before. Else a bit of `marks` says of each cell whether it has values; those that do
-    are `cells`, ascending. Neither: the values are counted in another pass. `is_whole`:
-    they are whole numbers.
+    `distinct` are the column's values, None if there are more than 256 or these were
+    counted before. Otherwise a bit of `marks` per cell is set if the cell has values;
+    the counts of those are `cells`, ascending. Neither: the values are counted in
+    another pass. `is_whole`: they are whole numbers.
     """
 
-    few: LowCardinality | None
+    distinct: LowCardinality | None
     marks: np.ndarray | None
     cells: Cells | None
     n_missing: int
@@ -114,13 +114,13 @@ class Found(NamedTuple):
 class Values:
     """Collects a column's values part by part, as cells if there are more than 256."""
 
-    def __init__(self, question):
-        self.question = question
-        self.few, self.cells, self.n_missing = None, None, 0
+    def __init__(self, query):
+        self.query = query
+        self.distinct, self.cells, self.n_missing = None, None, 0
         self.is_whole = True
-        if question.known == 0:
+        if query.known == 0:
             nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
-            self.few = LowCardinality(*nothing)
+            self.distinct = LowCardinality(*nothing)
         else:
             self._make_cells()
 
@@ -130,81 +130,85 @@ class Values:
         self.is_whole = self.is_whole and np.array_equal(
             column, np.floor(column), equal_nan=True
         )
-        if self.few is not None:
+        if self.distinct is not None:
             values = distinct_values(X, feature)
             if values is not None:
-                self._join_few(LowCardinality(*values))
+                self._join_distinct(LowCardinality(*values))
                 return
             self._abandon_low_cardinality()
         if self.cells is None:
             return
-        asked = self.question
+        query = self.query
         self.n_missing += count_cells(
             X,
             feature,
-            asked.first,
-            asked.prefixes,
-            asked.known,
-            asked.next_bits,
+            query.first,
+            query.prefixes,
+            query.known,
+            query.next_bits,
             *self.cells,
         )
 
-    def add(self, found):
+    def add(self, counted):
         """Add the values of other parts."""
-        self.is_whole = self.is_whole and found.is_whole
-        if found.few is not None and self.few is not None:
-            self._join_few(found.few)
+        self.is_whole = self.is_whole and counted.is_whole
+        if counted.distinct is not None and self.distinct is not None:
+            self._join_distinct(counted.distinct)
             return
-        if self.few is not None:
+        if self.distinct is not None:
             self._abandon_low_cardinality()
         if self.cells is None:
             return
-        if found.few is not None:
-            self._count_small(found.few)
+        if counted.distinct is not None:
+            self._count_small(counted.distinct)
         else:
-            row_indices = np.unpackbits(found.marks, count=self.cells.counts.size)
-            self.cells.add(np.flatnonzero(row_indices), found.cells)
-            self.n_missing += found.n_missing
+            is_used = np.unpackbits(counted.marks, count=self.cells.counts.size)
+            self.cells.add(np.flatnonzero(is_used), counted.cells)
+            self.n_missing += counted.n_missing
 
-    def found(self):
-        """What has been found."""
+    def result(self):
+        """The counts, without the cells that are empty."""
         if self.cells is None:
-            return Found(self.few, None, None, self.n_missing, self.is_whole)
-        some = self.cells.counts.ravel() > 0
-        cells = Cells(*(one.ravel()[some] for one in self.cells))
-        return Found(None, np.packbits(some), cells, self.n_missing, self.is_whole)
+            return ColumnCounts(
+                self.distinct, None, None, self.n_missing, self.is_whole
+            )
+        is_used = self.cells.counts.ravel() > 0
+        cells = Cells(*(array.ravel()[is_used] for array in self.cells))
+        return ColumnCounts(
+            None, np.packbits(is_used), cells, self.n_missing, self.is_whole
+        )
 
     def _make_cells(self):
-        question = self.question
-        n_prefixes = max(len(question.prefixes), 1)
-        self.cells = Cells.empty(n_prefixes, question.next_bits)
+        query = self.query
+        n_prefixes = max(len(query.prefixes), 1)
+        self.cells = Cells.empty(n_prefixes, query.next_bits)
 
-    def _join_few(self, others):
-        joined = self.few.joined(others)
+    def _join_distinct(self, others):
+        joined = self.distinct.joined(others)
         if len(joined.bits) <= MAX_VALUES:
-            self.few = joined
+            self.distinct = joined
         else:
             self._abandon_low_cardinality()
             if self.cells is not None:
                 self._count_small(others)
 
     def _abandon_low_cardinality(self):
-        few, self.few = self.few, None
-        if self.question.has_cells:
+        distinct, self.distinct = self.distinct, None
+        if self.query.has_cells:
             self._make_cells()
-            self._count_small(few)
+            self._count_small(distinct)
 
-    def _count_small(self, few):
+    def _count_small(self, distinct):
         # In the cells of the first stage.
-        self.n_missing += few.n_missing
-        shift = np.uint32(32 - self.question.next_bits)
-        for count, bits, _ in zip(*few.as_cells(), strict=True):
-            one = Cells(*(np.array([value]) for value in (count, bits, bits)))
-            self.cells.add(np.array([bits >> shift]), one)
+        self.n_missing += distinct.n_missing
+        shift = np.uint32(32 - self.query.next_bits)
+        for count, bits, _ in zip(*distinct.as_cells(), strict=True):
+            cell = Cells(*(np.array([value]) for value in (count, bits, bits)))
+            self.cells.add(np.array([bits >> shift]), cell)
 
 
-class Question(NamedTuple):
-    """Which cells of a column a pass counts: those behind prefixes of known bits.
+class CellQuery(NamedTuple):
+    """The cells of a column that a pass counts: those of prefixes of known bits.
 
     The prefixes of values whose high half is h are from first[h] to first[h + 1]. In
     the first stage, without prefixes, there are no cells unless it `has_cells`.
@@ -218,14 +222,14 @@ class Question(NamedTuple):
 
     @classmethod
     def of_all(cls, has_cells):
-        """The question of the first stage."""
+        """The query of the first stage."""
         known, next_bits = STAGES[0]
         nothing = np.zeros(0, np.uint32), np.zeros(0, np.int32)
         return cls(known, next_bits, *nothing, has_cells)
 
     @classmethod
     def at(cls, stage, prefixes):
-        """The question of a later stage."""
+        """The query of a later stage."""
         known, next_bits = STAGES[stage]
         halves = prefixes >> np.uint32(max(known - 16, 0))
         first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
@@ -233,25 +237,25 @@ class Question(NamedTuple):
 
 
 class ColumnValues:
-    """What is known of a numeric column, pass by pass, until its codes are.
+    """Statistics of a numeric column, collected pass by pass until it can be coded.
 
     It is cut into at most `max_bins` bins, unless that is 0. If it `has_cells`, the
-    first pass counts them, should there be many values; else a later one does.
+    first pass counts them if there are many values; otherwise a later one does.
     """
 
     def __init__(self, max_bins, has_cells=True):
         self.max_bins = max_bins
-        self.few, self.n_missing, self.is_whole = None, 0, True
-        self.question = Question.of_all(has_cells and max_bins > 0)
+        self.distinct, self.n_missing, self.is_whole = None, 0, True
+        self.query = CellQuery.of_all(has_cells and max_bins > 0)
         self._stage = 0
         self._known = None  # cells, ascending
 
     @property
-    def is_few(self):
+    def has_code_per_value(self):
         """Whether each value has a code of its own."""
-        if self.few is None:
+        if self.distinct is None:
             return False
-        n_values = len(self.few) - (self.n_missing > 0)
+        n_values = len(self.distinct) - (self.n_missing > 0)
         return not self.max_bins or n_values <= self.max_bins
 
     @property
@@ -259,50 +263,53 @@ class ColumnValues:
         """Whether what codes its values takes some memory."""
         return len(self.bins()[0]) > SMALL_N_FLOORS
 
-    def learn(self, found):
-        """Take the results of a pass; return a question unless all is known."""
-        self.question = None
-        self.is_whole = self.is_whole and found.is_whole
-        if found.few is not None:
-            self.few, self.n_missing = found.few.bits, found.few.n_missing
-            self._known = found.few.as_cells()
-        elif found.cells is None:
+    def learn(self, counted):
+        """Use the counts of a pass; set the next `query` unless all is known."""
+        self.query = None
+        self.is_whole = self.is_whole and counted.is_whole
+        if counted.distinct is not None:
+            self.distinct, self.n_missing = (
+                counted.distinct.bits,
+                counted.distinct.n_missing,
+            )
+            self._known = counted.distinct.as_cells()
+        elif counted.cells is None:
             if self.max_bins:
-                self.question = Question.of_all(has_cells=True)
+                self.query = CellQuery.of_all(has_cells=True)
             return
         elif self._known is None:
-            self.n_missing, self._known = found.n_missing, found.cells
+            self.n_missing, self._known = counted.n_missing, counted.cells
         else:
-            self._known = self._known.joined(found.cells)
-        if self.is_few or not self.max_bins:
+            self._known = self._known.joined(counted.cells)
+        if self.has_code_per_value or not self.max_bins:
             return
-        n, least, most = self._known
+        n, lowest, highest = self._known
         below = np.cumsum(n) - n
         # the lowest and the highest that a value of the cell may lie
         low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
         high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
-        is_open = (least < most) & (low < high)
+        is_open = (lowest < highest) & (low < high)
         if is_open.any():
             self._stage += 1
             known = STAGES[self._stage][0]
-            prefixes = least[is_open] >> np.uint32(32 - known)
-            self.question = Question.at(self._stage, prefixes)
-            self._known = Cells(*(one[~is_open] for one in self._known))
+            prefixes = lowest[is_open] >> np.uint32(32 - known)
+            self.query = CellQuery.at(self._stage, prefixes)
+            self._known = Cells(*(array[~is_open] for array in self._known))
 
     def bins(self):
         """Floors and levels of the codes, as ordered bits; without NaN."""
-        if self.is_few:
-            known = self.few[self.few != MISSING_LEVEL]
+        if self.has_code_per_value:
+            known = self.distinct[self.distinct != MISSING_LEVEL]
             return known, known
-        n, least, most = self._known
+        n, lowest, highest = self._known
         below = np.cumsum(n) - n
         bins = bins_of(below, n, n.sum(), self.max_bins)
         # a cell of several values lies in one bin whole
-        several = least < most
-        one = np.ones(several.sum(), np.int64)
-        bins[several] = bins_of(below[several], one, n.sum(), self.max_bins)
+        several = lowest < highest
+        weight = np.ones(several.sum(), np.int64)
+        bins[several] = bins_of(below[several], weight, n.sum(), self.max_bins)
         first = np.flatnonzero(np.diff(bins, prepend=-1))
-        return least[first], most[np.append(first[1:], len(bins)) - 1]
+        return lowest[first], highest[np.append(first[1:], len(bins)) - 1]
 
     def coder(self):
         """Makes what gives each value its code, which is much larger."""
@@ -320,7 +327,7 @@ class ColumnValues:
             codes,
             len(levels),
             values_of(levels),
-            None if self.is_few else values_of(floors),
+            None if self.has_code_per_value else values_of(floors),
             self.n_missing > 0,
         )
 
@@ -331,7 +338,7 @@ IN_CACHE = 131_072
 
 
 class Reader(NamedTuple):
-    """Rows of a part: all that those who look at one have to know of the table."""
+    """Reads the rows of a part, with what is needed of the whole table."""
 
     schema: Schema
     caller: str
@@ -340,48 +347,48 @@ class Reader(NamedTuple):
         """Reader of some columns, given by their indices."""
         return Reader(self.schema.of_columns(columns), self.caller)
 
-    def read(self, frame, kept=None):
-        """Rows of a part; those that are kept."""
+    def read(self, frame, mask=None):
+        """Rows of a part; those of the mask."""
         if frame.shape[0]:
             X = self.schema.predict(frame, self.caller).X
         else:
             X = np.empty((0, self.schema.n_features), np.float32)
-        return X if kept is None else X[kept]
+        return X if mask is None else X[mask]
 
 
-def hash_part(reader, frame, labels, kept=None):
+def hash_part(reader, frame, labels, mask=None):
     """Number of the rows of a part, and their hashes."""
-    labels = labels if kept is None else labels[kept]
-    return frame.shape[0], hash_rows(reader.read(frame, kept), labels)
+    labels = labels if mask is None else labels[mask]
+    return frame.shape[0], hash_rows(reader.read(frame, mask), labels)
 
 
 class Counting(NamedTuple):
-    """Values of columns that have a question, by the index among the columns read."""
+    """Values of columns that have a query, by the index among the columns read."""
 
     reader: Reader
-    asked: dict
+    queries: dict
 
     def start(self):
         """Nothing yet."""
-        return {j: Values(question) for j, question in self.asked.items()}
+        return {j: Values(query) for j, query in self.queries.items()}
 
-    def count(self, values, frame, kept=None):
+    def count(self, values, frame, mask=None):
         """Add the rows of a part."""
-        X = self.reader.read(frame, kept)
+        X = self.reader.read(frame, mask)
         for start in range(0, len(X), IN_CACHE):
             rows = X[start : start + IN_CACHE]
-            for j, one in values.items():
-                one.count(rows, j)
+            for j, column_values in values.items():
+                column_values.count(rows, j)
 
-    def join(self, values, found):
-        """Add what has been found in other parts."""
-        for j, one in found.items():
-            values[j].add(one)
+    def join(self, values, counted):
+        """Add the counts of other parts."""
+        for j, column_values in counted.items():
+            values[j].add(column_values)
 
     @staticmethod
-    def found(values):
-        """What has been found, which is much smaller."""
-        return {j: one.found() for j, one in values.items()}
+    def result(values):
+        """The counts of each column, which are much smaller."""
+        return {j: column_values.result() for j, column_values in values.items()}
 
 
 class Coding(NamedTuple):
@@ -414,16 +421,16 @@ class Coding(NamedTuple):
         return codes.astype(self.dtypes[j])
 
 
-def code_part(reader, coding, n_levels, n_classes, frame, labels, kept=None):
+def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     """Code the rows of a part, which stays where it is made."""
-    coding, y = coding.made(), labels if kept is None else labels[kept]
+    coding, y = coding.made(), labels if mask is None else labels[mask]
     # many small pieces of memory would lie between what is had for a while only
     codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
     stop = 0
     for begin in range(0, frame.shape[0], IN_CACHE):
         rows = slice(begin, begin + IN_CACHE)
         # never all as floats beside the part as it is
-        X = reader.read(frame[rows], None if kept is None else kept[rows])
+        X = reader.read(frame[rows], None if mask is None else mask[rows])
         start, stop = stop, stop + len(X)
         for column, some in zip(codes, coding(X), strict=True):
             column[start:stop] = some
@@ -437,13 +444,13 @@ class CategoryCounts:
     """Number of rows per category of nominal columns, independent of partitioning."""
 
     def __init__(self, is_nominal, names):
-        self._counts = [{} if one else None for one in is_nominal]
+        self._counts = [{} if nominal else None for nominal in is_nominal]
         self._kinds = [None] * len(is_nominal)
         self._names = names
 
-    def add(self, found):
-        """Add what `count_categories` has found in a part."""
-        for j, (kind, counts) in found.items():
+    def add(self, counts_of_part):
+        """Add the result of `count_categories` for a part."""
+        for j, (kind, counts) in counts_of_part.items():
             known = self._kinds[j]
             if kind is not None and known not in (None, kind):
                 raise ValueError(mixture(self._names[j], {known, kind}))
@@ -475,8 +482,10 @@ class CategoryCounts:
         """The columns, those given up that tell rows apart; raise if that is wrong."""
         return Features(
             [
-                None if one is None else one.within_limits(lambda j=j: self._apart(j))
-                for j, one in enumerate(features.dictionaries)
+                None
+                if dictionary is None
+                else dictionary.within_limits(lambda j=j: self._apart(j))
+                for j, dictionary in enumerate(features.dictionaries)
             ]
         )
 
@@ -484,18 +493,19 @@ class CategoryCounts:
         """Which columns tell rows apart rather than describe them."""
         return np.array(
             [
-                one is not None
+                dictionary is not None
                 and (
-                    one.abandoned
-                    or (len(one.codes) > SMALL_N_CATEGORIES and self._apart(j))
+                    dictionary.abandoned
+                    or (len(dictionary.codes) > SMALL_N_CATEGORIES and self._apart(j))
                 )
-                for j, one in enumerate(features.dictionaries)
+                for j, dictionary in enumerate(features.dictionaries)
             ]
         )
 
     def of(self, features, j):
         """Rows of each category of a column, by code."""
-        return np.array([self._counts[j][one] for one in features.categories[j]])
+        counts = self._counts[j]
+        return np.array([counts[category] for category in features.categories[j]])
 
     def _apart(self, j):
         # Whether more than half of the rows have a category of their own.
@@ -503,20 +513,20 @@ class CategoryCounts:
         return 2 * np.count_nonzero(counts == 1) > counts.sum()
 
 
-def count_categories(caller, frame, kept=None):
-    """Kind and category counts of each column of a frame, of `kept` rows or all."""
+def count_categories(caller, frame, mask=None):
+    """Kind and category counts of each column of a frame, for the rows of the mask."""
     if not frame.shape[0]:
         return []
-    table, found = Table.of(frame, caller), []
+    table, result = Table.of(frame, caller), []
     for j in range(table.shape[1]):
         codes, dictionary = Dictionary().encode(
             *table.categories(j), table.name(j), learn=True
         )
         codes = codes.astype(np.intp)
-        codes = codes if kept is None else codes[kept]
+        codes = codes if mask is None else codes[mask]
         rows = np.bincount(codes, minlength=len(dictionary.codes)).tolist()
         counts = dict(zip(dictionary.codes, rows, strict=True))
         counts = {value: count for value, count in counts.items() if count}
         only_missing = set(counts) <= {MISSING}
-        found.append((None if only_missing else dictionary.kind, counts))
-    return found
+        result.append((None if only_missing else dictionary.kind, counts))
+    return result

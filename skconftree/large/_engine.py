@@ -34,13 +34,13 @@ class LocalEngine:
     def begin(self, counts, repeated, weights):
         """Begin a tree; return its sample, the root's rows, counts and weight."""
         sampled = sample_of_parts(self.row_indices, counts, repeated, weights)
-        found = _steps.begin(self.parts, sampled, self._each)
-        weight = None if found.weights is None else found.weights[0]
-        return sampled, found.members[0], found.counts[0], weight
+        results = _steps.begin(self.parts, sampled, self._each)
+        weight = None if results.weights is None else results.weights[0]
+        return sampled, results.members[0], results.counts[0], weight
 
-    def divide(self, sampled, members, questions):
+    def divide(self, sampled, members, requests):
         """Divide the rows of nodes: those of children, counts, and weights."""
-        return _steps.divide(self.parts, sampled, members, questions, self._each)
+        return _steps.divide(self.parts, sampled, members, requests, self._each)
 
     def count_cells(self, sampled, members, tests):
         """Count the rows of a node by the outcomes of tests."""
@@ -70,13 +70,13 @@ def _call(function):
 def _side_by_side(team, function, *lists):
     # As `_steps.in_turn`, by threads.
     calls = list(zip(*lists, strict=True))
-    found = [None] * len(calls)
+    results = [None] * len(calls)
 
-    def do(thread, place):
-        found[place] = function(*calls[place])
+    def do(thread, i):
+        results[i] = function(*calls[i])
 
     team.run(do, len(calls))
-    return found
+    return results
 
 
 def n_rows_of(row_indices):
@@ -92,11 +92,11 @@ def in_table(row_indices, rows):
     """Where rows are, ascending numbers through the parts, one after the other."""
     edges = np.cumsum([0, *map(n_rows_of, row_indices)])
     ends = np.searchsorted(rows, edges)
-    found = []
-    for place, of_part in enumerate(row_indices):
-        here = rows[ends[place] : ends[place + 1]] - edges[place]
-        found.append(_steps.indices_of(of_part, here))
-    return joined(found)
+    parts = []
+    for i, of_part in enumerate(row_indices):
+        here = rows[ends[i] : ends[i + 1]] - edges[i]
+        parts.append(_steps.indices_of(of_part, here))
+    return joined(parts)
 
 
 def in_order(columns, row_indices):

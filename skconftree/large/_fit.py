@@ -172,16 +172,18 @@ class PartedTable(NamedTuple):
             nominal = features.is_categorical
             n_levels[nominal] = features.n_categories[nominal] + 1
         # Columns whose cells are counted in one pass.
-        most = max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
+        max_columns = max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
         numeric = {
-            j: ColumnValues(max_bins, has_cells=k < most)
+            j: ColumnValues(max_bins, has_cells=k < max_columns)
             for k, j in enumerate(np.flatnonzero(~nominal).tolist())
         }
         self._count(numeric, list(numeric), range(n_features), team)
-        while asked := [j for j, values in numeric.items() if values.question]:
-            self._count(numeric, asked[:most], asked[:most], team)
+        while pending := [j for j, values in numeric.items() if values.query]:
+            self._count(numeric, pending[:max_columns], pending[:max_columns], team)
         self._check_few(numeric, max_bins)
-        self.fractional.update(j for j, one in numeric.items() if not one.is_whole)
+        self.fractional.update(
+            j for j, values in numeric.items() if not values.is_whole
+        )
         dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
         heads = [
             numeric[j].column(np.zeros(1, dtype))
@@ -189,20 +191,20 @@ class PartedTable(NamedTuple):
             else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
             for j, dtype in enumerate(dtypes)
         ]
-        coding = Coding({j: one.coder() for j, one in numeric.items()}, dtypes)
+        coding = Coding({j: values.coder() for j, values in numeric.items()}, dtypes)
         guided = [j for j, values in numeric.items() if values.has_guide]
-        return coding, heads, self._in_groups(guided, most)
+        return coding, heads, self._in_groups(guided, max_columns)
 
-    def _count(self, numeric, asked, columns, team):
+    def _count(self, numeric, pending, columns, team):
         # Answer the questions of some columns in a pass that reads these columns.
         index = {j: k for k, j in enumerate(columns)}
-        questions = {index[j]: numeric[j].question for j in asked}
+        queries = {index[j]: numeric[j].query for j in pending}
         reader, names = self._reading(columns)
-        found = self.parts.total(
-            Counting(reader, questions), names, *self._by_row, team=team
+        counted = self.parts.total(
+            Counting(reader, queries), names, *self._by_row, team=team
         )
-        for j in asked:
-            numeric[j].learn(found[index[j]])
+        for j in pending:
+            numeric[j].learn(counted[index[j]])
 
     def _reading(self, columns):
         # What reads some columns, and their names.
@@ -211,16 +213,22 @@ class PartedTable(NamedTuple):
             return self.reader, names
         return self.reader.of_columns(columns), [names[j] for j in columns]
 
-    def _in_groups(self, guided, most):
+    def _in_groups(self, guided, max_columns):
         # Columns that are coded in one pass: so many that are guided, and all others
         # in the first.
-        groups = [guided[k : k + most] for k in range(0, len(guided), most)] or [[]]
+        groups = [
+            guided[k : k + max_columns] for k in range(0, len(guided), max_columns)
+        ] or [[]]
         others = set(range(self.schema.n_features)).difference(guided)
         groups[0] = sorted(others.union(groups[0]))
         return groups
 
     def _check_few(self, numeric, max_bins):
-        many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
+        many = [
+            j
+            for j, values in numeric.items()
+            if not (values.has_code_per_value or max_bins)
+        ]
         if many:
             columns = self.schema.columns
             names = ", ".join(repr(columns[j]) for j in many[:3])
@@ -242,10 +250,10 @@ class PartedTable(NamedTuple):
             self.parts.each(write, names, *self._by_row, team=team)
         return codes
 
-    def _write(self, codes, columns, reader, coding, frame, start, kept=None):
+    def _write(self, codes, columns, reader, coding, frame, start, mask=None):
         # Write the codes of some rows, the first of which is at `start`.
         row_indices = self._row_indices(start, start + frame.shape[0])
-        for j, part in zip(columns, coding(reader.read(frame, kept)), strict=True):
+        for j, part in zip(columns, coding(reader.read(frame, mask)), strict=True):
             codes[j][row_indices] = part
 
 
@@ -258,18 +266,18 @@ def read_parts(parts, target, columns, temp_folder, request):
         )
     classes, y = _read_labels(parts, target, caller)
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
-    kept = positions = None
+    mask = positions = None
     if class_weight is not None and not class_weight.all():
-        kept = class_weight[y] > 0.0
-        y = y[kept]
+        mask = class_weight[y] > 0.0
+        y = y[mask]
         if not len(y):
             raise ValueError(
                 "All rows belong to classes of class_weight 0. Pass a positive weight "
                 "for at least one class of y."
             )
-        positions = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        positions = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
     schema, categories = _read_columns(
-        parts, columns, categorical_features, kept, caller
+        parts, columns, categorical_features, mask, caller
     )
     return PartedTable(
         parts,
@@ -278,7 +286,7 @@ def read_parts(parts, target, columns, temp_folder, request):
         classes,
         class_weight,
         positions,
-        slice(None) if kept is None else np.flatnonzero(kept),
+        slice(None) if mask is None else np.flatnonzero(mask),
         parts.n_rows,
         categories,
         Reader(schema, caller),
@@ -290,20 +298,20 @@ def read_parts(parts, target, columns, temp_folder, request):
 def _read_labels(parts, target, caller):
     # Classes of all labels, and codes of 16 bits.
     read = partial(_labels_of_part, parts.labels_of, caller)
-    found = list(parts.map(read, [target]))
-    names = np.concatenate([names for names, _ in found])
+    of_parts = list(parts.map(read, [target]))
+    names = np.concatenate([names for names, _ in of_parts])
     check_labels(np.repeat(names, 3), names)  # fewer are not classes by themselves
     classes, codes = Classes.of(names)
     y = np.empty(parts.n_rows, dtype=np.uint16)
     start = code = 0
-    for names, labels in found:
+    for names, labels in of_parts:
         of_part = codes[code : code + len(names)].astype(np.uint16)
         y[start : start + len(labels)] = of_part[labels]
         start, code = start + len(labels), code + len(names)
     return classes, y
 
 
-def _read_columns(parts, columns, categorical_features, kept, caller):
+def _read_columns(parts, columns, categorical_features, mask, caller):
     # What columns there are, and how many rows have each of their categories.
     empty = parts.empty(columns)
     is_nominal = nominal_columns(empty, categorical_features)
@@ -314,10 +322,10 @@ def _read_columns(parts, columns, categorical_features, kept, caller):
         is_nominal, [table.name(j) for j in range(len(columns))]
     )
     nominal = np.flatnonzero(is_nominal).tolist()
-    by_row = () if kept is None else (kept,)
+    by_row = () if mask is None else (mask,)
     count = partial(count_categories, caller)
-    for found in parts.map(count, [columns[j] for j in nominal], *by_row):
-        categories.add(dict(zip(nominal, found, strict=True)) if found else {})
+    for of_parts in parts.map(count, [columns[j] for j in nominal], *by_row):
+        categories.add(dict(zip(nominal, of_parts, strict=True)) if of_parts else {})
     features = categories.features()
     if isinstance(categorical_features, str):
         warn_of_unparseable(
@@ -465,18 +473,18 @@ def _check_estimator(estimator):
             "estimator must be a ConfidenceTreeClassifier or a "
             f"ConfidenceForestClassifier, got {type(estimator).__name__}."
         )
-    given = estimator.get_params(deep=False)
+    parameters = estimator.get_params(deep=False)
     wrong = []
-    if given["leaf_memory"] == "rows":
+    if parameters["leaf_memory"] == "rows":
         wrong.append("leaf_memory")
-    if given["leaf_prediction"] in ("nb", "nba"):
+    if parameters["leaf_prediction"] in ("nb", "nba"):
         wrong.append("leaf_prediction")
-    if given["pruning"] == "c45" or isinstance(given["pruning"], C45Pruning):
+    if parameters["pruning"] == "c45" or isinstance(parameters["pruning"], C45Pruning):
         wrong.append("pruning")
-    wrong += [name for name in ("oob_score", "warm_start") if given.get(name)]
+    wrong += [name for name in ("oob_score", "warm_start") if parameters.get(name)]
     if wrong:
         raise ValueError(
-            f"{wrong[0]}={given[wrong[0]]!r} needs the rows of the table in memory, "
+            f"{wrong[0]}={parameters[wrong[0]]!r} needs the rows of the table in memory, "
             "and large.fit keeps codes of them only."
         )
 

@@ -27,7 +27,7 @@ class ParquetParts:
 
     @classmethod
     def of(cls, source):
-        """Parts of what a user gives, a path or several; None if it is neither."""
+        """Parts of a path or of several; None if `source` is neither."""
         if isinstance(source, (str, os.PathLike)):
             path = Path(source)
             if not path.is_dir():
@@ -37,11 +37,11 @@ class ParquetParts:
                 raise ValueError(f"The folder {source} has no file *.parquet.")
             return cls(paths)
         if isinstance(source, (list, tuple)) and all(
-            isinstance(one, (str, os.PathLike)) for one in source
+            isinstance(path, (str, os.PathLike)) for path in source
         ):
             if not source:
                 raise ValueError("source is an empty list of paths.")
-            return cls([Path(one) for one in source])
+            return cls([Path(path) for path in source])
         return None
 
     @property
@@ -50,7 +50,7 @@ class ParquetParts:
         return self._schema.names
 
     def empty(self, columns):
-        """The columns without rows, which tell their types."""
+        """A table of the columns without rows, for their types."""
         schema = self._schema
         return schema.empty_table().select(columns)
 
@@ -62,12 +62,12 @@ class ParquetParts:
     def map(self, function, columns, *by_row):
         """Map a function over batches, and the rows of arrays of each, in order."""
         start = 0
-        for place, path in enumerate(self._paths):
-            for frame in self._batches(place, columns):
+        for i, path in enumerate(self._paths):
+            for frame in self._batches(i, columns):
                 stop = start + frame.num_rows
                 if stop > self.n_rows:
                     raise _changed(path)
-                yield function(frame, *(one[start:stop] for one in by_row))
+                yield function(frame, *(array[start:stop] for array in by_row))
                 start = stop
         if start != self.n_rows:
             raise _changed(self._paths[-1])
@@ -83,9 +83,9 @@ class ParquetParts:
 
         self._for_each(count, columns, by_row, team)
         first, *others = states.values()
-        for one in others:
-            task.join(first, task.found(one))
-        return task.found(first)
+        for other in others:
+            task.join(first, task.result(other))
+        return task.result(first)
 
     def each(self, function, columns, *by_row, team=None):
         """Call a function of each batch, of where it begins, and the arrays' part."""
@@ -96,19 +96,19 @@ class ParquetParts:
         self._for_each(call, columns, by_row, team)
 
     def _for_each(self, function, columns, by_row, team):
-        # The batches of a row group are for one thread.
+        # One thread reads all batches of a row group.
         groups = self._groups()
 
         def read(thread, group):
-            place, number, start, stop = groups[group]
-            for frame in self._batches(place, columns, [number]):
+            file, number, start, stop = groups[group]
+            for frame in self._batches(file, columns, [number]):
                 end = start + frame.num_rows
                 if end > stop:
-                    raise _changed(self._paths[place])
-                function(thread, frame, start, *(one[start:end] for one in by_row))
+                    raise _changed(self._paths[file])
+                function(thread, frame, start, *(array[start:end] for array in by_row))
                 start = end
             if start != stop:
-                raise _changed(self._paths[place])
+                raise _changed(self._paths[file])
 
         if team is None:
             for group in range(len(groups)):
@@ -118,23 +118,23 @@ class ParquetParts:
 
     def _groups(self):
         # Row groups of all files: the file, the number there, first row and last.
-        found, start = [], 0
-        for place, known in enumerate(self._known):
+        groups, start = [], 0
+        for i, known in enumerate(self._known):
             for number, n_rows in enumerate(known.groups):
-                found.append((place, number, start, start + n_rows))
+                groups.append((i, number, start, start + n_rows))
                 start += n_rows
-        return found
+        return groups
 
     @staticmethod
     def engine(task, columns, positions, *by_row):
-        """Tell that parts are coded here."""
+        """Return None: parts are coded in this process."""
         return None
 
-    def _batches(self, place, columns, groups=None):
+    def _batches(self, i, columns, groups=None):
         # Of some row groups; None: of all.
         import pyarrow as pa
 
-        path, known = self._paths[place], self._known[place]
+        path, known = self._paths[i], self._known[i]
         if _stamp(path) != known.stamp:
             raise _changed(path)
         if not known.n_rows:
@@ -168,8 +168,8 @@ def _look(path):
 
 
 def _stamp(path):
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    stats = path.stat()
+    return stats.st_size, stats.st_mtime_ns
 
 
 def _changed(path):
@@ -199,13 +199,13 @@ def _check_types(first, other, path, other_path):
             f"The files have other columns: {first.names} in {path}, {other.names} in "
             f"{other_path}."
         )
-    duplicates = sorted({one for one in first.names if first.names.count(one) > 1})
+    duplicates = sorted({name for name in first.names if first.names.count(name) > 1})
     if duplicates:
         raise ValueError(f"{path} has several columns of the name {duplicates[0]!r}.")
     for name in first.names:
-        one, two = first.field(name).type, other.field(name).type
-        if one != two:
+        own_type, other_type = first.field(name).type, other.field(name).type
+        if own_type != other_type:
             raise ValueError(
-                f"Column {name!r} has other types: {one} in {path}, {two} in "
+                f"Column {name!r} has other types: {own_type} in {path}, {other_type} in "
                 f"{other_path}."
             )

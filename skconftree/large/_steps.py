@@ -15,7 +15,7 @@ import numpy as np
 from ._coded_part import Members
 
 
-class Found(NamedTuple):
+class StepResult(NamedTuple):
     """The rows of nodes in some parts, and sums over them.
 
     `members` has a list for each node, an entry for each part; `counts` those of nodes
@@ -36,12 +36,12 @@ class Sampled(NamedTuple):
     present: np.ndarray | None = None
 
 
-class Question(NamedTuple):
+class SplitRequest(NamedTuple):
     """Split of a node by codes; which outcomes' rows and counts are wanted."""
 
     feature: int
     outcomes: np.ndarray
-    kept: tuple
+    retained: tuple
     counted: tuple
 
 
@@ -69,59 +69,59 @@ class Collected(NamedTuple):
         )
 
 
-def in_turn(function, *lists):
-    """Call a function with the entries of lists, one place after the other."""
-    return [function(*one) for one in zip(*lists, strict=True)]
+def one_by_one(function, *lists):
+    """Call a function with the entries of lists, index by index."""
+    return [function(*arguments) for arguments in zip(*lists, strict=True)]
 
 
-def begin(parts, sampled, each=in_turn):
+def begin(parts, sampled, each=one_by_one):
     """Count the rows of a sample."""
 
-    def begin_part(part, one):
-        present = one.present if one.counts is None else one.counts > 0
+    def begin_part(part, sample):
+        present = sample.present if sample.counts is None else sample.counts > 0
         members = Members.of(part.n_rows, present)
-        return members, _count(part, members, one)
+        return members, _count(part, members, sample)
 
-    found = each(begin_part, parts, sampled)
-    members, counts = map(list, zip(*found, strict=True))
-    return Found([members], _sum(counts)[None], _weigh([members], sampled))
+    results = each(begin_part, parts, sampled)
+    members, counts = map(list, zip(*results, strict=True))
+    return StepResult([members], _sum(counts)[None], _weigh([members], sampled))
 
 
-def divide(parts, sampled, members, questions, each=in_turn):
+def divide(parts, sampled, members, requests, each=one_by_one):
     """Divide nodes, each a list of members, and count some of their children."""
-    kept, counts = [], []
+    retained, counts = [], []
     # one node after the other: only of one are the counts of each part in memory
-    for rows, question in zip(members, questions, strict=True):
-        divide_part = partial(_divide, question)
-        found = each(divide_part, parts, sampled, rows)
-        children, counts_of_parts = zip(*found, strict=True)
-        kept += [list(one) for one in zip(*children, strict=True)]
+    for rows, request in zip(members, requests, strict=True):
+        divide_part = partial(_divide, request)
+        results = each(divide_part, parts, sampled, rows)
+        children, counts_of_parts = zip(*results, strict=True)
+        retained += [list(rows_of_node) for rows_of_node in zip(*children, strict=True)]
         counts += list(_sum(counts_of_parts))
-    return Found(kept, np.array(counts), _weigh(kept, sampled))
+    return StepResult(retained, np.array(counts), _weigh(retained, sampled))
 
 
-def count_cells(parts, sampled, members, tests, each=in_turn):
+def count_cells(parts, sampled, members, tests, each=one_by_one):
     """Count the rows of a node by the outcomes of several tests."""
 
-    def count_part(part, one, rows):
-        return part.count_cells(rows, tests, one.counts)
+    def count_part(part, sample, rows):
+        return part.count_cells(rows, tests, sample.counts)
 
     return _sum(each(count_part, parts, sampled, members))
 
 
 def collect(parts, sampled, members, row_indices):
-    """Gather the rows of a node; `row_indices` are slices, arrays or None."""
-    return join_collected(in_turn(_collect, parts, sampled, members, row_indices))
+    """Gather the rows of a node; `row_indices` of a part are a slice, an array or None."""
+    return join_collected(one_by_one(_collect, parts, sampled, members, row_indices))
 
 
 def numbers(parts, members):
     """Numbers of the rows of a node, counted through the parts."""
     first = np.cumsum([0, *(part.n_rows for part in parts)])
-    found = [
+    results = [
         start + rows.row_indices()
         for start, rows in zip(first[:-1], members, strict=True)
     ]
-    return joined(found).astype(np.int32)
+    return joined(results).astype(np.int32)
 
 
 def indices_of(of_part, rows):
@@ -131,9 +131,9 @@ def indices_of(of_part, rows):
     return of_part[rows]
 
 
-def join_collected(found):
+def join_collected(results):
     """The rows of several parts."""
-    columns, y, counts, weights, row_indices = zip(*found, strict=True)
+    columns, y, counts, weights, row_indices = zip(*results, strict=True)
 
     def join(some):
         return None if some[0] is None else np.concatenate(some)
@@ -152,9 +152,9 @@ def whole(parts):
     return join_columns([part.columns for part in parts])
 
 
-def join_columns(found):
+def join_columns(results):
     """Columns of several parts, one part after the other."""
-    return [joined(codes) for codes in zip(*found, strict=True)]
+    return [joined(codes) for codes in zip(*results, strict=True)]
 
 
 def joined(arrays):
@@ -173,10 +173,10 @@ def _collect(part, sampled, members, row_indices):
     )
 
 
-def _divide(question, part, sampled, members):
-    divided = part.divide(members, question.feature, question.outcomes)
-    counts = [_count(part, divided[z], sampled) for z in question.counted]
-    return [divided[z] for z in question.kept], counts
+def _divide(request, part, sampled, members):
+    divided = part.divide(members, request.feature, request.outcomes)
+    counts = [_count(part, divided[z], sampled) for z in request.counted]
+    return [divided[z] for z in request.retained], counts
 
 
 def _count(part, members, sampled):
@@ -193,8 +193,8 @@ def _weigh(nodes, sampled):
     return np.array(
         [
             sum(
-                float(one.weights[rows.row_indices()].sum())
-                for one, rows in zip(sampled, members, strict=True)
+                float(sample.weights[rows.row_indices()].sum())
+                for sample, rows in zip(sampled, members, strict=True)
             )
             for members in nodes
         ]
@@ -207,7 +207,9 @@ AT_ONCE = 1 << 20  # bytes written at a time where a system has no better way
 
 def make_arrays(lengths, dtypes, folder):
     """Make arrays in one block of memory, or in an unnamed file of full size."""
-    sizes = [n * np.dtype(one).itemsize for n, one in zip(lengths, dtypes, strict=True)]
+    sizes = [
+        n * np.dtype(dtype).itemsize for n, dtype in zip(lengths, dtypes, strict=True)
+    ]
     padded = [-(-size // CACHE_LINE) * CACHE_LINE for size in sizes]
     total = max(sum(padded), 1)
     piece = np.empty(total, np.uint8) if folder is None else _mapped(total, folder)
