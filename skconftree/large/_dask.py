@@ -533,7 +533,7 @@ def _take_block(name, kind, columns, block, block_index):
         )
     if block.dtype.kind != kind:
         raise ValueError(
-            f"{name} has other types: {block.dtype} in block {block_index} is not of kind "
-            f"{kind!r}, as the array is."
+            f"{name} has other types: {block.dtype} in block {block_index} is not of "
+            f"kind {kind!r}, as the array is."
         )
     return block if columns is None else block[:, columns]

@@ -484,8 +484,8 @@ def _check_estimator(estimator):
     wrong += [name for name in ("oob_score", "warm_start") if parameters.get(name)]
     if wrong:
         raise ValueError(
-            f"{wrong[0]}={parameters[wrong[0]]!r} needs the rows of the table in memory, "
-            "and large.fit keeps codes of them only."
+            f"{wrong[0]}={parameters[wrong[0]]!r} needs the rows of the table in "
+            "memory, and large.fit keeps codes of them only."
         )
 
 

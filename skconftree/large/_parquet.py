@@ -206,6 +206,6 @@ def _check_types(first, other, path, other_path):
         own_type, other_type = first.field(name).type, other.field(name).type
         if own_type != other_type:
             raise ValueError(
-                f"Column {name!r} has other types: {own_type} in {path}, {other_type} in "
-                f"{other_path}."
+                f"Column {name!r} has other types: {own_type} in {path}, {other_type} "
+                f"in {other_path}."
             )

@@ -110,7 +110,7 @@ def count_cells(parts, sampled, members, tests, each=one_by_one):
 
 
 def collect(parts, sampled, members, row_indices):
-    """Gather the rows of a node; `row_indices` of a part are a slice, an array or None."""
+    """Gather the rows of a node; those of a part are a slice, an array or None."""
     return join_collected(one_by_one(_collect, parts, sampled, members, row_indices))
 
 
