@@ -175,8 +175,8 @@ def conditions(path):
     for row, branch in path:
         side = ""
         if branch.categories is None:
-            side = branch.words[len(row.name) + 1 :][:2]  # "<=", "> " or "is"
-        last.setdefault(row.feature, {})[side] = branch.words
+            side = branch.condition[len(row.name) + 1 :][:2]  # "<=", "> " or "is"
+        last.setdefault(row.feature, {})[side] = branch.condition
         missing[row.feature] = missing.get(row.feature, True) and branch.takes_missing
     texts = []
     for feature, sides in last.items():

@@ -76,14 +76,14 @@ class Picture:
         while node_row.parent >= 0:
             parent = self.table[node_row.parent]
             path.append(
-                next(b.words for b in parent.branches if b.node == node_row.node)
+                next(b.condition for b in parent.branches if b.node == node_row.node)
             )
             node_row = parent
         where = " and ".join(reversed(path)) or "all rows"
         if not row.branches:
             return f"{where}: class {row.label}, {row.outcome}"
-        sure = "; ".join(filter(None, [row.sure, row.lookahead]))
-        return f"{where}: {row.rows}, split by {row.test} ({sure})"
+        reasons = "; ".join(filter(None, [row.evidence_text, row.lookahead]))
+        return f"{where}: {row.rows}, split by {row.test} ({reasons})"
 
 
 def arrange(nodes, max_depth=None):
@@ -162,7 +162,7 @@ def edge_labels(row):
     """Return the labels of the edges from a node to its children."""
     if row.n_children == 2:
         return ["yes", "no"]
-    return [branch.words[len(row.name) + 1 :] for branch in row.branches]
+    return [branch.condition[len(row.name) + 1 :] for branch in row.branches]
 
 
 def single_line(text):

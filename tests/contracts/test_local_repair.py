@@ -353,7 +353,7 @@ def test_splits_are_confirmed_by_rows_that_came_later():
     root = node_table(tree)[0]
     assert root.confirmed
     assert root.evidence.since > np.log(20)
-    assert "confirmed so far" in root.sure
+    assert "confirmed so far" in root.evidence_text
     assert "confirmed so far" in export_text(tree)
     assert "confirmed so far: rows that came" in export_text(tree).splitlines()[-1]
     still = make({"drift": None}).partial_fit(X, y, CLASSES)

@@ -287,7 +287,7 @@ def test_a_box_shows_its_path(compact, kind):
         else:
             assert told.endswith(f"class {row.label}, {row.outcome}")
         if row.parent >= 0:
-            words = [one.words for one in nodes[row.parent].branches]
+            words = [one.condition for one in nodes[row.parent].branches]
             assert sum(one in told for one in words) == 1
         checked += 1
     assert checked == tree.tree_.node_count

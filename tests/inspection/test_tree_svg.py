@@ -73,7 +73,9 @@ def test_every_node_is_there_and_answers(cancer, compact):
         assert row.rows in answer or row.outcome in answer
         if row.parent >= 0:
             words = [
-                one.words for one in rows[row.parent].branches if one.node == row.node
+                one.condition
+                for one in rows[row.parent].branches
+                if one.node == row.node
             ]
             assert words[0] in answer
         if not row.branches:

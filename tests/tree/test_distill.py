@@ -170,7 +170,7 @@ def test_real_rows_determine_ties():
             continue
         competitor = names[theirs.evidence["runner_up_feature"][node]]
         said = "decided" if z[node] >= 1.96 else f"near tie with {competitor}"
-        assert row.sure.endswith(f" rows, {said}")
+        assert row.evidence_text.endswith(f" rows, {said}")
     decided = np.count_nonzero(z >= 1.96)
     cells = re.findall(r"^\|.*  (decided|near tie .*)$", export_text(tree), re.M)
     assert len(cells) == 7
@@ -186,7 +186,7 @@ def test_synthetic_rows_do_not_count_as_evidence():
     teacher = LogisticRegression().fit(X, X[:, 0] > 0)
     tree = distill(teacher, X, n_rows=20_000, max_leaf_nodes=2, random_state=0)
     root = node_table(tree)[0]
-    assert root.sure.endswith(f"; 60 rows, near tie with x{1 - root.feature}")
+    assert root.evidence_text.endswith(f"; 60 rows, near tie with x{1 - root.feature}")
 
 
 def test_how_many_leaves():

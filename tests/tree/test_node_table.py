@@ -119,24 +119,24 @@ def test_records_agree_with_the_arrays(tree):
         assert row.name == FRAME.columns[row.feature]
         assert_array_equal(row.threshold, arrays.threshold[row.node])
         if len(children) == 2:
-            assert row.test == row.branches[0].words
+            assert row.test == row.branches[0].condition
         else:
             assert row.test == f"{row.name} = ?"
         for branch in row.branches:
-            assert branch.words.startswith(f"{row.name} ")
+            assert branch.condition.startswith(f"{row.name} ")
             if branch.categories is None:
                 assert not row.keeps_unknown
                 if row.missing_seen and row.threshold < math.inf:
-                    said = branch.words.endswith(" or missing")
+                    said = branch.condition.endswith(" or missing")
                     assert said == branch.takes_missing
             else:
                 assert row.keeps_unknown
                 assert branch.takes_missing == (None in branch.categories)
                 named = ["missing" if c is None else str(c) for c in branch.categories]
-                if " not in {" in branch.words:
+                if " not in {" in branch.condition:
                     known = tree.categories_[row.feature]
                     named = [str(c) for c in known if c not in branch.categories]
-                assert all(name in branch.words for name in named[:8])
+                assert all(name in branch.condition for name in named[:8])
 
 
 def test_evidence_is_that_of_the_tree(tree):
@@ -279,7 +279,7 @@ def test_categories_without_a_name_are_left_out(monkeypatch):
     monkeypatch.setattr(ConfidenceTreeClassifier, "categories_", [["a"]])
     root = node_table(tree)[0]
     assert [branch.categories for branch in root.branches] == [("a",), ()]
-    assert [branch.words for branch in root.branches] == ["x0 = a", "x0 in {}"]
+    assert [branch.condition for branch in root.branches] == ["x0 = a", "x0 in {}"]
     assert "x0 in {}" in export_text(tree)
     assert [step["categories"] for (step,) in tree.explain(X[[0, 99]])] == [["a"], []]
     ConfidenceTreeDisplay.from_estimator(tree)

@@ -325,8 +325,8 @@ def test_a_page_shows_every_node_without_a_script(tree):
     assert all(attrs["aria-label"] for attrs in bars)
     for row in table:
         for branch in row.branches:
-            if len(branch.words) <= 80 and "\n" not in branch.words:
-                assert branch.words in checked.text
+            if len(branch.condition) <= 80 and "\n" not in branch.condition:
+                assert branch.condition in checked.text
 
 
 def test_names_cannot_break_out_of_a_page():

@@ -172,7 +172,7 @@ def test_most_categories_are_named_by_those_that_are_not_in(nominal):
     for row in node_table(nominal):
         for branch in row.branches:
             if branch.categories is not None and len(branch.categories) > 8:
-                inside = re.search(r" not in \{(.*)\}", branch.words)[1]
+                inside = re.search(r" not in \{(.*)\}", branch.condition)[1]
                 known = set(nominal.categories_[row.feature])
                 assert set(inside.split(", ")) == known - set(branch.categories)
 

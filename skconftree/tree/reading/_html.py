@@ -230,7 +230,7 @@ def _nodes(table, names, is_open, marks, folded):
             f'<span class="num">{numbers}</span></summary><ul>'
         )
         stack.append((None, None))
-        stack += [(branch.node, branch.words) for branch in row.branches[::-1]]
+        stack += [(branch.node, branch.condition) for branch in row.branches[::-1]]
     lines.append("</ul>")
     return lines
 

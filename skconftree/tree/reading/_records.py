@@ -79,7 +79,7 @@ class Branch(NamedTuple):
     """Branch of a split, see `node_table`."""
 
     node: int
-    words: str
+    condition: str
     categories: tuple | None
     takes_missing: bool
 
@@ -156,7 +156,7 @@ class NodeRow(NamedTuple):
         return format_ties(ties[:1], len(ties) - 1) if ties else ""
 
     @property
-    def sure(self):
+    def evidence_text(self):
         """Evidence for the split and its near ties, as text; undefined for a leaf."""
         return "; ".join(filter(None, [self.evidence.short, self.tie, self.since]))
 
@@ -221,7 +221,7 @@ class DistilledRow(NodeRow):
         return "decided" if z >= DECIDED else super().tie
 
     @property
-    def sure(self):
+    def evidence_text(self):
         """Text about the missing evidence, the real rows and their preference."""
         real = ", ".join(filter(None, [self.rows, self.tie]))
         return f"{self.evidence.short}; {real}"
@@ -371,7 +371,7 @@ def node_table(
         - ``test``: the split as text, None at a leaf. For two branches, it is the
           condition of the first one;
         - ``branches``: one record for each child, with its ``node``, the condition of
-          its rows as text (``words``), ``categories`` (a tuple, in which None is a
+          its rows as text (``condition``), ``categories`` (a tuple, in which None is a
           missing value; None if the split is numeric) and ``takes_missing``, whether
           missing values go to this branch;
         - ``threshold``: NaN at a leaf and at a nominal split, infinity at a split of
@@ -428,11 +428,12 @@ def node_table(
         probability 0.78"``, the number of rows of the class ``label`` and its
         probability; ``figures``, the same as ``"(0.78), 2 of 2 rows"``, and whether the
         class is due to the nodes above; ``tie``, such as ``"near tie with mean texture
-        and 2 more"``, from ``near_ties``; ``sure``, the evidence and the near ties;
-        ``lookahead``, why look-ahead chose the split. For a weak split, ``more_rows``
-        is an estimate of how many further rows of the node would make it strong,
-        corrected for the selection of the split, and ``until_strong`` the same as text.
-        They are None and empty if there is no estimate (:doc:`/guide/why_a_leaf`).
+        and 2 more"``, from ``near_ties``; ``evidence_text``, the evidence and the near
+        ties; ``lookahead``, why look-ahead chose the split. For a weak split,
+        ``more_rows`` is an estimate of how many further rows of the node would make it
+        strong, corrected for the selection of the split, and ``until_strong`` the same
+        as text. They are None and empty if there is no estimate
+        (:doc:`/guide/why_a_leaf`).
 
     See Also
     --------
@@ -450,7 +451,7 @@ def node_table(
     >>> root.test, root.counts
     ('petal width (cm) <= 0.8', (50.0, 50.0, 50.0))
     >>> for branch, leaf in zip(root.branches, leaves):
-    ...     print(branch.words, leaf.label, leaf.weight)
+    ...     print(branch.condition, leaf.label, leaf.weight)
     petal width (cm) <= 0.8 setosa 50.0
     petal width (cm) > 0.8 versi 100.0
     """
@@ -540,7 +541,7 @@ def read_nodes(
         n_children=n_children[nodes].tolist(),
         feature=feature.tolist(),
         name=[names[j] if j >= 0 else None for j in feature.tolist()],
-        test=[tests.words(*test) for test in zip(feature, branches, strict=True)],
+        test=[tests.describe(*test) for test in zip(feature, branches, strict=True)],
         branches=branches,
         threshold=np.where(feature < 0, np.nan, threshold).tolist(),
         missing_seen=[
@@ -706,11 +707,11 @@ class _Tests:
                 )
                 for child, group in _groups(children, targets, known).items()
             )
-        words = self._sides(feature, threshold, missing_seen, missing_left)
+        sides = self._sides(feature, threshold, missing_seen, missing_left)
         left, right = children
         return (
-            Branch(left, f"{name} {words[0]}", None, missing_left),
-            Branch(right, f"{name} {words[1]}", None, not missing_left),
+            Branch(left, f"{name} {sides[0]}", None, missing_left),
+            Branch(right, f"{name} {sides[1]}", None, not missing_left),
         )
 
     def _sides(self, feature, threshold, missing_seen, missing_left):
@@ -720,10 +721,10 @@ class _Tests:
         if feature in self.whole:  # values at most 2.5 are at most 2
             threshold = math.floor(threshold)
         value = format_value(threshold, self.dates, feature, self.decimals)
-        words = [f"{sign} {value}" for sign in ("<=", ">")]
+        sides = [f"{sign} {value}" for sign in ("<=", ">")]
         if missing_seen:
-            words[not missing_left] += " or missing"
-        return words
+            sides[not missing_left] += " or missing"
+        return sides
 
     def competitors(self, rows):
         """Return the competing splits of other features."""
@@ -761,11 +762,13 @@ class _Tests:
         side, _ = self._sides(feature, threshold, False, True)
         return f"{self.names[feature]} {side}"
 
-    def words(self, feature, branches):
+    def describe(self, feature, branches):
         """Return the text of a split; None for a leaf."""
         if not branches:
             return None
-        return branches[0].words if len(branches) == 2 else f"{self.names[feature]} = ?"
+        if len(branches) == 2:
+            return branches[0].condition
+        return f"{self.names[feature]} = ?"
 
 
 def format_value(value, dates, feature, decimals):

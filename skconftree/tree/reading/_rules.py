@@ -188,12 +188,12 @@ class _Python:
             for i, (test, branch) in enumerate(
                 zip(self._tests(row), row.branches, strict=True)
             ):
-                words = _comment(branch.words)
+                comment = _comment(branch.condition)
                 if test is None:
-                    items.append(f"{pad}else:  # {words}")
+                    items.append(f"{pad}else:  # {comment}")
                 else:
                     statement = "elif" if i else "if"
-                    items.append(f"{pad}{statement} {test}:  # {words}")
+                    items.append(f"{pad}{statement} {test}:  # {comment}")
                 items.append(branch.node)
             if row.keeps_unknown:
                 label = _python_value(row.label, "class")
@@ -220,9 +220,9 @@ class _Python:
         return [f"value is not None and value <= {threshold}", None]
 
 
-def _comment(words):
+def _comment(text):
     # A comment must not contain line breaks.
-    return "".join(c if c.isprintable() else " " for c in words)
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _python_set(branch, missing):
@@ -270,17 +270,17 @@ class _Sql:
     def write(self, table):
         """Write the expression."""
         lines = ["CASE"]
-        # (node, whether it is a leaf here, tests, the same in words)
+        # (node, whether it is a leaf here, tests, their conditions as text)
         stack = [(0, False, (), ())]
         while stack:
-            node, ends, tests, words = stack.pop()
+            node, ends, tests, conditions = stack.pop()
             row = table[node]
             if ends or not row.branches:
                 label = _sql_value(row.label, "class")
                 if not tests:
                     lines.append(f"  ELSE {label} /* {row.outcome} */")
                     break  # all other rows
-                said = _sql_comment(", ".join(words))
+                said = _sql_comment(", ".join(conditions))
                 lines.append(
                     f"  WHEN {' AND '.join(tests)} THEN {label} "
                     f"/* {said}: {row.outcome} */"
@@ -289,12 +289,12 @@ class _Sql:
             ways = []
             for test, branch in zip(self._tests(row), row.branches, strict=True):
                 if test is None:
-                    ways.append((branch.node, False, tests, words))
+                    ways.append((branch.node, False, tests, conditions))
                 else:
-                    note = (*words, branch.words)
+                    note = (*conditions, branch.condition)
                     ways.append((branch.node, False, (*tests, test), note))
             if row.keeps_unknown:
-                ways.append((node, True, tests, words))
+                ways.append((node, True, tests, conditions))
             stack += ways[::-1]
         if len(lines) == 2:  # a single leaf
             return lines[1].removeprefix("  ELSE ")
@@ -326,10 +326,10 @@ def _sql_set(column, branch):
     return tests[0] if tests else "1 = 0"
 
 
-def _sql_comment(words):
+def _sql_comment(text):
     # Comments nest in some systems. A backslash starts a command in some clients.
-    words = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(words))
-    return words.replace("\\", " ")
+    text = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(text))
+    return text.replace("\\", " ")
 
 
 def _sql_value(value, what):

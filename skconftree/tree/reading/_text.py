@@ -219,7 +219,7 @@ def export_text(
         else:
             shown.append(row)
             first, *others = (
-                _Line(bars, row.name, branch.words[len(row.name) :])
+                _Line(bars, row.name, branch.condition[len(row.name) :])
                 for branch in row.branches
             )
             if show_evidence:
@@ -729,7 +729,7 @@ def _why(estimator, leaf):
 
 
 def _sentence(row, following, value, width):
-    words = next((one.words for one in row.branches if one.node == following), None)
+    words = next((one.condition for one in row.branches if one.node == following), None)
     value_note = ""
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
