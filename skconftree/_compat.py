@@ -159,7 +159,7 @@ def _check_sample_weight(sample_weight, X, **options):
         return _check_weights(sample_weight, X, **options)
     except OverflowError as error:
         raise ValueError(
-            "sample_weight holds a number that is too large for float64."
+            "sample_weight contains a number that is too large for float64."
         ) from error
 
 

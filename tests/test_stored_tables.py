@@ -150,7 +150,7 @@ def test_the_mutation_score_is_that_of_the_table():
         rows = list(csv.DictReader(file))
     found = mutation.figures(rows)
     (text,) = re.findall(
-        r"Tests found (\d+) of (\d+) mutants",
+        r"The tests detected (\d+) of (\d+) mutants",
         (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
     )
     assert tuple(map(int, text)) == (found["killed"], found["judged"])

@@ -16,7 +16,7 @@ class LocalEngine:
     def __init__(self, parts, row_indices, team=None):
         self.parts, self.row_indices = parts, row_indices
         self.n_rows = sum(map(n_rows_of, row_indices))
-        self._each = _steps.in_turn if team is None else partial(_side_by_side, team)
+        self._each = _steps.one_by_one if team is None else partial(_side_by_side, team)
 
     @property
     def is_one_part(self):
@@ -68,7 +68,7 @@ def _call(function):
 
 
 def _side_by_side(team, function, *lists):
-    # As `_steps.in_turn`, by threads.
+    # As `_steps.one_by_one`, by threads.
     calls = list(zip(*lists, strict=True))
     results = [None] * len(calls)
 

@@ -136,7 +136,7 @@ def test_a_search_shows_its_fits_and_scores_are_monitored():
 
 @pytest.fixture
 def long_fits(monkeypatch):
-    monkeypatch.setattr(_progress, "LONG", 0)
+    monkeypatch.setattr(_progress, "MIN_LOOKAHEAD_VALUES", 0)
 
 
 X_LONG, Y_LONG = make_classification(
@@ -162,8 +162,10 @@ def test_long_fits_report_each_level_of_look_ahead(long_fits):
     begun = [place for kind, _, place in parts if kind == "begin"]
     ended = [place for kind, _, place in parts if kind == "end"]
     assert sorted(begun) == sorted(ended)
-    assert max(begun) < _progress.STEPS
-    assert len(begun) > 3 * _progress.STEPS  # it moves, and not at the end only
+    assert max(begun) < _progress.N_PROGRESS_STEPS
+    assert (
+        len(begun) > 3 * _progress.N_PROGRESS_STEPS
+    )  # it moves, and not at the end only
     halfway = events[: len(events) // 2]
     assert ("end", PART, 5) in halfway
 

@@ -270,7 +270,7 @@ def test_a_session_says_that_its_journal_is_all_of_it(tmp_path, save):
         row = session.question().row
         written = path.read_bytes()
         write = {"skops": reads_again, "pickle": pickle.dumps, "copy": copy.copy}[save]
-        with pytest.raises(TypeError, match=r"resume\(path, X\) goes on") as caught:
+        with pytest.raises(TypeError, match=r"resume\(path, X\) to continue") as caught:
             write(session)
         assert str(path) in str(caught.value)
         learner = reads_again(session.learner)

@@ -293,7 +293,7 @@ def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
     monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
     monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.01)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
-    engine._client, engine._room = DyingClient(status, 0), Semaphore(0)
+    engine._client, engine._slots = DyingClient(status, 0), Semaphore(0)
     with pytest.raises(RuntimeError, match=words):
         engine.grow(None, [], None, None)
 
@@ -302,8 +302,8 @@ def test_a_tree_waits_for_busy_workers(monkeypatch):
     monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
     monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.0)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
-    engine._client, engine._room = DyingClient("running", 1), Semaphore(0)
-    Timer(0.1, engine._room.release).start()
+    engine._client, engine._slots = DyingClient("running", 1), Semaphore(0)
+    Timer(0.1, engine._slots.release).start()
     engine._wait_for_memory()
     assert engine._client.n_checks > 3
 

@@ -135,5 +135,5 @@ def test_copies_do_not_need_this_package(name, tmp_path):
 def test_naive_bayes_has_no_copy():
     model = ConfidenceTreeClassifier(leaf_prediction="nb")
     model.partial_fit(np.eye(2), [0, 1], [0, 1])
-    with pytest.raises(ValueError, match="by naive Bayes has no counterpart"):
+    with pytest.raises(ValueError, match="by naive Bayes cannot be converted"):
         model.to_sklearn()

@@ -133,7 +133,7 @@ def test_weights_that_no_float_holds_are_named(kind):
         lambda: prequential_score(tree, X, Y, sample_weight=kind(weight)),
     ):
         with pytest.raises(
-            ValueError, match="sample_weight holds a number that is too"
+            ValueError, match="sample_weight contains a number that is too"
         ):
             call()
     tree = ConfidenceTreeClassifier(class_weight={0: TOO_LARGE, 1: 1})

@@ -192,5 +192,5 @@ def test_a_damaged_past_raises():
     make, (tree, values, grown) = state
     with pytest.raises(ValueError, match="damaged"):
         make(tree, values | {"in_forest": False}, grown)
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match="does not match the tree"):
         make(tree, values | {"in_forest": 1}, grown)
