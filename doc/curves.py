@@ -340,7 +340,7 @@ def draw_known_classes():
                 if known.endswith("right, %")
             ]
     return curves(
-        "Accuracy after the remaining classes were learnt, by how many were known",
+        "Accuracy after the remaining classes were learned, by how many were known",
         list(panels.items()),
         "classes known before, %",
     )

@@ -52,7 +52,7 @@ print(f"tree and forest agree on          {tree.fidelity_:.3f} of the rows")
 print(audit_splits(tree, X_new, y_new))
 
 # %%
-# One pool may flatter. `simulate` draws it anew in each of four runs; the curve of the
+# One pool may flatter. `simulate` draws it again in each of four runs; the curve of the
 # tree stands beside that of its forest.
 
 result = simulate(

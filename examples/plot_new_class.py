@@ -3,8 +3,8 @@ A new class arrives
 ===================
 
 A forest knows six digits, and then the others arrive one after the other. hi-RF grows
-the trees anew that are worse than the average, and counts the new rows in the leaves of
-the others. Does it have to be fitted again?
+the trees again that are worse than the average, and counts the new rows in the leaves
+of the others. Does it have to be fitted again?
 """
 
 import time
@@ -19,7 +19,7 @@ X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
-# The same forest with three ways to learn: some trees are grown anew, none, or all.
+# The same forest with three ways to learn: some trees are grown again, none, or all.
 
 updates = {
     "hi-RF": "hi-rf",

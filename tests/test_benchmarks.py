@@ -74,7 +74,7 @@ def test_tables_are_tables():
 
 
 def test_cases_that_are_lost_are_those_of_the_other_tables(results, tmp_path):
-    """The page reads them from other results, which may have been measured anew."""
+    """The page reads them from other results, which may have been measured again."""
     script = importlib.import_module("studies.where_it_loses")
     script.main(["--results", str(tmp_path)])
     name = "where-it-loses.csv"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow  # Cython begins anew in each of many processes
+pytestmark = pytest.mark.slow  # Cython begins again in each of many processes
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "skconftree" / "_build" / "cythonize.py"
 

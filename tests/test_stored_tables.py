@@ -83,8 +83,8 @@ def test_tables_of_the_default_are_of_the_default_of_today(common):
     assert tables["baselines"] == "fitted"
     assert tables["stream-settings"] == "grown"
     old = {name for name, how in tables.items() if known[name][how] != today[how]}
-    assert old <= STALE, f"Measure anew: {sorted(old - STALE)}"
-    assert old >= STALE, f"Measured anew, and not stale: {sorted(STALE - old)}"
+    assert old <= STALE, f"Measure again: {sorted(old - STALE)}"
+    assert old >= STALE, f"Measured again, and not stale: {sorted(STALE - old)}"
 
 
 def test_pages_say_of_which_default_their_tables_are():
@@ -141,7 +141,7 @@ def test_a_script_without_arguments_makes_the_tables_that_are_stored(
         notes.add(str(told.value))
     for name, facts in common["results"].measured().items():
         if facts["script"] == path.stem and name not in OTHER_NOTES:
-            stored = facts["note"].partition("; last ")[0]  # what was computed anew
+            stored = facts["note"].partition("; last ")[0]  # what was computed again
             assert stored in notes, name
 
 

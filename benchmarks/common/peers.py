@@ -31,7 +31,7 @@ class Run(NamedTuple):
     Attributes
     ----------
     accuracy : float
-        Share of rows predicted right before they were learnt.
+        Share of rows predicted right before they were learned.
     leaves : int or None
         Leaves at the end; None if the learner has none.
     seconds : list of float

@@ -2,12 +2,12 @@
 
     python benchmarks paper_a_tables --data FOLDER [--runs 100] [--json FILE]
 
-Each run parts a table into a pool and as many test rows. Labels of the pool are learnt
+Each run parts a table into a pool and as many test rows. Labels of the pool are learned
 one by one until none is left; the risk is the share of wrong predictions on the test
 rows. Of the four tables of the paper only Diabetes is named; the other three were
 chosen before anything was run.
 
-- C4.5: gain ratio with its pruning, fitted anew (numeric columns, as the tables have).
+- C4.5: gain ratio with its pruning, fitted again (numeric columns, as the tables have).
 - Hoeffding: no split until its gain is sure, and the other reading of the paper's
   sentence, intervals of Hoeffding's in the place of credible ones.
 - BOCT: the credible bound, which weighs tests by all rows of the pool; labels in

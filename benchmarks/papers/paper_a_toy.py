@@ -88,7 +88,7 @@ class GridTree(ClassifierMixin, BaseEstimator):
         self.depth = depth
 
     def fit(self, X, y):
-        """Begin anew."""
+        """Begin again."""
         vars(self).pop("tree_", None)
         return self.partial_fit(X, y)
 

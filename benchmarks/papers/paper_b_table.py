@@ -11,7 +11,7 @@ values by five-fold cross-validation of the training rows, the smaller one of tw
 are equally good.
 
 O-PiTree revises "a decision tree", and gamma is tuned "at the beginning", says the
-paper, and no more. Here PiTree is learnt and tuned on the first rows, a share
+paper, and no more. Here PiTree is learned and tuned on the first rows, a share
 ``--beginning`` of them, and revised with all others. With 0 it grows from nothing, and
 is tuned by passes over at most the first 2,500 rows. Both ways and some shares stand
 side by side in one of the tables.

@@ -2,7 +2,7 @@
 
     python benchmarks paper_c_active --data FOLDER [--cache FOLDER] [--json FILE]
 
-Each row is predicted, then a strategy decides whether its label is bought and learnt
+Each row is predicted, then a strategy decides whether its label is bought and learned
 (the paper's algorithms 2, 3 and 5 to 7, kept to the budget at every row). Electricity,
 a9a and airlines in the order of their files: share of right predictions, or F1 of the
 rarer class on a9a. Airlines is the table of 2007, as the other one is sorted by class.
@@ -84,7 +84,7 @@ def streams(name, folder, options):
 
 
 def with_all_labels(tree, X, y, starred):
-    """Value at the end and leaves, every row predicted and then learnt."""
+    """Value at the end and leaves, every row predicted and then learned."""
     tree, classes = clone(tree), np.arange(y.max() + 1)
     predicted = tree.partial_fit_predict(X, y, classes=classes)
     rare = np.bincount(y).argmin()

@@ -5,7 +5,7 @@
 C-Tree (the practical bound, equation 10), H-Tree (Hoeffding's radius) and CorrH-Tree
 (classification error, twice the radius), each over a grid of its parameter, with the
 three criteria of the paper (CorrH-Tree has its own): running accuracy, each row
-predicted before it is learnt, or F1 of the rarer class where the paper has a star. As
+predicted before it is learned, or F1 of the rarer class where the paper has a star. As
 there: majority leaves, no ties settled, an examination every 100 rows, Gaussian memory
 of the leaves. Random trees after its algorithm (50 leaves, 5 features, 500,000 rows);
 electricity, a9a and airlines from the data folder, each in several permutations.

@@ -8,7 +8,7 @@ The parts, each with the thesis's protocol unless said otherwise:
 
 - ``online``: all rows of a table once, in random order, the first two labels given;
   further ones are asked where the score is beyond its threshold. Rows predicted wrong
-  before they are learnt, and labels asked (figures 4.12 to 4.14).
+  before they are learned, and labels asked (figures 4.12 to 4.14).
 - ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
   of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
   and 4.23).

@@ -12,7 +12,7 @@ The parts, on the tables leaves100-margin, letter and ucr-fiftywords:
   until there are 50 (figures 3 and 4). Accuracy and seconds over all steps.
 - ``speed``: fit and prediction beside a random forest, all of leaves100-margin.
 
-Beside hi-RF: the same forest with all trees counted again (RLP), all grown anew
+Beside hi-RF: the same forest with all trees counted again (RLP), all grown again
 (RRN), or fitted again; a CART tree, gradient boosting (xgboost where it is installed)
 and a random forest, fitted again on all rows at each step. The paper tells neither its
 data nor its sizes: a third of the rows, of each class, is the test. Seconds are CPU
@@ -181,7 +181,7 @@ def part_tune(options, tables, records):
         )
         print(*rows[-1], sep=" | ", flush=True)
         records.append(["tune", alpha, {n: list(one) for n, one in means.items()}])
-    header = ["`alpha`", "right, %", "lost at most", "grown anew, %", "times as fast"]
+    header = ["`alpha`", "right, %", "lost at most", "grown again, %", "times as fast"]
     tables.show("paper-e-alpha", header, rows)
 
 

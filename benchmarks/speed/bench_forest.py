@@ -7,7 +7,7 @@ The parts:
 - ``fit``: `fit` without a bound beside scikit-learn's RandomForestClassifier and, where
   they are installed, scikit-learn-intelex and the random forest of LightGBM. Both of
   these bin the features. Each seed is a run: accuracy, on rows of the same kind that
-  were not learnt, is the mean over the seeds.
+  were not learned, is the mean over the seeds.
 - ``predict``: `predict_proba` of a million rows.
 - ``threads``: two threads against one, by the clock: for an idle machine of two cores.
   On a free-threaded Python the table is another one.

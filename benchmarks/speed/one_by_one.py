@@ -5,7 +5,7 @@ Run on an idle machine, with river (``pip install river``):
     python benchmarks one_by_one [--repeats 3]
 
 Rows of Agrawal's generator, once as nine numbers and once with three of them as texts.
-Every row is predicted, then learnt: by our default tree, handed over as arrays or
+Every row is predicted, then learned: by our default tree, handed over as arrays or
 frames of 1,000 rows, as slices of one row, as dictionaries (`OneByOne`), by river's
 wrapper of scikit-learn's estimators, and as a frame made of each dictionary; and by
 river's `HoeffdingTreeClassifier` with its defaults. What a stream does not come as is

@@ -6,7 +6,7 @@ Run on an idle machine:
 
 Rows of Agrawal's generator as an array of float32, a list, a pandas frame of numbers
 and one whose three nominal columns are categories; a tree and a forest of ten. Models
-are fitted to 2,000 rows, or have learnt them as a stream; each call gets another row.
+are fitted to 2,000 rows, or have learned them as a stream; each call gets another row.
 Beside them scikit-learn's tree and forest, behind an `OrdinalEncoder` where columns are
 categories. Those learn no further rows: beside `partial_fit` stands `GaussianNB`.
 """

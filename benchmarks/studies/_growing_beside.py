@@ -38,7 +38,7 @@ MOA_TREES = {
 
 
 def told(model, X, y, nominal):
-    """Probabilities of the rows of each chunk before it is learnt; NaN before one."""
+    """Probabilities of the rows of each chunk before it is learned; NaN before one."""
     one = clone(model).set_params(categorical_features=list(nominal) or None)
     proba = np.full((len(y), int(y.max()) + 1), np.nan)
     for start in range(0, len(y), CHUNK):

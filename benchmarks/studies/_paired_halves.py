@@ -1,4 +1,4 @@
-"""Sixteen real tables, halved anew in each paired run: for studies of distillation."""
+"""Sixteen real tables, halved again in each paired run: for studies of distillation."""
 
 import time
 

@@ -2,14 +2,14 @@
 
     python benchmarks active_sets --data FOLDER [--part trees] [--json FILE]
 
-Halves of each table are pool and test rows, anew in each of the paired runs. All
+Halves of each table are pool and test rows, again in each of the paired runs. All
 learners begin with the same ten labels at random and buy five at a time, up to 80 or,
 with forests, 150. The area is the mean accuracy over all numbers of labels.
 
-- ``--part trees``: a default tree that is fitted anew at each label, and trees that
+- ``--part trees``: a default tree that is fitted again at each label, and trees that
   grow (an examination at each label, rows kept in the leaves), on eight tables and on a
   4 x 4 checkerboard of which a tenth is labelled wrongly (300 labels, ten at a time).
-- ``--part forests``: a forest of 50 trees, fitted anew, on sixteen tables: labels
+- ``--part forests``: a forest of 50 trees, fitted again, on sixteen tables: labels
   that a strategy needs for the accuracy that random labels reach at the end, and what
   half of the labels are worth beside it.
 
@@ -77,7 +77,7 @@ def table(name, folder):
 
 
 def trees():
-    """Title -> tree, whether it is fitted anew, strategies but random and margin."""
+    """Title -> tree, whether it is fitted again, strategies but random and margin."""
     grown = {
         "credible": CredibleBound(),
         "credible, delta .3": CredibleBound(delta=0.3),
@@ -85,7 +85,7 @@ def trees():
         "gtest": GTestBound(),
         "possibilistic": PossibilisticBound(),
     }
-    out = {"default, fitted anew": (ConfidenceTreeClassifier(), True, LEAF_STRATEGIES)}
+    out = {"default, fitted again": (ConfidenceTreeClassifier(), True, LEAF_STRATEGIES)}
     for name, bound in grown.items():
         tree = ConfidenceTreeClassifier(bound, **GROWING)
         out[f"{name}, grows"] = tree, False, LEAF_STRATEGIES[:1]
@@ -95,7 +95,7 @@ def trees():
 def forests():
     """Forests, as `trees`."""
     forest = ConfidenceForestClassifier(50)
-    return {"forest, fitted anew": (forest, True, (("auto", "auto"),))}
+    return {"forest, fitted again": (forest, True, (("auto", "auto"),))}
 
 
 def told(gaps):
@@ -150,7 +150,7 @@ def strategy_rows(found, names, models):
 
 
 def grown_rows(found, names, models):
-    """What trees that grow gain on the one that is fitted anew, run by run."""
+    """What trees that grow gain on the one that is fitted again, run by run."""
     first, *others = models
     for strategy in ("random", "margin"):
         for model in others:

@@ -2,7 +2,7 @@
 
     python benchmarks distill_others --data FOLDER [--json FILE]
 
-Halves of each of sixteen tables are training and test rows, anew in each paired run. A
+Halves of each of sixteen tables are training and test rows, again in each paired run. A
 boosted model, a neural network behind a scaler and a forest in a pipeline are fitted to
 the training rows. One tree is grown by `distill`, another is scikit-learn's, grown from
 what the model says of the training rows, with as many leaves. Fidelity is the share of

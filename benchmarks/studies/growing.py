@@ -180,7 +180,7 @@ def part_greedy(data, tables):
 
 
 def part_streams(streams, tables):
-    """Each row predicted before it is learnt."""
+    """Each row predicted before it is learned."""
     rows = []
     for name, model in ON_STREAMS.items():
         cells, microseconds = [], []

@@ -39,7 +39,7 @@ class Trace:
     parent, born, counts : lists
         Of each node; rows before it was made, classes of the rows handed over to it.
     leaf, proba : ndarray
-        Of each row, before it is learnt.
+        Of each row, before it is learned.
     later_leaf, later_proba, as_is : ndarray
         Of other rows, after the last; `as_is` are the tree's own probabilities.
     """
@@ -136,7 +136,7 @@ class Voters:
         self.counts[self.path[leaf], label] += 1
 
     def run(self):
-        """Probabilities of the later rows, after all others have been learnt."""
+        """Probabilities of the later rows, after all others have been learned."""
         trace = self.trace
         node = 1
         for i, label in enumerate(trace.y):

@@ -2,7 +2,7 @@
 
     python benchmarks leaf_gap --data FOLDER [--runs 50] [--cache SCRATCH] [--json FILE]
 
-Halves of each table are pool and test rows, anew in each of the paired runs. All
+Halves of each table are pool and test rows, again in each of the paired runs. All
 strategies begin with the same ten labels at random and buy five at a time, up to 300 or
 the whole pool. The area is the mean accuracy over all numbers of labels. Trees look at
 each label and keep all rows: one with credible intervals, as BOCT-AL has it, one with

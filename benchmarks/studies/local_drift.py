@@ -1,6 +1,6 @@
 """Drift repaired locally, beside a tree that is replaced and one that only grows.
 
-Streams that drift, each row predicted before it is learnt: SEA, whose concept changes
+Streams that drift, each row predicted before it is learned: SEA, whose concept changes
 at once; Agrawal, where it changes slowly, and comes back; a random tree two classes of
 which change places in one region, three rows in ten; and electricity, as it was
 recorded. Streams that do not: generated ones; tables that are shuffled, the short ones

@@ -2,9 +2,9 @@
 
     python benchmarks oasis_active --data FOLDER [--runs 10] [--json FILE]
 
-Halves of ten tables are pool and test rows, anew in each of the paired runs; all begin
+Halves of ten tables are pool and test rows, again in each of the paired runs; all begin
 with the same ten labels at random and buy up to sixty, five at a time. OASIS is fitted
-anew to the labelled rows, with its defaults, and asks for the rows on which its planes
+again to the labelled rows, with its defaults, and asks for the rows on which its planes
 are divided most (`"oasis"` of `query_score`) or for the least certain ones; logistic
 regression asks for the least certain ones. The area is the mean share of right rows
 over all numbers of labels.

@@ -2,7 +2,7 @@
 
     python benchmarks read_forest --data FOLDER [--part few|all] [--json FILE]
 
-Halves of each of sixteen tables are pool and test rows, anew in each paired run.
+Halves of each of sixteen tables are pool and test rows, again in each paired run.
 
 Few labels: all learners begin with the same ten labels at random and request five at a
 time, up to 80: the default tree random ones, a forest of 50 trees by margin. After each

@@ -2,7 +2,7 @@
 
     python benchmarks stream_settings [--data FOLDER] [--json FILE]
 
-Accuracy, each row predicted before it is learnt, and leaves at the end, on the streams
+Accuracy, each row predicted before it is learned, and leaves at the end, on the streams
 of the script `stream`: the default tree with one thing changed at a time. Some seconds
 for each setting. ``--quick`` shortens the streams.
 """

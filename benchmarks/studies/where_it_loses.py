@@ -230,7 +230,7 @@ CASES = (
         "paper-d-intercept",
         ({"table": "vowel", "labels": "all"}, "with"),
         ({"table": "vowel", "labels": "all"}, "logistic regression"),
-        "eleven classes, each learnt against all others: a plane cannot part one",
+        "eleven classes, each learned against all others: a plane cannot part one",
         "rupprechter_2012_oasis",
     ),
     Case(

@@ -37,7 +37,7 @@ class DriftState(IntEnum):
     WARNING : int
         1. It may be rising: time to train a model on the rows that follow.
     DRIFT : int
-        2. It has risen; the detector starts anew with the next row.
+        2. It has risen; the detector starts again with the next row.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class BaseDetector(Lockable, BaseEstimator):
     defines ``_make_kernel``, which makes the compiled detector of its parameters.
 
     Any number of threads may share a detector: one that learns keeps the others
-    waiting. A call that is interrupted has learnt rows up to a multiple of 1,024;
+    waiting. A call that is interrupted has learned rows up to a multiple of 1,024;
     `n_rows_seen_` says how many.
 
     See Also

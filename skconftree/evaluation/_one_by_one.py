@@ -291,7 +291,7 @@ class OneByOne(Lockable):
         ------
         ValueError
             If a value does not fit its column, or the label is not known; the row is
-            not learnt then.
+            not learned then.
         """
         if not self._fitted:
             self._begin(x, y, w)
@@ -316,7 +316,7 @@ class OneByOne(Lockable):
         Returns
         -------
         label or None
-            None before the model has learnt a row.
+            None before the model has learned a row.
         """
         if self._fitted:
             return self._call(self.model.predict, x).item()
@@ -334,7 +334,7 @@ class OneByOne(Lockable):
         Returns
         -------
         dict of label to float
-            Empty before the model has learnt a row.
+            Empty before the model has learned a row.
         """
         if self._fitted:
             proba = self._call(self.model.predict_proba, x)

@@ -25,7 +25,7 @@ class DaskEngine:
 
     What is known of a node, its rows too, stays there, and counts come here. The rows
     of small nodes go to a worker, from which the tree below comes. A result that was
-    lost with its worker is made anew by Dask.
+    lost with its worker is made again by Dask.
     """
 
     is_here = is_one_part = False

@@ -150,13 +150,13 @@ class PartedTable(NamedTuple):
 
     @property
     def _by_row(self):
-        # Which rows are learnt, if some are not.
+        # Which rows are learned, if some are not.
         if self.positions is None or len(self.y) == len(self.positions):
             return ()
         return (self.positions >= 0,)
 
     def _row_indices(self, start, stop):
-        # Where those of some rows come that are learnt.
+        # Where those of some rows come that are learned.
         if self.positions is None:
             return slice(start, stop)
         row_indices = self.positions[start:stop]
@@ -384,7 +384,7 @@ def fit(
         The column of the classes; with a Dask array, another of the class of each row.
     columns : list of str, default=None
         The columns to learn from. None: all but the target. An array has no names, and
-        is learnt from as a whole.
+        is learned from as a whole.
     temp_folder : path, default=None
         Where a file keeps the codes while the estimator is fitted: the system then has
         in memory what there is room for. None: they are in memory.

@@ -282,14 +282,14 @@ class ConfidenceTreeClassifier(
     tree_ : Tree
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
-        Number of rows learnt.
+        Number of rows learned.
     honest_counts_ : ndarray of shape (n_nodes, n_classes) or None
         Rows of each class in each node that had no say in the tree, counted by
         `recount_leaves`; None if there are none.
     n_drifts_ : int
         Number of drifts found by `drift`.
     drifts_ : list of NamedTuple
-        Each of them: ``row``, how many rows had been learnt by then; ``node``, below
+        Each of them: ``row``, how many rows had been learned by then; ``node``, below
         which all was replaced, 0 being the root; and ``detector``, its name.
     n_bytes_ : int
         Bytes that the tree and the memories of its leaves take. Not counted are the
@@ -442,7 +442,7 @@ class ConfidenceTreeClassifier(
     ) -> Self:
         """Go on growing the tree with further rows.
 
-        Rows are learnt one by one in their order: a stream gives the same tree,
+        Rows are learned one by one in their order: a stream gives the same tree,
         bit for bit, however it is cut into calls. After `fit` the fitted leaves
         grow on, and `shrinkage` stays unless `drift` is set. Splits are never removed.
         Parameters of the growth are those of the first call.
@@ -460,7 +460,7 @@ class ConfidenceTreeClassifier(
             the tree is fitted already: then they are those of `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. The weight of a row enters at once; a row of weight
-            0 is not learnt.
+            0 is not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Unlabelled rows, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
@@ -476,7 +476,7 @@ class ConfidenceTreeClassifier(
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
+            If the input or a parameter is invalid; nothing is learned then.
 
         Examples
         --------
@@ -515,7 +515,7 @@ class ConfidenceTreeClassifier(
         classes : array-like of shape (n_classes,), default=None
             All classes that may occur, as in `partial_fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+            Weights of the rows. A row of weight 0 is predicted, but not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Unlabelled rows, on the first call only.
         return_proba : bool, default=False
@@ -525,7 +525,7 @@ class ConfidenceTreeClassifier(
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) if `return_proba`
             The class predicted for each row by the tree as it was before the row
-            was learnt: what prequential evaluation compares with `y`. Or the
+            was learned: what prequential evaluation compares with `y`. Or the
             probabilities, those of `predict_proba` before the row.
 
         Examples
@@ -556,7 +556,7 @@ class ConfidenceTreeClassifier(
         return learn(self, call, returns=returns, from_pool=from_pool)
 
     def _rows_from_pool(self, X, y, X_pool, row_indices):
-        # What is learnt instead of X, and the row_indices as the grower wants them.
+        # What is learned instead of X, and the row_indices as the grower wants them.
         if X_pool is None:
             if self._model is None:
                 raise ValueError(NO_POOL)

@@ -213,7 +213,7 @@ def test_a_bad_row_among_those_looked_at_first(table, tmp_path, capsys, line):
         err = capsys.readouterr().err
         assert words in err
         if line == 1:
-            assert "learnt" not in err
+            assert "learned" not in err
             assert not model.exists()
         else:
             assert _model_file.load(model)[1]["rows"] == 729

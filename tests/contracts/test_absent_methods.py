@@ -143,4 +143,4 @@ def test_who_needs_the_method_says_why_it_is_absent():
     for error, call in calls:
         with pytest.raises(error, match=why):
             call()
-    ActiveLearner(tree).fit(X, Y.tolist()).predict(X)  # fits anew
+    ActiveLearner(tree).fit(X, Y.tolist()).predict(X)  # fits again

@@ -321,7 +321,7 @@ def test_partial_fit_of_a_forest(name):
 
     @cache
     def states(n):
-        # without samples, a tree has learnt as many rows as the forest
+        # without samples, a tree has learned as many rows as the forest
         forest = ConfidenceForestClassifier(
             3, bound=None, bootstrap=False, random_state=0, **GROWING[name]
         )

@@ -163,9 +163,8 @@ def test_long_fits_report_each_level_of_look_ahead(long_fits):
     ended = [place for kind, _, place in parts if kind == "end"]
     assert sorted(begun) == sorted(ended)
     assert max(begun) < _progress.N_PROGRESS_STEPS
-    assert (
-        len(begun) > 3 * _progress.N_PROGRESS_STEPS
-    )  # it moves, and not at the end only
+    # progress is reported throughout, and not at the end only
+    assert len(begun) > 3 * _progress.N_PROGRESS_STEPS
     halfway = events[: len(events) // 2]
     assert ("end", PART, 5) in halfway
 

@@ -1,6 +1,6 @@
 """The division of a stream into calls does not matter.
 
-Any model that has learnt the same rows in the same order is the same bytes, however
+Any model that has learned the same rows in the same order is the same bytes, however
 the rows came, whatever else was asked of it in between.
 """
 

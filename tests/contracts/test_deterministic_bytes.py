@@ -101,10 +101,10 @@ def in_one_call(parameters):
 @given(
     cuts=st.lists(st.integers(1, N_ROWS - 1), max_size=4, unique=True).map(sorted),
     way=st.sampled_from(sorted(WAYS)),
-    anew=st.booleans(),
+    again=st.booleans(),
 )
-def test_a_stream_leaves_no_trace_of_its_way(parameters, in_one_call, cuts, way, anew):
-    if anew:
+def test_a_stream_leaves_no_trace_of_its_way(parameters, in_one_call, cuts, way, again):
+    if again:
         parameters = refitted(parameters)
     model = ConfidenceTreeClassifier(**parameters)
     for first, last in itertools.pairwise([0, *cuts, N_ROWS]):

@@ -104,7 +104,7 @@ def test_eight_threads_read_one_model_and_train_ten(name):
     rows = STREAM.X[:60]
     wanted = shared.predict_proba(rows).tobytes(), [learn(seed) for seed in range(10)]
     seeds = iter(range(10))
-    mutex, learnt = threading.Lock(), {}
+    mutex, learned = threading.Lock(), {}
 
     def work():
         seen = set()
@@ -113,11 +113,11 @@ def test_eight_threads_read_one_model_and_train_ten(name):
                 seed = next(seeds, None)
             if seed is None:
                 return seen
-            learnt[seed] = learn(seed)
+            learned[seed] = learn(seed)
             seen |= {shared.predict_proba(rows).tobytes() for _ in range(20)}
 
     seen = run_all(*[work] * N_THREADS)
-    assert [learnt[seed] for seed in range(10)] == wanted[1]
+    assert [learned[seed] for seed in range(10)] == wanted[1]
     assert set().union(*seen) <= {wanted[0]}
 
 

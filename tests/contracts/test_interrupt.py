@@ -1,6 +1,6 @@
 """An interrupted call leaves a model trained on a known number of rows.
 
-Ctrl-C in a long call must neither be swallowed nor leave a half-learnt row behind.
+Ctrl-C in a long call must neither be swallowed nor leave a half-learned row behind.
 """
 
 import copy

@@ -144,7 +144,7 @@ def test_a_step_is_made_or_is_not(name, interrupt):
     done = pickle.loads(saved)
     n_lines = lines_of(lambda: call(done))
     possible.add(state_of(done))
-    if name == "oasis row":  # the row before is learnt in any case
+    if name == "oasis row":  # the row before is learned in any case
         possible = None
     found = set()
     for line in range(1, n_lines + 1, max(1, n_lines // examples(40, by_day=3))):

@@ -103,7 +103,7 @@ def test_state_after_a_memory_error(name, megabytes):
     expected = make_model(name).partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
     if n > FIRST:
         expected.partial_fit(X[FIRST:n], y[FIRST:n])
-    if name != "nominal":  # categories are read before rows are learnt
+    if name != "nominal":  # categories are read before rows are learned
         assert pickle.dumps(expected) == state
     for one in (model, expected):
         one.partial_fit(X[n : n + 5000], y[n : n + 5000])

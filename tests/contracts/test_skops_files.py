@@ -148,7 +148,7 @@ def one_by_one():
 
 
 def go_on(one):
-    """What it says, and what it says once it has learnt more."""
+    """What it says, and what it says once it has learned more."""
     if isinstance(one, PrequentialEvaluator):
         return [one.update(X[1::2], Y[1::2]), one.report().accuracy]
     if isinstance(one, OneByOne):

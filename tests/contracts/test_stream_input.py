@@ -1,6 +1,6 @@
 """Invalid rows in a stream: an error before the first row, and an unchanged model.
 
-A stream cannot be rewound, so that half of a bad chunk must not have been learnt.
+A stream cannot be rewound, so that half of a bad chunk must not have been learned.
 """
 
 import pickle

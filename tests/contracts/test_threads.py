@@ -381,7 +381,7 @@ def test_a_signal_handler_changes_nothing(name):
 
 @contextmanager
 def ending(model, function):
-    """Call a function as soon as rows have been learnt, still within the call."""
+    """Call a function as soon as rows have been learned, still within the call."""
     learn = model._model.learn
 
     def learn_and_call(*args, **kwargs):
@@ -497,7 +497,7 @@ def test_copies_have_a_lock_of_their_own(copied):
 
 
 def test_a_copy_in_the_middle_of_a_warning():
-    """The tree in the background has learnt without a call of its own."""
+    """The tree in the background has learned without a call of its own."""
     stream = make_stream(2, 2400, kinds=["continuous"] * 2, signal=2.0)
     stream.y[1200:] = 1 - stream.y[1200:]
     model = make_model(drift="ddm", leaf_memory="histogram", leaf_prediction="nb")

@@ -1,4 +1,4 @@
-"""Labels that come late are learnt when they come, and not before.
+"""Labels that come late are learned when they come, and not before.
 
 The reference is a loop over single rows and labels that keeps no books of its own.
 """
@@ -36,34 +36,34 @@ def tree():
 
 
 def by_hand(model, delay, time=None, weight=None):
-    """Predictions of all rows, None where there was no model, and the rows learnt."""
+    """Predictions of all rows, None where there was no model, and the rows learned."""
     delay = np.broadcast_to(np.asarray(delay, dtype=float), (N,))
     plain_rows = time is None
     time = np.arange(N) if time is None else time
     due = time + np.where(np.isnan(delay), np.inf, delay)
-    told, learnt = [], []
+    told, learned = [], []
 
     def learn(row):
         part = slice(row, row + 1)
         given = {} if weight is None else {"sample_weight": weight[part]}
-        learnt.append(row)
+        learned.append(row)
         return model.partial_fit_predict(X[part], Y[part], classes=CLASSES, **given)[0]
 
     for row in range(N):
         for other in sorted(range(row), key=lambda one: (due[one], one)):
-            if due[other] < time[row] and other not in learnt:
+            if due[other] < time[row] and other not in learned:
                 learn(other)
         ahead = [*time[1:], N if plain_rows else -np.inf][row]
-        if learnt:
+        if learned:
             told.append(model.predict(X[row : row + 1])[0])
         elif [one for one in range(row + 1) if due[one] < ahead] == [row]:
             told.append(learn(row))
         else:
             told.append(None)
     for other in sorted(range(N), key=lambda one: (due[one], one)):
-        if np.isfinite(due[other]) and other not in learnt:
+        if np.isfinite(due[other]) and other not in learned:
             learn(other)
-    return told, learnt
+    return told, learned
 
 
 def in_pieces(model, cuts, *, delay, time=None, weight=None, repickled=False):
@@ -109,18 +109,18 @@ def test_a_run_is_that_of_single_rows_and_labels(
     time = None if gaps is None else np.cumsum(gaps)
     weight = RNG.choice([0.0, 1.0, 2.0], size=N) if weighted else None
     by_one = tree()
-    want, learnt = by_hand(by_one, delay, time, weight)
+    want, learned = by_hand(by_one, delay, time, weight)
     run, told = in_pieces(
         tree(), cuts, delay=delay, time=time, weight=weight, repickled=repickled
     )
     record = run.report()
-    assert record.n_rows == len(learnt)
+    assert record.n_rows == len(learned)
     assert run.n_waiting_ == record.n_waiting == 0
-    assert run.n_unlabelled_ == N - len(learnt)
-    if learnt:
+    assert run.n_unlabelled_ == N - len(learned)
+    if learned:
         assert pickle.dumps(run.estimator) == pickle.dumps(by_one)
     assert told == want
-    tested = [row for row in learnt if want[row] is not None]
+    tested = [row for row in learned if want[row] is not None]
     assert record.n_tested == len(tested)
     total = None if weight is None else weight[tested]
     if tested and (total is None or total.any()):
@@ -153,20 +153,22 @@ def test_no_delay_is_what_it_was_before(make):
 
 @pytest.mark.parametrize("chunk_size", [1, 10, 35])
 def test_another_classifier_learns_what_came_while_a_chunk_was_predicted(chunk_size):
-    delay, told, learnt = 12, [], 0
+    delay, told, learned = 12, [], 0
     model = SGDClassifier(random_state=0)
     for start in range(0, N, chunk_size):
         stop = min(start + chunk_size, N)
         found = [None] * (stop - start)
-        if learnt:
+        if learned:
             found = model.predict(X[start:stop]).tolist()
         told += found
-        if stop - delay > learnt:
+        if stop - delay > learned:
             # in the pieces in which they came
-            for first in range(learnt - learnt % chunk_size, stop - delay, chunk_size):
-                some = slice(max(first, learnt), min(first + chunk_size, stop - delay))
+            for first in range(
+                learned - learned % chunk_size, stop - delay, chunk_size
+            ):
+                some = slice(max(first, learned), min(first + chunk_size, stop - delay))
                 model.partial_fit(X[some], Y[some], classes=CLASSES)
-            learnt = stop - delay
+            learned = stop - delay
     run = PrequentialEvaluator(
         SGDClassifier(random_state=0), classes=CLASSES, delay=delay
     )
@@ -248,7 +250,7 @@ def test_a_waiting_run_is_pickled_completely():
 
 
 class Stopped(ConfidenceTreeClassifier):
-    """Is interrupted before or after it has learnt a row."""
+    """Is interrupted before or after it has learned a row."""
 
     left = 10
     after = False

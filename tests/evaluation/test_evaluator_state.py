@@ -74,7 +74,7 @@ def stopped_at(line, call):
 @pytest.mark.parametrize("begun", [0, 30])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_an_interrupt_leaves_figures_that_fit(name, begun):
-    """Wherever it comes: to each other, and to the rows that have been learnt."""
+    """Wherever it comes: to each other, and to the rows that have been learned."""
     rows = X[begun:40], Y[begun:40]
     plain = run_of(name, begun)
     saved = pickle.dumps(plain)
@@ -101,7 +101,7 @@ def test_an_interrupt_leaves_figures_that_fit(name, begun):
 def test_an_interrupt_while_labels_are_late_leaves_figures_that_fit(
     name, begun, scoring
 ):
-    """To the rows that have been learnt, and to those that wait."""
+    """To the rows that have been learned, and to those that wait."""
     made = PrequentialEvaluator(
         ESTIMATORS[name](), classes=["high", "low"], delay=3, scoring=scoring
     )

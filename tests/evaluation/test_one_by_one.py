@@ -236,7 +236,7 @@ def test_a_pickle_goes_on_with_the_model():
 
 
 def test_threads_may_share_one():
-    """A file that is written while rows are learnt is of one moment."""
+    """A file that is written while rows are learned is of one moment."""
     _, rows, y = people(300)
     one = taught(tree(), rows[:1], y[:1])
 

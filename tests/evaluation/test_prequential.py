@@ -34,7 +34,7 @@ FIGURES = ("accuracy", "kappa", "f1", "no_change_accuracy", "majority_accuracy")
 class Counter:
     """Learns row by row how often each class came; predicts the last but one label.
 
-    Its predictions are easy to get wrong if rows are learnt too early or too late.
+    Its predictions are easy to get wrong if rows are learned too early or too late.
     """
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):

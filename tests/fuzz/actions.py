@@ -125,9 +125,9 @@ def after_learning(sequence):
     if sequence.draw.chance(0.1):
         valid_leaves(model)
     last = sequence.parts[-1]
-    learnt = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
-    if len(learnt) and sequence.parameters.get("max_bytes") is None:
-        X = sequence.table.give(sequence.draw, last.X[learnt[-1:]])
+    learned = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
+    if len(learned) and sequence.parameters.get("max_bytes") is None:
+        X = sequence.table.give(sequence.draw, last.X[learned[-1:]])
         invariants.reaches_leaf(model, X)
     if invariants_of_counts(sequence):
         expected, weight = sequence.expected_counts()

@@ -191,7 +191,7 @@ def learn_and_read(sequence):
         sequence.parts.append(rows)
     require(
         invariants.growth_of(plain) == invariants.growth_of(model),
-        "other threads changed what was learnt",
+        "other threads changed what was learned",
     )
 
 
@@ -260,7 +260,7 @@ def read_from_a_signal(sequence):
                 seen.append(pickle.dumps(model))
             elif what == "learn":
                 model.partial_fit(ask, label)
-                seen.append("learnt")
+                seen.append("learned")
             else:
                 seen.append(getattr(model, what)(ask))
             answered.append(learning)
@@ -277,13 +277,13 @@ def read_from_a_signal(sequence):
         pass
     sequence.traits.add("signals")
     require(not any(answered), "a handler in the learning thread was answered")
-    learnt = [one for one in seen if isinstance(one, str) and one == "learnt"]
-    if learnt:
+    learned = [one for one in seen if isinstance(one, str) and one == "learned"]
+    if learned:
         # before the first row or behind the last one, or it was not refused
         sequence.new_model(batch=False)
         return
-    learnt = after_a_stop(sequence, plain, rows, n_before)
-    require(learnt == n or what == "stop", "rows that were not learnt")
+    learned = after_a_stop(sequence, plain, rows, n_before)
+    require(learned == n or what == "stop", "rows that were not learned")
 
 
 def _is_learning(frame):
@@ -317,7 +317,7 @@ def after_a_stop(sequence, plain, rows, n_before):
         sequence.parts.append(part)
     require(
         invariants.growth_of(plain) == invariants.growth_of(model),
-        "a stop or a signal handler changed what was learnt",
+        "a stop or a signal handler changed what was learned",
     )
     return end
 

@@ -203,7 +203,7 @@ def use_class_means(sequence):
     for _ in range(draw.whole(0, 3)):
         more = draw.whole(1, 40)
         X_more = rng.normal(size=(more, d))
-        # classes that were not there are learnt
+        # classes that were not there are learned
         sequence.call(
             "means: partial_fit",
             model.partial_fit,

@@ -100,7 +100,7 @@ def _in_part(subject, before, one, call, where):
     if call.part is None or n < 0 or not subject.stops_at(one):
         raise Finding(name, f"{n} rows")
     call.part(before, n)
-    require(subject.learnt(one) == subject.learnt(before), name, f"{n} rows")
+    require(subject.learned(one) == subject.learned(before), name, f"{n} rows")
 
 
 def interrupt_teams(sequence):

@@ -31,7 +31,7 @@ def values_of(one):
 
 
 def growth_of(model):
-    """What it has learnt, as plain values: no parameters."""
+    """What it has learned, as plain values: no parameters."""
     return _growth(model.tree_, model._model.grower), model.n_rows_seen_
 
 
@@ -192,9 +192,9 @@ def memory(model, parameters):
 
 
 def reaches_leaf(model, X):
-    """What has just been learnt is known to all tests on its way."""
+    """What has just been learned is known to all tests on its way."""
     require(
-        (model.tree_.feature[model.apply(X)] < 0).all(), "a learnt row stays at a test"
+        (model.tree_.feature[model.apply(X)] < 0).all(), "a learned row stays at a test"
     )
 
 

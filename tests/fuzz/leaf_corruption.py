@@ -52,7 +52,7 @@ def _damage(draw, array):
         else:
             top = int(np.iinfo(array.dtype).max)
             value = [*WHOLE, int(value) + 1, int(value) - 1, int(array[other]), top]
-            # what does not fit begins anew
+            # what does not fit begins again
             array[place] = np.array(draw.one(value) % (2 * top + 2)).astype(array.dtype)
     elif way == "trade":
         array[[place, other]] = array[[other, place]]

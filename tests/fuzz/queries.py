@@ -134,7 +134,7 @@ def _copied(learner):
 def _same_answers(learner, other, X):
     require(
         hasattr(learner, "estimator_") == hasattr(other, "estimator_"),
-        "pool: only one has learnt",
+        "pool: only one has learned",
     )
     if not hasattr(learner, "estimator_"):
         return
@@ -193,7 +193,7 @@ def query_a_stream(sequence):
         invariants.state_of(again) == invariants.state_of(learner),
         "stream: a pickle is not the same",
     )
-    # the same by hand: labels are learnt as soon as they have been asked for
+    # the same by hand: labels are learned as soon as they have been asked for
     told = []
     for i in range(min(n, 60)):
         row = _row(X, i)

@@ -69,7 +69,7 @@ class Sequence:
     fitted : tuple or None
         Rows, rows without label and whether sparse, of the last `fit`.
     parts : list of Rows
-        Learnt by `partial_fit` since.
+        Learned by `partial_fit` since.
     known : ndarray
         Indices, among the classes of the table, of those the model knows.
     """
@@ -160,20 +160,20 @@ class Sequence:
             kind == "auto" and bool((weights != np.rint(weights)).any())
         )
 
-    def learnt(self):
-        """Rows that the model has learnt, in their order."""
+    def learned(self):
+        """Rows that the model has learned, in their order."""
         parts = [self.fitted[0]] if self.fitted else []
         return Rows.joined([*parts, *self.parts])
 
     def class_weights(self):
-        """Factor of each class of the table: 0 if it is not learnt at all."""
+        """Factor of each class of the table: 0 if it is not learned at all."""
         weights = self.parameters.get("class_weight")
         if not isinstance(weights, dict):
             return np.ones(self.table.n_classes)
         return np.array([weights[label] for label in self.table.labels.tolist()])
 
     def expected_counts(self):
-        rows = self.learnt()
+        rows = self.learned()
         weight = rows.weights * (self.class_weights()[rows.y] > 0.0)
         counts = np.bincount(rows.y, weights=weight, minlength=self.table.n_classes)
         return counts[self.known], weight

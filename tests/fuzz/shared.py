@@ -66,7 +66,7 @@ def share(sequence):
     subject.check(one)
     require(
         subject.values(kept) == subject.values(plain),
-        f"{subject.name}: a copy has learnt what threads taught the original",
+        f"{subject.name}: a copy has learned what threads taught the original",
     )
     settle(plain, one)
     require(

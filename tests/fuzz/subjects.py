@@ -62,7 +62,7 @@ class Subject:
         return type(self).__name__.removesuffix("Subject")
 
     def make(self):
-        """The object, which has learnt nothing."""
+        """The object, which has learned nothing."""
         raise NotImplementedError
 
     def next_call(self, draw, one):
@@ -73,8 +73,8 @@ class Subject:
         """All it knows."""
         return invariants.values_of(one)
 
-    def learnt(self, one):
-        """What it has learnt, if an interrupted call may have lost its answer."""
+    def learned(self, one):
+        """What it has learned, if an interrupted call may have lost its answer."""
         return self.values(one)
 
     def check(self, one):
@@ -89,7 +89,7 @@ class Subject:
         return {}
 
     def progress(self, one):
-        """Rows, or answers, that it has learnt."""
+        """Rows, or answers, that it has learned."""
         return getattr(one, "n_rows_seen_", 0)
 
     def stops_at(self, one):
@@ -243,7 +243,7 @@ class ModelSubject(Subject):
 
         return Call("partial_fit", act, spoil, part)
 
-    def learnt(self, one):
+    def learned(self, one):
         # what is left to do, with rows that are there, is done by the next call
         other = copied(one)
         other.partial_fit(np.zeros((1, self.stream.n_features)), self.stream.labels[:1])
@@ -298,8 +298,8 @@ class EvaluatorSubject(Subject):
         state = one.__getstate__()
         return invariants.values_of(state | {"cpu_seconds_": 0.0})
 
-    def learnt(self, one):
-        # rows whose predictions were lost with the call count as learnt, not as tested
+    def learned(self, one):
+        # rows whose predictions were lost with the call count as learned, not as tested
         state = one.__getstate__()
         for name in ("cpu_seconds_", "n_tested_", "_window", "_total"):
             del state[name]
@@ -331,7 +331,7 @@ class EvaluatorSubject(Subject):
         }
 
     def work(self, draw, one):
-        # of few rows: figures are changed as long as rows are learnt
+        # of few rows: figures are changed as long as rows are learned
         n = draw.one([2, 20, 300])
         acts = [self._update(draw, n).act] * (5 + 100 // n)
         return [acts, acts], lambda plain, _: [act(plain) for act in acts * 2]

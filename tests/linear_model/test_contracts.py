@@ -1,4 +1,4 @@
-"""A stream gives the same OASIS model however it is cut; nothing is learnt half-way.
+"""A stream gives the same OASIS model however it is cut; nothing is learned half-way.
 
 Scale, resampling and draws depend on the rows and their order alone, never on calls; a
 model can be pickled, read by threads, and interrupted, and goes on.
@@ -35,7 +35,7 @@ def state_of(model):
     return pickle.dumps(model)
 
 
-def learnt(model, ends, weighted=False, foresee=False):
+def learned(model, ends, weighted=False, foresee=False):
     begin, told = 0, []
     for end in ends:
         weight = WEIGHT[begin:end] if weighted else None
@@ -62,25 +62,25 @@ cuts = st.lists(st.integers(1, N - 1), max_size=6, unique=True).map(
 @settings(max_examples=examples(60))
 @given(settings=parameters, ends=cuts, weighted=st.booleans())
 def test_chunks_do_not_matter(settings, ends, weighted):
-    whole = learnt(make(**settings), [N], weighted)
-    assert state_of(learnt(make(**settings), ends, weighted)) == state_of(whole)
+    whole = learned(make(**settings), [N], weighted)
+    assert state_of(learned(make(**settings), ends, weighted)) == state_of(whole)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_one_by_one(weighted):
-    single = learnt(make(), range(1, N + 1), weighted)
-    assert state_of(single) == state_of(learnt(make(), [N], weighted))
+    single = learned(make(), range(1, N + 1), weighted)
+    assert state_of(single) == state_of(learned(make(), [N], weighted))
 
 
 @settings(max_examples=examples(30))
 @given(settings=parameters, ends=cuts, weighted=st.booleans())
 def test_foreseeing_and_looking_do_not_matter(settings, ends, weighted):
-    seen, plain = make(**settings), learnt(make(**settings), [N], weighted)
-    told = learnt(seen, ends, weighted, foresee=True)
-    assert (told == learnt(make(**settings), [N], weighted, foresee=True)).all()
+    seen, plain = make(**settings), learned(make(**settings), [N], weighted)
+    told = learned(seen, ends, weighted, foresee=True)
+    assert (told == learned(make(**settings), [N], weighted, foresee=True)).all()
     assert state_of(seen) == state_of(plain)
     for end in ends[:-1]:
-        seen = learnt(make(**settings), [end], weighted)
+        seen = learned(make(**settings), [end], weighted)
         seen.predict_proba(X)
         seen.query_score(X)
         assert seen.predict(X[end : end + 1]) == told[end]
@@ -96,11 +96,11 @@ def test_a_pickle_goes_on(settings, ends):
         model = pickle.loads(state_of(model))
         assert state_of(model) == state_of(copied)
         begin = end
-    assert state_of(model) == state_of(learnt(make(**settings), [N]))
+    assert state_of(model) == state_of(learned(make(**settings), [N]))
 
 
 def test_copies_do_not_share_particles():
-    model = learnt(make(), [150])
+    model = learned(make(), [150])
     before = state_of(model)
     copy.copy(model).partial_fit(X[150:], Y[150:])
     assert state_of(model) == before
@@ -116,8 +116,8 @@ def test_partial_fit_goes_on_from_fit():
 
 
 def test_a_fitted_pickle_holds_what_fit_alone_gives():
-    """A fit forgets what the estimator has learnt before."""
-    used = learnt(make(), [50])
+    """A fit forgets what the estimator has learned before."""
+    used = learned(make(), [50])
     assert state_of(used.fit(X, Y)) == state_of(make().fit(X, Y))
 
 
@@ -137,7 +137,7 @@ def test_a_fitted_pickle_holds_what_fit_alone_gives():
     ],
 )
 def test_failed_calls_change_nothing(n, wrong):
-    model = learnt(make(), [n]) if n else make()
+    model = learned(make(), [n]) if n else make()
     before = state_of(model)
     try:
         wrong(model)
@@ -151,11 +151,11 @@ def test_failed_calls_change_nothing(n, wrong):
 def test_an_interrupt_stops_between_rows():
     many = np.tile(X, (400, 1))
     labels = np.tile(Y, 400)
-    model = learnt(make(), [150])
+    model = learned(make(), [150])
     interrupted_after(0.1, lambda: model.partial_fit(many, labels))
     n = model.n_rows_seen_ - 150
     assert 0 < n < len(many)
-    expected = learnt(make(), [150]).partial_fit(many[:n], labels[:n])
+    expected = learned(make(), [150]).partial_fit(many[:n], labels[:n])
     assert state_of(model) == state_of(expected)
     before = state_of(model)
     interrupted_after(0.1, lambda: model.fit(many, labels))
@@ -163,8 +163,8 @@ def test_an_interrupt_stops_between_rows():
 
 
 def test_threads_read_while_one_learns():
-    model = learnt(make(), [150])
-    states, single = set(), learnt(make(), [150])
+    model = learned(make(), [150])
+    states, single = set(), learned(make(), [150])
     for row in range(150, N):
         states.add(single.predict_proba(X).tobytes())
         single.partial_fit(X[row : row + 1], Y[row : row + 1])
@@ -205,7 +205,7 @@ def test_the_learning_thread_gets_an_error_at_once():
 
 
 def damaged(change):
-    make_filter, (settings, state) = learnt(make(), [150])._model.cloud.__reduce__()
+    make_filter, (settings, state) = learned(make(), [150])._model.cloud.__reduce__()
     state = {name: copy.copy(value) for name, value in state.items()}
     settings = dict(settings)
     change(settings, state)

@@ -18,7 +18,7 @@ X = RNG.normal(size=(300, 5))
 Y = (X @ RNG.normal(size=5) > 0).astype(float)
 
 
-def learnt(n, m=60, **parameters):
+def learned(n, m=60, **parameters):
     model = OASISClassifier(
         **{
             "n_particles": m,
@@ -36,7 +36,7 @@ def learnt(n, m=60, **parameters):
 @pytest.mark.parametrize("n", [1, 12, 100])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_planes_are_drawn_systematically(m, n, fit_intercept):
-    model = learnt(n, m, fit_intercept=fit_intercept)
+    model = learned(n, m, fit_intercept=fit_intercept)
     outcomes, weights, groups = model.hypotheses(X)
     key = mix(mix(mix(mix(model._model.seed) ^ 0) ^ n) ^ 2 * m + 1)
     expected = systematic_resample(model.weights_[0], unit(key))
@@ -49,7 +49,7 @@ def test_planes_are_drawn_systematically(m, n, fit_intercept):
 
 
 def test_equal_weights_draw_each_plane_once():
-    """The cloud of the prior: a row of weight 0 is not learnt."""
+    """The cloud of the prior: a row of weight 0 is not learned."""
     model = OASISClassifier(standardize=False, random_state=0)
     model.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
     assert model.n_rows_seen_ == 0
@@ -58,14 +58,14 @@ def test_equal_weights_draw_each_plane_once():
 
 def test_rows_do_not_matter_to_each_other():
     """Rows scored a few at a time have the outcomes that they have all at once."""
-    model = learnt(40, 300)
+    model = learned(40, 300)
     outcomes = model.hypotheses(X)[0]
     for rows in (slice(0, 1), slice(7, 9), slice(20, 290)):
         assert_array_equal(model.hypotheses(X[rows])[0], outcomes[:, rows])
 
 
 def test_reading_changes_nothing():
-    model = learnt(40)
+    model = learned(40)
     before = pickle.dumps(model)
     first = model.hypotheses(X)
     second = pickle.loads(before).hypotheses(X)
@@ -76,7 +76,7 @@ def test_reading_changes_nothing():
 
 def test_a_row_on_no_side():
     """The origin is on every plane: not on the positive side, as `sides` has it."""
-    assert not learnt(10).hypotheses(np.zeros((1, 5)))[0].any()
+    assert not learned(10).hypotheses(np.zeros((1, 5)))[0].any()
 
 
 def test_what_is_no_hypothesis():
@@ -89,12 +89,12 @@ def test_what_is_no_hypothesis():
     with pytest.raises(ValueError, match="no particles yet"):
         waiting.hypotheses(X)
     with pytest.raises(ValueError, match="5 features"):
-        learnt(10).hypotheses(X[:, :3])
+        learned(10).hypotheses(X[:, :3])
 
 
 def test_resampling_switched_off_later():
     """A run that moves, then labels that change weights alone."""
-    model = learnt(100, resample=True)
+    model = learned(100, resample=True)
     moves = model.n_moves_[0]
     assert moves > 0
     model.set_params(resample=False)

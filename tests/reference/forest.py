@@ -40,7 +40,7 @@ def stream_counts(seed, tree, rate, before):
     rate : float
         Their mean.
     before : iterable of int
-        How many rows had been learnt before each row.
+        How many rows had been learned before each row.
     """
     key = mix(seed ^ GOLDEN) + mix(tree) & WORD
     key, counts = mix(key), []

@@ -10,7 +10,7 @@ Y = (X @ [1.0, 2.0, -1.0, 0.5] > 0).astype(int)
 
 
 def cloud(m=200, d=4, seed=0, **parameters):
-    """Planes of the prior: a row of weight 0 is not learnt."""
+    """Planes of the prior: a row of weight 0 is not learned."""
     model = OASISClassifier(
         n_particles=m,
         standardize=False,

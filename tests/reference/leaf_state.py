@@ -159,7 +159,7 @@ def bytes_of_leaves(state):
 
 
 def read_leaves(model):
-    """Return the leaves of a model that has learnt by partial_fit, by node."""
+    """Return the leaves of a model that has learned by partial_fit, by node."""
     return _read(model.tree_, bytes_of_leaves(model._model.grower.__getstate__())[1])[0]
 
 

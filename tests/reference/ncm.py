@@ -228,7 +228,7 @@ def bootstrap(n, seed, tree):
 
 
 def judge(errors, penalty, boost, alpha):
-    """Trees to be grown anew, the threshold, and what is carried on (E5)."""
+    """Trees to be grown again, the threshold, and what is carried on (E5)."""
     errors = [one + more for one, more in zip(errors, penalty, strict=True)]
     threshold = float(np.mean(errors))
     boosted = [one + alpha * math.tanh(one) for one in errors]

@@ -26,9 +26,13 @@ def family(case, names):
 def in_order_of_appearance(stream):
     """Give the categories the codes that the estimator does."""
     tables = [stream.X] if stream.X_pool is None else [stream.X_pool, stream.X]
-    learnt = [*tables[:-1], stream.X[stream.weights > 0], stream.X[stream.weights == 0]]
+    learned = [
+        *tables[:-1],
+        stream.X[stream.weights > 0],
+        stream.X[stream.weights == 0],
+    ]
     for f in stream.nominal or ():
-        met = np.concatenate([table[:, f] for table in learnt])
+        met = np.concatenate([table[:, f] for table in learned])
         values, first = np.unique(met, return_index=True)
         values = values[np.argsort(first)]
         for table in tables:

@@ -45,7 +45,7 @@ def column(make, n_rows=80, n_kinds=4):
     return X, np.arange(n_rows) % n_kinds // 2
 
 
-def learnt(X, y, by_fit):
+def learned(X, y, by_fit):
     model = ConfidenceTreeClassifier(
         bound=None,
         categorical_features=[0],
@@ -59,7 +59,7 @@ def learnt(X, y, by_fit):
 @pytest.mark.parametrize("kind", KINDS)
 def test_fitted_categories_can_be_saved(kind, by_fit):
     X, y = column(KINDS[kind])
-    model = learnt(X, y, by_fit)
+    model = learned(X, y, by_fit)
     assert model.get_n_leaves() == 2
     data = pickle.dumps(model)
     again = pickle.loads(data)
@@ -72,7 +72,7 @@ def test_fitted_categories_can_be_saved(kind, by_fit):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "5,000" not in kind])
 def test_a_copy_for_scikit_learn_predicts_or_says_why_not(kind):
     X, y = column(KINDS[kind])
-    model = learnt(X, y, True)
+    model = learned(X, y, True)
     if kind == "bytes" or "tuple" in kind:
         with pytest.raises(ValueError, match=r"Column 0 has categories .*objects such"):
             model.to_sklearn()
@@ -85,7 +85,7 @@ def test_a_copy_for_scikit_learn_predicts_or_says_why_not(kind):
 def test_categories_without_order_are_named(make):
     X, y = column(make)
     with pytest.raises(ValueError, match=r"Column 0 has .* cannot be sorted"):
-        learnt(X, y, True)
+        learned(X, y, True)
 
 
 @pytest.mark.parametrize("splits", ["binary", "multiway"])

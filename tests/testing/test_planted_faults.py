@@ -238,7 +238,7 @@ class Trusting(ADWIN):
 
 
 class Absent(DDM):
-    """Forgets what it has learnt when it is pickled."""
+    """Forgets what it has learned when it is pickled."""
 
     def __getstate__(self):
         return {k: v for k, v in super().__getstate__().items() if k != "_running"}

@@ -82,7 +82,7 @@ def test_children_begin_with_the_rows_of_a_late_split(kind):
         own = home == leaf.node
         assert leaf.handed
         assert leaf.memory == (COUNTED_ROWS if own.sum() >= LIMIT else ROWS)
-        plain = [0, 3] if kind == "codes" else range(4)  # others are numbered anew
+        plain = [0, 3] if kind == "codes" else range(4)  # others are numbered again
         np.testing.assert_array_equal(leaf.X[:, plain], X[:before][own][:, plain])
         np.testing.assert_array_equal(leaf.held, np.bincount(y[:before][own]))
         np.testing.assert_array_equal(tree.tree_.counts[leaf.node], leaf.held)

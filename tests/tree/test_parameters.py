@@ -36,7 +36,7 @@ def table():
     return X, y, rng.integers(1, 10, size=8000).astype(float)
 
 
-def learnt(method, table, **parameters):
+def learned(method, table, **parameters):
     X, y, weight = table
     model = ConfidenceTreeClassifier(**parameters)
     if method == "fit":
@@ -48,7 +48,7 @@ def learnt(method, table, **parameters):
 
 @pytest.fixture(scope="module")
 def by_default(table):
-    return {method: learnt(method, table) for method in OTHER}
+    return {method: learned(method, table) for method in OTHER}
 
 
 def test_these_are_the_parameters_of_one_method():
@@ -65,12 +65,12 @@ def test_these_are_the_parameters_of_one_method():
 def test_a_parameter_of_one_method_is_of_no_other(
     table, by_default, method, name, value
 ):
-    found = learnt(method, table, **{name: value})
+    found = learned(method, table, **{name: value})
     assert not np.array_equal(found, by_default[method])
     (other,) = OTHER.keys() - {method}
     if name in REFUSED:
         with pytest.raises((AttributeError, ValueError), match=f"'{name}' parameter"):
-            learnt(other, table, **{name: value})
+            learned(other, table, **{name: value})
     else:
-        found = learnt(other, table, **{name: value})
+        found = learned(other, table, **{name: value})
         np.testing.assert_array_equal(found, by_default[other])

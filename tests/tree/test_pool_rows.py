@@ -155,12 +155,12 @@ def test_weights_and_rows_of_weight_zero():
     assert tree.n_rows_seen_ == 20
     with pytest.raises(ValueError, match="Row 3 of X_pool"):
         tree.partial_fit(None, y[3:4], from_pool=[3])
-    tree.partial_fit(None, y[:1], from_pool=[0])  # it was not learnt
+    tree.partial_fit(None, y[:1], from_pool=[0])  # it was not learned
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_what_is_in_order_stays_so_when_rows_leave(missing):
-    """A tree that was loaded puts its pool in order anew, with the same evidence."""
+    """A tree that was loaded puts its pool in order again, with the same evidence."""
     P, y = table(7, 60, missing)
     P[:, 3] = np.where(P[:, 3] > 12, 0.0, -0.0)  # equal, whatever their sign
     rows = np.random.default_rng(1).permutation(60)[:45]

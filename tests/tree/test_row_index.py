@@ -77,7 +77,7 @@ def check(index, tree, pool, taken):
 @settings(max_examples=examples(12))
 @given(data=st.data())
 def test_index_equals_apply(kind, options, data):
-    """Splits, categories learnt late, a refit, rows taken and put back."""
+    """Splits, categories learned late, a refit, rows taken and put back."""
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     pool = rows_of(rng, 60, kind)
     tree = grower(**options)

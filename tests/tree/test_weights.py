@@ -590,16 +590,16 @@ def test_rows_of_weight_zero_are_absent_from_streams(seed, by_class, pool, fitte
         pool = {}
     for start, end in ((0, cut), (cut, n)):
         part = slice(start, end)
-        learnt = present[part]
+        learned = present[part]
         given_weight = None if by_class else weight[part]
         names = classes if start == 0 else None
         told = tree.partial_fit_predict(X[part], y[part], names, given_weight, **pool)
-        if learnt.any():
-            given_weight = None if by_class else weight[part][learnt]
+        if learned.any():
+            given_weight = None if by_class else weight[part][learned]
             expected = alone.partial_fit_predict(
-                X[part][learnt], y[part][learnt], names, given_weight, **pool
+                X[part][learned], y[part][learned], names, given_weight, **pool
             )
-            np.testing.assert_array_equal(told[learnt], expected)
+            np.testing.assert_array_equal(told[learned], expected)
             assert pickle.dumps(tree) == pickle.dumps(alone)
             pool = {}
     assert (

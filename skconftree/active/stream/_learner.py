@@ -326,7 +326,7 @@ class StreamActiveLearner(
         return getattr(self.estimator, "learns_unlabeled", False)
 
     def _check_rows(self, X):
-        # Before the first of them is learnt; not every strategy looks at values.
+        # Before the first of them is learned; not every strategy looks at values.
         if hasattr(self, "estimator_") and X.shape[0]:
             self.estimator_.predict(X)
         elif X.shape[0]:

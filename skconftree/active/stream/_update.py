@@ -253,7 +253,7 @@ def _is_countable(kind):
 
 
 def _n_learned_by_model(begun):
-    # Rows of the step at hand that each model has learnt.
+    # Rows of the step at hand that each model has learned.
     models = begun.models or ()
     return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]
 

@@ -1,7 +1,7 @@
 """EC2 on pools: the family of eight, what it asks for, and when it has nothing to ask.
 
 Choices are compared with the definition on a graph of hypotheses, lazy ones with those
-of all scores, and what is remembered between queries with what is found out anew.
+of all scores, and what is remembered between queries with what is found out again.
 """
 
 import pickle

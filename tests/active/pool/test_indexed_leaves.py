@@ -99,7 +99,7 @@ def test_queries_do_not_depend_on_the_index(strategy):
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_the_excess_risk_decides_where_splits_stay(refit):
-    """Until the tree is fitted anew at each label: then the whole risk does."""
+    """Until the tree is fitted again at each label: then the whole risk does."""
     auto, told, other = (
         taught(grower(LeafRiskSampling(gap=gap), refit), 0)
         for gap in ("auto", not refit, refit)

@@ -272,7 +272,7 @@ class Interrupted(GaussianNB):
 
 
 def test_an_interrupt_between_the_file_and_the_learner(path):
-    """What is in the file is learnt, and not asked for again."""
+    """What is in the file is learned, and not asked for again."""
     with session(path.with_name("whole"), estimator=Interrupted()) as whole:
         give(whole, 12)
         expected = whole.question()

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skconftree import ConfidenceForestClassifier
 from skconftree.bounds import GTestBound
 
-pytestmark = pytest.mark.slow  # other processes import everything anew
+pytestmark = pytest.mark.slow  # other processes import everything again
 
 
 def forest_of(**parameters):

@@ -44,16 +44,16 @@ def test_each_tree_equals_the_reference(case):
     n_splits = 0
     for i, tree in enumerate(forest.estimators_):
         weight = stream_counts(forest._model.seed, i, 1.0, np.arange(len(y)))
-        learnt = weight > 0.0
+        learned = weight > 0.0
         other = LastingTree(
-            X[learnt],
-            y[learnt],
+            X[learned],
+            y[learned],
             n_classes=3,
             criterion=tree.criterion_,
             bound=expected,
             counts_every_row=False,
             examines_children=case == "credible",
-            sample_weight=weight[learnt],
+            sample_weight=weight[learned],
             grace_period=7,
             seed=tree._model.grower.recipe.seed,
             max_features=2,

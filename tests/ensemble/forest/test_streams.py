@@ -281,7 +281,7 @@ class Held:
 @needs_signals
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_an_interrupt_while_a_tree_is_used_elsewhere(n_jobs):
-    """The forest waits for it, as the other trees have learnt; then the call ends."""
+    """The forest waits for it, as the other trees have learned; then the call ends."""
     X, y = make_stream(5, 3000)
     forest = forest_of(n_jobs=n_jobs).partial_fit(X[:100], y[:100], CLASSES)
     rows = Held(X[:5])
