@@ -210,7 +210,7 @@ class ColumnType(NamedTuple):
     notes: list[str]
     identifies_rows: bool = False
     contains_name: bool = False  # whether the column name could be a value
-    numbers: Reading | None = None  # reading of --numeric; None if there are no numbers
+    numbers: Reading | None = None  # reading of --numeric; None without numbers
     ambiguous: str | None = None  # a text whose value depends on the decimal sign
 
 

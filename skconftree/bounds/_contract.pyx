@@ -82,7 +82,7 @@ cdef class Bound:
         SplitEvidence* evidence,
     ) noexcept nogil:
         # child_counts is [r, n_classes], on the bound's scale. The scan has set score,
-        # runner_up_score (infinity if there is no competitor), runner_up_feature, the
+        # runner_up_score (infinity without a competitor), runner_up_feature, the
         # number of candidates and parent_limit, the impurity of the node. All other fields
         # are NaN.
         return False

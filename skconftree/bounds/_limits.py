@@ -502,7 +502,7 @@ def consistency_radius(
     Returns
     -------
     ndarray
-        Radii, infinite if there are no labels. The arguments are broadcast.
+        Radii, infinite without labels. The arguments are broadcast.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Change detectors: they tell when the concept behind a stream has changed.
+"""Detectors of concept drift: changes of the distribution behind a stream.
 
 A detector watches the errors of a model, a stream of 0 and 1. It knows no model and
 keeps a handful of numbers. `LocalRepair` is none: a tree that has it watches each of

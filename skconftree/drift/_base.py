@@ -253,9 +253,9 @@ def check_outcomes(errors, takes_numbers):
 class LocalRepair(VersionedState, BaseEstimator):
     """Repair of the part of a tree that broke: what ``drift="local"`` stands for.
 
-    It is no detector of errors. Each node of a growing tree is watched; once the errors
-    of the rows that come to it seem to rise, a tree grows beside it, which takes the
-    place of all below when it has shown to be better, or the errors to have risen.
+    It is not a detector of errors. Each node of a growing tree is watched; once the
+    errors of the rows that come to it seem to rise, a tree grows beside it, which takes
+    the place of all below when it has shown to be better, or the errors to have risen.
 
     Parameters
     ----------

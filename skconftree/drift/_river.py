@@ -52,7 +52,7 @@ class DetectorAdapter(BaseDetector):
         return DetectorAdapter, (self.detector,), super().__getstate__()
 
     def __getstate__(self):
-        # of pickles __reduce__ is asked, of files of skops this
+        # pickle calls __reduce__, skops this method
         raise TypeError(
             f"{type(self.detector).__name__}, the detector of drifts, is not of "
             "skconftree and can be saved with pickle only. Save the model with pickle, "

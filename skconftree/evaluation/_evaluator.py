@@ -346,7 +346,7 @@ class PrequentialEvaluator(Lockable):
         -------
         ndarray of shape (n_samples,) or None
             Labels predicted when the rows arrived; None for rows that arrived before
-            there was a model. None if there are no predictions.
+            there was a model. None without predictions.
 
         Raises
         ------

@@ -40,7 +40,7 @@ class Dictionaries:
             if not hasattr(estimator, "feature_names_in_"):
                 raise ValueError(
                     "The estimator was fitted with rows without names, so that a "
-                    "dictionary does not tell which value belongs to which column."
+                    "dictionary does not say which value belongs to which column."
                 )
             self.columns = columns_of_model(estimator, None)
 
@@ -154,7 +154,7 @@ if TYPE_CHECKING:
 else:
     from sklearn.utils.metaestimators import available_if
 
-MAX_WAITING = 100  # rows until each column must have told what it is
+MAX_WAITING = 100  # rows until the type of each column must be known
 KINDS = ("number", "category")
 
 

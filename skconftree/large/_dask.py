@@ -53,7 +53,7 @@ class DaskEngine:
         return self
 
     def _submit(self, worker, function, *arguments):
-        # It goes elsewhere if the worker is no more.
+        # It goes elsewhere if the worker has gone.
         return self._client.submit(
             function, *arguments, pure=False, workers=[worker], allow_other_workers=True
         )
@@ -134,7 +134,7 @@ class DaskEngine:
         try:
             row_indices = None if self._follow else self._indices_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
-            # counts come first: who asks for them has nothing else to do
+            # counts have priority: the caller waits for them
             growing = self._client.submit(
                 _grow, grow_below, node, row_indices, *rows, pure=False, priority=-1
             )
@@ -327,7 +327,7 @@ class _DaskFrame(DaskParts):
         super().__init__(names, sizes_of(self._narrow(names[0])))
 
     def empty(self, columns):
-        """The columns without rows, which tell their types."""
+        """A frame of the columns without rows, for their types."""
         return self._meta[columns]
 
     @staticmethod
@@ -506,7 +506,7 @@ class DaskArrays(DaskParts):
         return sizes
 
     def empty(self, columns):
-        """The columns without rows, which tell their type."""
+        """An array of the columns without rows, for their type."""
         return np.empty((0, len(columns)), self._X.dtype)
 
     @staticmethod

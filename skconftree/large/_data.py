@@ -213,17 +213,17 @@ class SampleNodes:
         )
 
     def grown(self, growing):
-        """The trees that have been asked for."""
+        """The trees that were requested."""
         return self._engine.grown(growing)
 
     def drop(self, node):
-        """Forget a node, of which no more is asked."""
+        """Forget a node that is not used any more."""
         for known in (self._members, self._counts, self._weights):
             known.pop(node, None)
 
 
 MAX_GATHERED = 200_000  # rows of a node that are brought together in one process
-A_ROW = 17  # bytes, measured, of a row beside codes of which there are two copies
+A_ROW = 17  # bytes per row, measured, in addition to two copies of its codes
 
 
 class PartedData:
@@ -278,7 +278,7 @@ class PartedData:
         )
 
     def sample(self, counts=None, distinct=None):
-        """Return the weights of the rows, each of which is there so often."""
+        """Return the weights of the rows, repeated as often as each is drawn."""
         return sample_rows(self.y, self.n_classes, counts=counts, distinct=distinct)
 
     def limits(self, sample):

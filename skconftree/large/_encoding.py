@@ -479,7 +479,7 @@ class CategoryCounts:
         return Features(dictionaries)
 
     def within_limits(self, features):
-        """The columns, those given up that tell rows apart; raise if that is wrong."""
+        """The columns without those that identify rows; raise if one is invalid."""
         return Features(
             [
                 None
@@ -490,7 +490,7 @@ class CategoryCounts:
         )
 
     def identifying(self, features):
-        """Which columns tell rows apart rather than describe them."""
+        """Mask of the columns that identify rows instead of describing them."""
         return np.array(
             [
                 dictionary is not None

@@ -51,7 +51,7 @@ class LocalEngine:
         return grow_below
 
     def grow(self, sampled, members, grow_below, node):
-        """Have a tree grown below a node: it is when that is asked for."""
+        """Request a tree below a node; it is grown when it is read."""
         return partial(self._grow, sampled, members, grow_below, node)
 
     def _grow(self, sampled, members, grow_below, node):

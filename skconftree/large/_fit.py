@@ -104,7 +104,7 @@ class PartedTable(NamedTuple):
         return self._replace(positions=positions, y=self.y[row_indices])
 
     def identifying(self):
-        """Which nominal columns tell rows apart rather than describe them."""
+        """Mask of the nominal columns that identify rows instead of describing them."""
         return self.categories.identifying(self.schema.features)
 
     def whole_columns(self, columns):
@@ -410,7 +410,7 @@ def fit(
 
     Notes
     -----
-    A parameter that asks for the rows themselves is an error:
+    A parameter that needs the rows themselves is an error:
     ``leaf_memory="rows"``, naive Bayes in `leaf_prediction`, ``pruning="c45"``,
     `oob_score` and `warm_start`.
 

@@ -239,7 +239,7 @@ class QueryMixin:
         Raises
         ------
         ValueError
-            If the number of classes is not two, or if there are no particles yet.
+            If the number of classes is not two, or without particles yet.
 
         See Also
         --------

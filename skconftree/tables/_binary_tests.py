@@ -322,7 +322,7 @@ def _nearest(ascending, wanted):
 
 
 def _digits(cuts):
-    # As few digits as tell the thresholds of a column apart, four at least.
+    # The fewest digits that distinguish the thresholds of a column, at least four.
     for digits in range(4, 17):
         names = [f"{one:.{digits}g}" for one in cuts]
         if len(set(names)) == len(names):

@@ -198,7 +198,7 @@ def _converted(y, dtype):
 
 
 SMALL_N_LABELS = 4  # labels
-MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
+MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them means no class
 
 
 class Classes:

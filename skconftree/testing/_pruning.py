@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def check_pruning(pruning: BasePruning) -> None:
     """Check that a pruning keeps the contract of prunings.
 
-    It knows the range of its confidence, and can be cloned. A pruned tree is no larger,
-    is of the same rows, and is the same each time; the tree that it was made from stays
-    as it is.
+    It knows the range of its confidence, and can be cloned. A pruned tree has at most
+    as many nodes, is of the same rows, and is the same each time; the tree that it was
+    made from stays as it is.
 
     Parameters
     ----------

@@ -138,8 +138,8 @@ def check_strategy(
 
     Of a strategy with a pool: rows that it chooses are different, have no label yet,
     and have finite scores; they are the same until something is taught, and again with
-    another learner that was taught the same or is a pickle. Rows that are alike are
-    told apart by chance. The pool can be labeled to its last row, costs are taken or
+    another learner that was taught the same or is a pickle. Ties are broken at
+    random. The pool can be labeled to its last row, costs are taken or
     refused, and the strategy and the pool stay as they are. Of a strategy of a stream:
     the budget is kept at every row, and decisions depend neither on cuts into calls nor
     on pickles.

@@ -294,7 +294,7 @@ class ConfidenceTreeClassifier(
     n_bytes_ : int
         Bytes that the tree and the memories of its leaves take. Not counted are the
         room for further nodes of a tree that grows (as much again at most), copies
-        that were asked for (of ``tree_``'s arrays), and the tables of the bound
+        that were used (of ``tree_``'s arrays), and the tables of the bound
         (``"possibilistic"``: 4 MiB).
     n_inactive_leaves_ : int
         Leaves that `max_bytes` has switched off: they count classes, and neither split
@@ -313,7 +313,7 @@ class ConfidenceTreeClassifier(
     scikit-learn. Ties go to the lowest feature, then the lowest cut.
 
     NaN is a missing value. A test of a numeric column that rows of its node miss
-    sends them to the side that is better for the split, or asks whether there is a
+    sends them to the side that is better for the split, or tests whether there is a
     value at all; where no row missed it in training, rows that do go to the
     child with more training rows.
 

@@ -371,7 +371,7 @@ def _check_classifier(classifier):
     classes = np.asarray(classes)
     if len(classes) < 2:
         raise ValueError(
-            f"The classifier must tell at least two classes apart; "
+            f"The classifier must have at least two classes; "
             f"{type(classifier).__name__} knows {classes!r}."
         )
     return classes
@@ -398,7 +398,7 @@ def _known_classes(y, X, classes):
         strange = ~np.isin(labels, classes)
         if strange.any():
             raise ValueError(
-                f"y has labels that are no classes of the classifier: "
+                f"y has labels that are not classes of the classifier: "
                 f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}; a "
                 "label that is not known is None."
             )
@@ -439,7 +439,7 @@ def _counted(tree, rows, proba, weight, n_real):
     said = proba * weight[:, None]
     real, every = _sums(n_nodes, leaves[:n_real], said), _sums(n_nodes, leaves, said)
     n_every = every.sum(axis=1, keepdims=True)
-    # made-up rows may lie where no row does: the real ones tell more
+    # synthetic rows may lie where no real row does, so real rows are better
     every /= np.where(n_every > 0.0, n_every, 1.0)
     counts = real + PRIOR * every
     counts *= n_every / (real.sum(axis=1, keepdims=True) + PRIOR)

@@ -496,6 +496,6 @@ def _unmet_condition(cost, settings, schema):
         return "splitter='best'"
     if settings.max_features < schema.n_features:
         return "max_features includes all features"
-    if settings.max_leaves < sys.maxsize:  # sys.maxsize is no limit
+    if settings.max_leaves < sys.maxsize:  # sys.maxsize means no limit
         return "max_leaf_nodes=None"
     return None

@@ -334,7 +334,7 @@ def test_bad_input(iris):
         distill(teacher, X, np.full(150, 7))
     with pytest.raises(ValueError, match="inconsistent"):
         distill(teacher, X, y[:10])
-    with pytest.raises(ValueError, match="no classes of the classifier: .-1.*None"):
+    with pytest.raises(ValueError, match="not classes of the classifier: .-1.*None"):
         distill(teacher, X, np.where(np.arange(150) < 9, y, -1))
     for some in (distill, lambda model, *given, **more: model.to_tree(*given, **more)):
         few = ConfidenceForestClassifier(5, random_state=0).fit(X, y)

@@ -311,7 +311,7 @@ class QueryContext:
     def dist_to_labeled(self):
         """Squared distance of each candidate to the nearest labeled row.
 
-        Infinite if there is no labeled row.
+        Infinite without a labeled row.
         """
         nearest = self._pool.embedding.nearest_labeled(self.labeled)
         return nearest[self.candidates]

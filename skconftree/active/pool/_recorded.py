@@ -65,7 +65,7 @@ class Recorded:
     The labels of the journal replace those of the learner. The file determines the
     state, which is computed from it again after an interrupt.
 
-    `rules` determine the share of audits; a share `repeat` of the queries asks for a
+    `rules` determine the share of audits; a share `repeat` of the queries requests a
     second opinion; `pool` is the fingerprint of the pool, None: that of its rows;
     `budget` is stored in the journal.
     """

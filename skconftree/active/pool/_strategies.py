@@ -80,7 +80,7 @@ class DiversitySampling(SamplingStrategy):
     """
 
     def score(self, context: QueryContext) -> Floats:
-        distances = context.dist_to_labeled  # infinite if there is no label
+        distances = context.dist_to_labeled  # infinite without a label
         return np.where(np.isfinite(distances), distances, 1.0).astype(np.float64)
 
     def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
@@ -178,7 +178,7 @@ class AutoSampling(SamplingStrategy):
     clusters without a label are queried. After that, rows with a small margin are
     queried, and on average every tenth row at random: margin sampling alone is misled
     by wrong labels, and never queries where the classifier is confident but wrong. The
-    margins of a single tree have many ties, of which leaves with many rows per label
+    margins of a single tree have many ties; among them, leaves with many rows per label
     come first.
 
     Examples

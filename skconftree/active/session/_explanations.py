@@ -133,7 +133,7 @@ class Shown:
             )
 
     def fingerprint(self):
-        """What tells the rows from others."""
+        """What distinguishes the rows from others."""
         if self.columns is None:
             return fingerprint(
                 np.array(self.table, dtype=object)
@@ -264,7 +264,7 @@ def _changed(learner, n):
 
 
 class Question(NamedTuple):
-    """A row that a session asks for.
+    """A row whose label a session requests.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class Question(NamedTuple):
     probability : float or None
         Of that label.
     again : bool
-        Whether the row has a label already, and a second opinion is asked for.
+        Whether the row has a label already, and a second opinion is requested.
 
     Examples
     --------

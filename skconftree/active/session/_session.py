@@ -167,7 +167,7 @@ class LabelingSession:
         self.learner = learner
         self.notes = self._record.notes
         self._known = None, None, None  # lines, question, why there is none
-        self._asked = None  # what the record asks for, if `_known` holds a question
+        self._asked = None  # the query of the record, if `_known` holds a question
 
     def __getstate__(self):
         # A copy would write to the same file.

@@ -132,7 +132,7 @@ def _say(text):
 
 
 class _Keys:
-    """Reads a key, or a line if there is no terminal or a label has no key."""
+    """Reads a key, or a line without a terminal or a label has no key."""
 
     def __init__(self, keys):
         self.place = None

@@ -179,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.desk.sent(self._after)
 
     def send_error(self, code, message=None, explain=None):
-        """Reply to what is no request, or has a method that does not exist."""
+        """Reply to what is not a request, or has a method that does not exist."""
         self.close_connection = True
         self._send(*_error(code, message or HTTPStatus(code).phrase))
 
@@ -228,7 +228,7 @@ class Images:
             return None
         if found is None or not stat.S_ISREG(found.st_mode):
             return None
-        # what a link that ends with .png leads to is no picture by that
+        # what a link that ends with .png leads to is not a picture because of that
         fits = _ending(place) in TYPES and found.st_size <= MAX_IMAGE_BYTES
         return place if fits else None
 
@@ -262,7 +262,7 @@ class WebOracle:
     Parameters
     ----------
     session : LabelingSession
-        What asks. Leave it to the page until :meth:`close`.
+        The session. Do not use it elsewhere until :meth:`close`.
     show : list of str, default=None
         Columns to show. None: all.
     images : str or path-like, default=None
@@ -363,7 +363,7 @@ class WebOracle:
 
 
 class _Api:
-    """What the page is told of a session, and does with it; one request at a time."""
+    """Serves a session to the page, one request at a time."""
 
     def __init__(self, session, show, images):
         self.session, self.show, self.images = session, show, images
@@ -383,7 +383,7 @@ class _Api:
             return self._state()
 
     def picture(self, row, place):
-        """Type and content of a picture of the row that is asked for."""
+        """Type and content of a picture of the row in the request."""
         with self.lock:
             self._check_open()
             question = self.session.question()

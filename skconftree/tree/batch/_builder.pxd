@@ -59,7 +59,7 @@ cdef class Builder:
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
     cdef int32_t* passed            # features of one child, and its segments; scratch,
-    cdef Segment* segments          # NULL if there are no segments
+    cdef Segment* segments          # NULL without segments
     cdef Candidate* made            # children of the last split, not yet open
     cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement

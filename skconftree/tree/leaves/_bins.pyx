@@ -148,7 +148,7 @@ cdef intp_t _values(
 cdef void _find_range(
     const float32_t* column, intp_t n, float32_t* low_and_high
 ) noexcept nogil:
-    # Zeros if there are no values.
+    # Zeros without values.
     cdef float32_t low = column[0] if n > 0 else 0.0
     cdef float32_t high = low
     cdef intp_t i

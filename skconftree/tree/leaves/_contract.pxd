@@ -69,7 +69,7 @@ cdef struct Leaf
 
 
 cdef struct PoolLists:      # see _leaf_store.pxd
-    intp_t n_rows           # of X_pool; 0 if there is no pool
+    intp_t n_rows           # of X_pool; 0 without a pool
     intp_t n_lines          # one, and one for each numeric feature
     int32_t* rows           # [n_lines, n_rows]
     int32_t* moved          # [n_rows] scratch

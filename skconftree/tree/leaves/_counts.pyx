@@ -262,7 +262,7 @@ cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
 # more rows of a class on the left than in total would index before the table's start.
 
 cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    # Writes nothing if there are no bins.
+    # Writes nothing without bins.
     cdef intp_t d = policy.n_features
     cdef intp_t n_bins
     cdef intp_t size

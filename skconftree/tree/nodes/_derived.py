@@ -232,7 +232,7 @@ def importances(feature, parent, mass, n_features):
     np.subtract.at(decrease, parent[1:], mass[1:])
     share = np.bincount(
         feature[split], weights=decrease[split], minlength=n_features
-    ).astype(np.float64)  # integers if there is no split
+    ).astype(np.float64)  # integers without a split
     # splits chosen by EC2 may increase the impurity
     share = np.maximum(share, 0.0)
     total = share.sum()

@@ -95,7 +95,7 @@ class PessimisticPruning(BasePruning):
         return keep_as_leaf
 
     # Errors alone, in a growth that looks ahead too: strong splits that change no
-    # prediction have no cost of errors by which trials could be told apart.
+    # prediction do not differ in their cost of errors.
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 
@@ -106,9 +106,9 @@ class PessimisticPruning(BasePruning):
 def _tells_more(tree):
     """Whether the children of each node have other class proportions than it has."""
     value, parent = tree.raw_value, tree.parent
-    tells = np.zeros(tree.node_count, dtype=bool)
-    tells[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
-    return tells
+    differs = np.zeros(tree.node_count, dtype=bool)
+    differs[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
+    return differs
 
 
 class C45Pruning(BasePruning):

@@ -432,7 +432,7 @@ def node_table(
         ties; ``lookahead``, why look-ahead chose the split. For a weak split,
         ``more_rows`` is an estimate of how many further rows of the node would make it
         strong, corrected for the selection of the split, and ``until_strong`` the same
-        as text. They are None and empty if there is no estimate
+        as text. They are None and empty without an estimate
         (:doc:`/guide/why_a_leaf`).
 
     See Also

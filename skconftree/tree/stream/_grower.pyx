@@ -436,7 +436,7 @@ cdef class Grower:
         return counts
 
     def unlabelled(self):
-        """Mask of the rows of `X_pool` that were not learned; None if there is no pool."""
+        """Mask of the rows of `X_pool` that were not learned; None without a pool."""
         cdef const Leaf* leaf
         cdef intp_t node, i
         cdef uint8_t[::1] is_unlabeled
