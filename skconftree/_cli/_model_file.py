@@ -2,9 +2,9 @@
 
 A file is an archive of arrays in the format of `numpy.savez` and contains no code.
 ``head`` is JSON with the format and metadata that are checked before a model is
-created. ``state`` is JSON with the states of the model and of its run (see
-`utils.to_json`). Their arrays are numbered, and ``sha256`` is the checksum of all
-members.
+created. ``state`` is JSON with the states of the model and of the training run (see
+`utils.to_json`). Their arrays are members ``array_0``, ``array_1`` etc.; ``sha256`` is
+the checksum of all other members.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
-OBJECT = "run"  # key of the state in the progress
-CHECKSUM = "sha256"  # name of a member
+OBJECT = "run"  # key of the state of the training run in `progress`
+CHECKSUM = "sha256"  # member with the checksum
 
 
 def save(path, model, progress, scratch=None):
@@ -56,7 +56,7 @@ def _checksum(members):
 
 
 def load(path, check=None):
-    """Load a file of `save`; `check` is called with the metadata first."""
+    """Load a file written by `save`; `check` is first called with the metadata."""
     try:
         with open(path, "rb", opener=_open_regular) as file:
             members = _read_members(path, file)
@@ -122,7 +122,5 @@ def _checked_metadata(path, members):
             f"reads {FORMAT}"
         )
     if _checksum(members) != digest:
-        raise UserError(
-            f"{path} is damaged: it is not what was written (its checksum differs)"
-        )
+        raise UserError(f"{path} is damaged: its checksum is wrong")
     return metadata

@@ -1,4 +1,4 @@
-"""What a bound has to keep."""
+"""Checks that a bound must pass."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ CHILDREN = (
 
 
 def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -> None:
-    """Check that a bound keeps the contract of bounds.
+    """Check that a bound adheres to the interface of `BaseBound`.
 
-    It is cloned and pickled and stays as it is; any value of a parameter is refused by
-    name or does no harm; the same counts give the same result; weights are repeats
-    and sparse tables the same tables; and what a stream learns depends neither on cuts
-    into calls nor on pickles.
+    A bound must be unchanged by use, cloning and pickling. Invalid values of its
+    parameters must raise an error that names the parameter. Equal counts must give
+    equal results. A tree must be the same for integer weights as for repeated rows, and
+    for sparse as for dense input. A tree trained by `partial_fit` must depend neither
+    on the partition of the rows into calls nor on pickling in between.
 
     Parameters
     ----------
     bound : BaseBound
-        Lax enough to split a table of 600 rows in which one column separates three
-        classes apart.
+        Must accept a split of 600 rows in which one column separates three classes.
     leaf_memories : tuple of str, default=("auto",)
-        The `leaf_memory` of the trees that are tried on a stream.
+        Values of `leaf_memory` of the trees that are trained by `partial_fit`.
 
     Raises
     ------
     AssertionError
-        If something is wrong; the message says what.
+        If a check fails.
 
     See Also
     --------
@@ -68,11 +68,11 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
     """
     _check_parameters(bound)
     before = pickle.dumps(bound)
-    # The same counts give the same result, for few and many rows and outcomes.
+    # The same counts give the same result, for few and many rows and classes.
     name = type(bound).__name__
     for criterion in bound.criteria:
         for children in CHILDREN:
-            with going_well(f"{name} must answer about children {children}"):
+            with going_well(f"{name} must evaluate children {children}"):
                 result = bound.evaluate(children, criterion=criterion)
                 repeated = bound.evaluate(children, criterion=criterion)
             require_equal(
@@ -89,7 +89,7 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
 
 
 def _check_parameters(bound):
-    """It names its parameters and criteria, and refuses others."""
+    """The bound declares its parameters and criteria, and rejects other criteria."""
     check_object(bound, BaseBound)
     name = type(bound).__name__
     require(
@@ -110,7 +110,7 @@ def _check_parameters(bound):
 
 
 def _check_hostile_parameters(bound):
-    """Any value is either refused by name, before any work, or does no harm."""
+    """Invalid values raise an error that names the parameter, before any training."""
     X, y = table(30)
     name = type(bound).__name__
     for key in bound.get_params():
@@ -128,12 +128,12 @@ def _check_hostile_parameters(bound):
                 tree.partial_fit(X, y, classes=[0, 1, 2])
             require(
                 not hasattr(tree, "n_features_in_"),
-                f"{name} must refuse {key}={value!r} before any work.",
+                f"{name} must reject {key}={value!r} before training.",
             )
 
 
 def _grow(tree, X, y, what):
-    """A tree whose bound has legal parameters predicts, or says what is wrong."""
+    """A tree with a valid bound predicts, or raises an error about a parameter."""
     with going_well(f"A tree with {what} must be fitted"):
         try:
             tree.fit(X, y)
@@ -145,7 +145,7 @@ def _grow(tree, X, y, what):
 
 
 def _check_batch(bound):
-    """Weights are repeats, a sparse table is the same table, unused rows are none."""
+    """Weights act as repeated rows, sparse as dense input; weight 0 removes a row."""
     X, y = table()
     name = type(bound).__name__
     weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
@@ -163,16 +163,16 @@ def _check_batch(bound):
         if criterion == bound.criteria[0]:
             require(
                 tree.get_n_leaves() > 1 and tree.score(X, y) > 0.6,
-                f"{sentence} split a column that separates the classes; give this "
-                "check a bound that is lax enough.",
+                f"{sentence} split a column that separates the classes; "
+                "call this check with a less conservative bound.",
             )
-        _same_splits(tree, repeated, f"{sentence} take weights for repeats.")
-        _same_splits(tree, loaded, f"{sentence} be the same when it was pickled.")
+        _same_splits(tree, repeated, f"{sentence} treat weights as repeated rows.")
+        _same_splits(tree, loaded, f"{sentence} be the same after pickling.")
         require(
             pickle.dumps(sparse.tree_) == pickle.dumps(tree.tree_),
             f"{sentence} be the same for a sparse table.",
         )
-        require(np.isfinite(proba).all(), f"{sentence} take class weights.")
+        require(np.isfinite(proba).all(), f"{sentence} accept class weights.")
 
 
 def _same_splits(left, right, sentence):
@@ -197,17 +197,17 @@ def _check_stream(bound, memory):
             got = parts.partial_fit_predict(rows, y[begin:end], [0, 1, 2])
             require(
                 np.array_equal(got, predicted[begin:end]),
-                f"{sentence} must predict the same however rows are cut into calls.",
+                f"{sentence} must predict the same for any partition into calls.",
             )
             parts, begin = pickle.loads(pickle.dumps(parts)), end
     require(
         pickle.dumps(parts) == pickle.dumps(whole),
-        f"{sentence} must have the same state however rows are cut into calls.",
+        f"{sentence} must have the same state for any partition into calls.",
     )
     require(
         whole.get_n_leaves() > 1 and np.isclose(whole.tree_.counts[0].sum(), len(y)),
-        f"{sentence} must split a column that separates the classes; give this check "
-        "a bound that is lax enough.",
+        f"{sentence} must split a column that separates the classes; call this "
+        "check with a less conservative bound.",
     )
     require(
         np.array_equal(whole.predict_proba(sp.csr_array(X)), whole.predict_proba(X)),

@@ -32,15 +32,16 @@ class LeafLimits:
     ) -> Floats:
         """Confidence limits of each class probability in the leaf of each row.
 
-        They are limits of the class proportions in the leaf, with `class_weight`. A
-        probability that `shrinkage` has moved towards those of other nodes may lie
-        outside.
+        They are limits of the class proportions in the leaf, weighted by
+        `class_weight`. A probability that `shrinkage` has shrunk towards those of other
+        nodes may lie outside the limits.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         confidence_level : float, default=0.95
-            Probability, in (0, 1), that the limits of a class hold. Larger is wider.
+            Confidence level, in (0, 1), of the limits of each class. A larger level
+            gives wider limits.
         method : {"conditional", "honest", "sequence"}, default="conditional"
             Rows from which the limits are computed, and when they are valid:
 
@@ -97,7 +98,7 @@ class LeafLimits:
     ) -> Self:
         """Count held-out rows in the leaves, for honest confidence limits.
 
-        Training rows of a leaf are purer than new ones, because the tree was chosen by
+        Training rows of a leaf are purer than new ones, because the tree was fitted to
         them. Held-out rows are counted in a separate array: splits, ``tree_.counts``
         and predictions do not change, and ``predict_proba_interval(method="honest")``
         uses these counts. Each call replaces the counts; `fit` and `partial_fit`
@@ -137,7 +138,7 @@ class LeafLimits:
                 [0.824, 1.   ],
                 [0.   , 0.123]]])
         """
-        # Learning waits meanwhile; readers see the counts from before or after.
+        # Training waits meanwhile; readers see either the old or the new counts.
         rows = self._rows(X)
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
@@ -240,7 +241,7 @@ def limits_of_sequence(counts, class_weight, alpha):
         for side, other in enumerate((others.max(), others.min())):
             part = weight * limits[:, k, side]
             whole = part + other * (1.0 - limits[:, k, side])
-            # a class without weight is never predicted
+            # a class of weight 0 is never predicted
             limits[:, k, side] = np.divide(
                 part, whole, out=np.zeros(len(part)), where=whole > 0.0
             )

@@ -97,7 +97,7 @@ class Silent(GTestBound):
         (Forgetful(), "must refuse an impossible value of its parameter 'extra'"),
         (Nameless(), "delta_parameter must be one of its parameters. Got 'level'"),
         (Boastful(), "must accept -7.0, which is one of its levels, but raised"),
-        (Silent(), "must answer about children [[30, 2], [1, 40]], but raised Runtime"),
+        (Silent(), "must evaluate children [[30, 2], [1, 40]], but raised Runtime"),
         (GTestBound(1e-300), "split a column that separates the classes"),
     ],
 )

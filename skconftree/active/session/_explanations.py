@@ -1,4 +1,4 @@
-"""What a session shows of a row: its values, reasons for a suggestion, a forecast."""
+"""What a session shows: values of a row, explanations of a query, and forecasts."""
 
 import unicodedata
 from typing import NamedTuple
@@ -23,8 +23,8 @@ def reasons(learner, row, has_model, named=None):
     """Sentences about a row of the pool; `named` has names and formats of columns."""
     if not has_model:
         return [
-            "There are no labels of two classes yet. Rows are asked for that lie far "
-            "from each other, so that the first labels cover the pool."
+            "Fewer than two classes have been labeled so far. Rows that are far from "
+            "each other are queried, so that the first labels cover the pool."
         ]
     model = learner.estimator_
     if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
@@ -81,7 +81,7 @@ def _number(value):
 
 
 def _tests(tree, leaf, named):
-    # Of trees with tests of one number each; nothing of others.
+    # Conditions on the path to a leaf; none unless all splits have one threshold.
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     if not hasattr(tree, "threshold") or (left == -2).any():
         return []
@@ -105,13 +105,13 @@ VISIBLE_CONTROLS = {
     "\n",
     "\u200c",
     "\u200d",
-}  # of other signs than visible ones; emoji need some
-UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories of signs
-MAX_ENTRIES = 30  # of a sparse row
+}  # control characters to keep; emoji need some
+UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories to remove
+MAX_ENTRIES = 30  # entries shown of a sparse row
 
 
 class Shown:
-    """A table as texts by the names of its columns: a dict of columns, or any other."""
+    """Texts of a table, by column name; it may be a dict of columns."""
 
     def __init__(self, table):
         if isinstance(table, dict):
@@ -125,7 +125,7 @@ class Shown:
             self.names = None if names is None else [str(one) for one in names]
 
     def check(self, n_rows):
-        """Raise ValueError unless there are so many rows."""
+        """Raise ValueError unless the table has `n_rows` rows."""
         sizes = [self.n_rows, *map(len, (self.columns or {}).values())]
         if set(sizes) != {n_rows}:
             raise ValueError(
@@ -133,7 +133,7 @@ class Shown:
             )
 
     def fingerprint(self):
-        """What distinguishes the rows from others."""
+        """Return a hash of the table."""
         if self.columns is None:
             return fingerprint(
                 np.array(self.table, dtype=object)
@@ -146,7 +146,7 @@ class Shown:
         return fingerprint(table)
 
     def values(self, row):
-        """Texts of a row by the names of the columns."""
+        """Return the text of each value of a row, by column name."""
         if self.columns is not None:
             found = {name: one[row] for name, one in self.columns.items()}
         elif issparse(self.table):
@@ -188,12 +188,12 @@ def visible(text):
     )
 
 
-MIN_LABELS = 20  # answers that a learning curve is made of
+MIN_LABELS = 20  # smallest number of labels for a learning curve
 RUNS = 10
 
 
 def forecast_text(learner, rules, n):
-    """A sentence on the next `n` labels."""
+    """Return a sentence about the expected benefit of the next `n` labels."""
     wrong, judged = learner.audit_
     audits = [one for one in rules if share_of(one) > 0.0 and hasattr(one, "limit")]
     if judged and audits:
@@ -202,7 +202,7 @@ def forecast_text(learner, rules, n):
 
 
 def _limit_text(rule, wrong, judged, n):
-    # As many wrong predictions as so far, in the same share.
+    # Assume the same error rate and the same proportion of audited rows as so far.
     more = max(1, round(n * share_of(rule)))
     later = np.array([wrong, judged - wrong]) * (judged + more) / judged
     limits = [
@@ -240,20 +240,20 @@ def _curve_text(learner, n):
     )
     changed = _changed(learner, n)
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
-    # a power law by the errors with `step` labels and with twice as many
+    # power law through the error rates with `step` labels and with twice as many
     slope = min(max(np.log2(few / more), 0.0), 1.0) if more > 0.0 else 0.0
     sizes = len(labeled), len(labeled) + n
     now, then = (max(more, 0.0) * (size / (2 * step)) ** -slope for size in sizes)
     return (
-        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. Of "
-        f"rows as hard as those that you were asked about, {100 * now:.0f} % are "
-        f"predicted wrongly with {len(labeled)} labels, and {100 * then:.0f} % with "
-        f"{n} more, says a learning curve on your answers."
+        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. A "
+        "learning curve of the labeled rows estimates that, of rows as difficult as "
+        f"these, {100 * now:.0f} % are predicted wrongly with {len(labeled)} labels, "
+        f"and {100 * then:.0f} % with {n} more."
     )
 
 
 def _changed(learner, n):
-    # Share of the pool that was predicted otherwise before the last labels.
+    # Share of the pool whose predictions the last `n` labels changed.
     view = LearnerView(learner)
     before = view.before(n)
     if not hasattr(before, "estimator_"):
@@ -273,11 +273,11 @@ class Question(NamedTuple):
     values : dict
         What is shown of the row: the text of each value by the name of its column.
     guess : object
-        Label that the classifier predicts; None before it has seen two classes.
+        Predicted label; None before two classes have been labeled.
     probability : float or None
-        Of that label.
+        Predicted probability of that label.
     again : bool
-        Whether the row has a label already, and a second opinion is requested.
+        Whether the row already has a label and is to be labeled a second time.
 
     Examples
     --------
@@ -294,18 +294,18 @@ class Question(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a session is.
+    """Progress of a session.
 
     Parameters
     ----------
     n_answers : int
-        Labels given, second opinions included; rows that were skipped are not counted.
+        Number of labels given, including repeated labels but not skipped rows.
     budget : int or None
-        Labels to give.
+        Maximum number of labels.
     n_rows : int
-        Rows of the pool.
+        Number of rows of the pool.
     limit : float or None
-        Upper limit of the share of wrong predictions, if a rule has one.
+        Upper confidence limit of the error rate, if a stopping rule has one.
     ended : {"budget", "rule", "rows"} or None
         Why there is no next question.
 

@@ -38,8 +38,6 @@ cdef enum Change:
 # WARNING_WEALTH is a warning. Without a change there is a warning at most once in that
 # many rows on average. A warning only costs time: a replacement requires stronger
 # evidence, see `Challenger`.
-# warning, which without a change comes once in as many rows or far fewer. Nothing rests
-# on it but time: what is replaced has to show more, see `Challenger`.
 
 cdef struct Watch:
     float64_t n             # recent rows

@@ -575,7 +575,7 @@ def test_what_is_shown_of_other_tables(table, expected):
 def test_why_a_row_is_queried(path):
     tree = ConfidenceTreeClassifier(bound=None)
     with session(path, estimator=tree) as one:
-        assert "no labels of two classes" in one.why()[0]
+        assert "Fewer than two classes have been labeled" in one.why()[0]
         give(one, 30)
         leaf, tests = one.why(0)
         assert "whose labels are:" in leaf
