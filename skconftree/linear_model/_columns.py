@@ -36,8 +36,8 @@ def read_doubles(X, schema, caller):
     return Rows(rows, True, schema)
 
 
-SPREAD = 0.5
-FAR = 1e100  # bound of values and coordinates: products of two stay finite
+SPREAD = 0.5  # standard deviation after scaling
+FAR = 1e100  # limit of standardized values: products of two are finite
 
 
 def measure(X):
@@ -54,7 +54,7 @@ def measure(X):
 
 
 def scaled(X, mean, scale, intercept):
-    """Standardize features, and append a constant column if `intercept`."""
+    """Standardize features, and append a column of ones if `intercept`."""
     n, d = X.shape
     scaled_rows = np.ones((n, d + intercept))
     with np.errstate(over="ignore", under="ignore"):

@@ -1,7 +1,7 @@
 """Columns of arrays and of data frames.
 
-Frames of pandas, polars and pyarrow are recognized by name, so that none of these
-libraries is required. The same applies to our `Records`.
+Data frames of pandas, polars and pyarrow are recognized by the names of their classes,
+so that none of these libraries has to be imported. So are our `Records`.
 """
 
 import numbers
@@ -22,7 +22,7 @@ _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
 class Table:
-    """Columns of an array, or in subclasses of a frame."""
+    """Columns of an array or, in subclasses, of a data frame."""
 
     declaring = "a category dtype"  # how a user declares that a column is nominal
 
@@ -111,7 +111,7 @@ class Table:
 
 
 def _factorize(column, name):
-    # True equals 1, so only the types show a mixture
+    # True == 1, so a mixture can only be detected by the types
     kinds = {
         kind_of(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES
     }
@@ -329,7 +329,7 @@ _FRAMES = {
     ("pyarrow", "Table"): _ArrowTable,
     ("skconftree", "Records"): _RecordsTable,
 }
-# Types that can be converted to a frame, and how.
+# Types that the user has to convert to a data frame, and the code that does it.
 _NO_FRAMES = {
     ("polars", "LazyFrame"): "X.collect()",
     ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
@@ -337,7 +337,7 @@ _NO_FRAMES = {
 
 
 def library_of(X):
-    """Class for frames of this type; None if X is not a frame."""
+    """Subclass of `Table` for this type of data frame; None for other types."""
     for cls in type(X).__mro__:
         name = cls.__module__.partition(".")[0], cls.__name__
         if name in _NO_FRAMES:
@@ -349,7 +349,7 @@ def library_of(X):
 
 
 def refuse_dates(X):
-    """Raise if a whole table has dates, which NumPy would convert to large numbers."""
+    """Raise if a column has dates, which NumPy would convert to large numbers."""
     library = library_of(X)
     if library is None:
         if isinstance(X, np.ndarray) and Table.is_date(X.dtype):
@@ -357,11 +357,11 @@ def refuse_dates(X):
         return
     for j, dtype in enumerate(library.dtypes(X)):
         if library.is_date(dtype):
-            library(X).numbers(j)  # an error that names the column
+            library(X).numbers(j)  # raises an error that names the column
 
 
 def refuse_sparse(X):
-    """Raise if columns of a frame are sparse, which scikit-learn does not support."""
+    """Raise if a column of a data frame is sparse; scikit-learn does not support it."""
     library = library_of(X)
     for name, dtype in zip(library.names(X), library.dtypes(X), strict=True):
         if str(dtype).startswith("Sparse["):
@@ -387,5 +387,5 @@ def mixture(name, kinds):
     """Message for a column of values of several kinds."""
     return (
         f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
-        "hold one type of values."
+        "have values of one type."
     )

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from .._compat import callback_management_context
 from ..utils._lock import paused
 
-N_PROGRESS_STEPS = 20  # of each level of look-ahead
-MIN_LOOKAHEAD_VALUES = 1_000_000  # smaller tables finish before progress is useful
+N_PROGRESS_STEPS = 20  # number of steps of each look-ahead level
+MIN_LOOKAHEAD_VALUES = 1_000_000  # reports are useless if fit is fast
 
 
 def progress_of(estimator, X, y, sample_weight):
@@ -19,7 +19,7 @@ def progress_of(estimator, X, y, sample_weight):
 class NullProgress:
     """Progress reporter of an estimator without callbacks: does nothing."""
 
-    in_steps = False  # whether it uses reports of steps
+    in_steps = False  # whether steps are reported
 
     def __enter__(self):
         return self
@@ -39,17 +39,16 @@ class NullProgress:
         return False
 
     def start_lookahead(self, lookahead, n_values):
-        """Report the start of `fit`; return the look-ahead with a reporter."""
+        """Report the start of `fit`; return look-ahead that reports its progress."""
         return lookahead
 
     def end(self, model):
-        """Report the end of `fit` with a model."""
+        """Report the end of `fit`, and pass on the fitted model."""
 
 
 class CallbackProgress(NullProgress):
-    """Progress reporter that forwards to the callbacks of an estimator."""
+    """Progress reporter that calls the callbacks of an estimator."""
 
-    in_steps = True
     in_steps = True
 
     def __init__(self, estimator, X, y, sample_weight):
@@ -150,7 +149,7 @@ class LevelProgress:
         return stops
 
     def end(self):
-        """Report the end of the level, unless it was reported."""
+        """Report the end of the level, unless it has already been reported."""
         if self._n_parts < N_PROGRESS_STEPS:
             self._part.call_on_fit_task_end(**self._fit_arguments)
             self._task.call_on_fit_task_end(**self._fit_arguments)

@@ -24,7 +24,7 @@ from ._learner import ActiveLearner
 
 
 class StrategySummary(NamedTuple):
-    """Results of one strategy, see :meth:`SimulationResult.summary`.
+    """Results of one strategy; see :meth:`SimulationResult.summary`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class StrategySummary(NamedTuple):
     area_error : float
         Standard error of `area` over the runs.
     final : float
-        Mean score with all labels.
+        Mean score at the last step.
     gain : float
         Mean difference between the area and that of random sampling.
     wins : int
@@ -44,8 +44,8 @@ class StrategySummary(NamedTuple):
         P-value of Wilcoxon's signed-rank test of these differences; NaN for random
         sampling and for fewer than six runs.
     labels_to_random : float
-        Number of labels at which the mean score reaches the final score of random
-        sampling; NaN if it does not.
+        Smallest number of labels at which the mean score reaches the final mean score
+        of random sampling; NaN if it never does.
     seconds : float
         Mean CPU seconds per query.
 
@@ -77,13 +77,13 @@ class SimulationResult(NamedTuple):
     Parameters
     ----------
     strategies : list of str
-        Names of the strategies.
+        Names of the curves: those of the strategies, and of their trees, if requested.
     n_labels : ndarray of shape (n_steps,)
         Number of labels at each step.
     scores : ndarray of shape (n_strategies, n_runs, n_steps)
         Scores on the test rows.
     seconds : ndarray of shape (n_strategies, n_runs)
-        Average CPU seconds per query.
+        Mean CPU seconds per query.
 
     Examples
     --------
@@ -172,26 +172,26 @@ def simulate(
     y : array-like of shape (n_rows,)
         Labels of all rows.
     strategies : list, default=()
-        Names, strategies, functions, or pairs (name, strategy); see
+        Names of strategies, strategies, functions, or pairs (name, strategy); see
         :class:`ActiveLearner`.
     cv : int, cross-validation generator or iterable, default=10
         Splits the rows into pool and test rows. An int is the number of random splits
         into halves.
     budget : int, default=100
-        Number of labels of each strategy, including the initial labels.
+        Maximum number of labels of each strategy, including the initial labels.
     batch_size : int, default=1
         Number of labels between two scores.
     n_initial : int, default=0
         Number of initial labels, drawn at random from the pool.
     scoring : str or callable, default=None
-        See scikit-learn's ``check_scoring``. None: the score of the classifier.
+        See scikit-learn's ``check_scoring``. None: the ``score`` method of `estimator`.
     refit : {"auto"} or bool, default="auto"
         See :class:`ActiveLearner`.
     to_tree : bool or dict, default=False
-        Whether the tree of :meth:`ActiveLearner.to_tree` is scored after each batch,
-        too; a dict contains the arguments of that method. The name of its curve is the
-        name of the strategy followed by ", tree". While all labels are of one class,
-        the classifier is scored instead.
+        Whether to also score the surrogate tree that :meth:`ActiveLearner.to_tree`
+        returns after each batch; a dict contains the arguments of that method. The
+        name of its curve is the name of the strategy followed by ", tree". While all
+        labels are of one class, the classifier is scored instead.
     n_jobs : int, default=None
         Number of parallel runs.
     verbose : int, default=0

@@ -1,4 +1,4 @@
-"""Labels taught to an active learner: learning them, withdrawing them, and state."""
+"""Learn the labels of an active learner, and compute its state from them again."""
 
 import copy
 import warnings
@@ -44,12 +44,12 @@ class Answer(NamedTuple):
 
 
 class Batch(NamedTuple):
-    # Labels of one call of teach; not encoded, as codes depend on all labels.
+    # Labels of one call of teach; not encoded, because codes depend on all labels.
     rows: np.ndarray
     known: np.ndarray  # mask of the rows that have a label
     labels: np.ndarray  # of the known rows
     weight: np.ndarray | None
-    n_wrong: int | None = None  # of its labels, if it was drawn for an audit
+    n_wrong: int | None = None  # mispredictions, if drawn to estimate accuracy
 
     def pairs(self, missing=None):
         """Rows and their labels, `missing` for skipped rows."""
@@ -59,7 +59,7 @@ class Batch(NamedTuple):
 
 
 class Pool:
-    # The rows and their coordinates, which do not depend on labels.
+    # The rows and their embedding, which do not depend on labels.
     def __init__(self, X, transform, neighbors, seed):
         self.X = X
         self._made_of = transform, neighbors, seed
@@ -81,8 +81,8 @@ class Pool:
 class LearningMixin(Transactional):
     """Mixin of an active learner that learns labels.
 
-    The list of batches of labels determines the state of the learner, which is computed
-    from it again if a call was interrupted.
+    The list of batches of labels determines the state of the learner. After an
+    interrupted call, the state is computed from this list again.
     """
 
     _unsettled = False  # whether learning was interrupted
@@ -135,8 +135,9 @@ class LearningMixin(Transactional):
 
     @learns
     def _replace_answers(self, batches, seed):
-        # Replace the batches and the seed by those of a journal; `batches` are tuples
-        # of rows, labels (None: skipped) and the number of wrong predictions.
+        # Replace the batches and the seed by those of a journal, the file that logs the
+        # labels; `batches` are tuples of rows, labels (None: skipped) and the number
+        # of wrong predictions.
         more = {"_queried_rows": None, "_memory": {}, "_in_query": False}
         if seed != self._seed:
             pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
@@ -268,7 +269,7 @@ class LearningMixin(Transactional):
             if self._weighs_pool:
                 arguments["X_pool"] = self._pool.X
         elif isinstance(self.estimator_, DummyClassifier):
-            return  # everything is learned again when there is a second class
+            return  # a second class makes `_learn` replay all batches
         X = None
         if self._weighs_pool:
             arguments["from_pool"] = rows  # labeled rows leave the unlabeled pool
@@ -291,7 +292,7 @@ def _of_classes(n_classes, n_labels):
 
 
 def weighs_pool(estimator, method):
-    """Whether ``fit`` or ``partial_fit`` uses unlabeled rows as `X_pool`."""
+    """Whether ``fit`` or ``partial_fit`` of an estimator uses the unlabeled rows."""
     parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
     learn = getattr(estimator, method, None)
     if learn is None or parameter not in signature(learn).parameters:

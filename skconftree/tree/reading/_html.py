@@ -15,7 +15,7 @@ from ._evidence import DISTILLED
 from ._records import check_tree, count_weak, format_ties, read_nodes, weak_subtrees
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
-# Distinguishable with any color vision (Okabe and Ito).
+# Distinguishable by color-blind readers, too (Okabe and Ito).
 COLORS = (
     "#0072B2",
     "#E69F00",
@@ -35,12 +35,13 @@ def class_colors(n_classes: int) -> list[str]:
     Parameters
     ----------
     n_classes : int
+        Number of classes.
 
     Returns
     -------
     list of str
-        Colors such as ``"#0072B2"``. The first eight can be distinguished with any
-        color vision; further ones are spread over the hues by the golden ratio.
+        Colors such as ``"#0072B2"``. The first eight can be distinguished by
+        color-blind readers, too; the hues of others are multiples of the golden ratio.
 
     See Also
     --------
@@ -61,9 +62,9 @@ def class_colors(n_classes: int) -> list[str]:
     return colors
 
 
-MAX_NODES = 1200  # that are written
+MAX_NODES = 1200  # written, in whole levels
 MAX_HTML_LEVELS = 40  # of nesting
-SMALL_N_LEAVES = 12  # smaller trees are completely open
+SMALL_N_LEAVES = 12  # trees with at most this number are completely open
 OPEN_LEVELS = 3  # of larger trees
 MAX_CLASSES = 12  # in the legend
 MAX_SHARES = 6  # in a bar
@@ -130,7 +131,7 @@ td:first-child, th:first-child {{ text-align: left }}
 def write_tree(
     estimator, *, feature_names=None, class_names=None, fold_weak=True, audit=None
 ):
-    """Write a fitted tree as an HTML fragment; names as in `node_table`."""
+    """Write a fitted tree as an HTML fragment; for the names see `node_table`."""
     tree = estimator.tree_
     marks = read_marks(estimator, audit)
     rows = read_nodes(estimator, feature_names=feature_names, class_names=class_names)
@@ -193,7 +194,7 @@ def _key(names):
 def _nodes(table, names, is_open, marks, folded):
     colors = class_colors(len(names))
     lines = ["<ul>"]
-    quiet = "num" if table[0].branches else "quiet"  # without a switch
+    quiet = "num" if table[0].branches else "quiet"  # a single leaf has no checkbox
     stack = [(0, "all rows")]
     while stack:
         node, condition = stack.pop()
@@ -281,7 +282,8 @@ def export_html(
 ) -> str:
     """Write a fitted confidence tree as an HTML page.
 
-    Nodes open and close. The page has no scripts and loads no external resources.
+    Nodes can be opened and closed. The page has no scripts and loads no external
+    resources.
 
     Parameters
     ----------
@@ -294,11 +296,12 @@ def export_html(
     title : str, default="Confidence tree"
         Title of the page.
     fold_weak : bool, default=True
-        If True, a subtree without any strong or overwhelming split is closed, and shows
-        the class, the probability and the rows of its top node until it is opened.
+        If True, a subtree in which no split has strong or overwhelming evidence is
+        closed. Until it is opened, only the class, the probability and the number of
+        rows of its root are shown.
     audit : SplitAudit or None, default=None
-        Result of :func:`skconftree.inspection.audit_splits` for this tree; its verdicts
-        mark the splits.
+        Result of :func:`skconftree.inspection.audit_splits` for this tree; its results
+        are shown at the splits.
 
     Returns
     -------
