@@ -1,4 +1,4 @@
-"""Whether an installed package does what it does where it is developed."""
+"""Check that an installed package reproduces the reference results."""
 
 import hashlib
 import inspect
@@ -45,7 +45,7 @@ TABLES = {
     "digits": load_digits,
 }
 STRATEGIES = (SamplingStrategy, LeafSampling, StreamStrategy)
-KEPT = (  # of the evidence
+KEPT = (  # fields of the evidence that are compared
     "score",
     "runner_up_score",
     "statistic",
@@ -54,7 +54,7 @@ KEPT = (  # of the evidence
     "log10_expected_by_chance",
     "runner_up_z",
 )
-# Digests of the trees of these tables, see `described`: the same on every machine.
+# Digests of the reference trees, see `described`; the same on every machine.
 KNOWN = {
     "iris": "b87a8dc473d526d1",
     "wine": "d157023ca7acf336",
@@ -65,7 +65,7 @@ KNOWN = {
 
 
 def described(estimator):
-    """Tell all of a tree: tests and counts exactly, evidence to six digits."""
+    """Describe a tree: exact splits and counts, evidence to six digits."""
     nodes, text = estimator.tree_, []
     for node in range(nodes.node_count):
         test = f"{nodes.feature[node]} {float(nodes.threshold[node])!r}"
@@ -80,7 +80,7 @@ def described(estimator):
 
 
 def known_trees():
-    """Trees of known tables are what they are elsewhere."""
+    """Trees of known datasets equal the reference trees."""
     for name, load in TABLES.items():
         X, y = load(return_X_y=True)
         _compare(name, ConfidenceTreeClassifier(random_state=0).fit(X, y))
@@ -115,7 +115,7 @@ def estimators():
 
 
 def streams():
-    """A stream gives the same however it is cut, and after a pickle."""
+    """Models of a stream do not depend on batch sizes or pickling."""
     X, y = make_sea(3000, noise=0.1, random_state=0)
     for model in (
         ConfidenceTreeClassifier(drift="ddm"),
@@ -129,7 +129,7 @@ def streams():
         require_equal(
             model.predict_proba(X),
             whole.predict_proba(X),
-            f"{type(model).__name__} must not depend on how a stream is cut.",
+            f"{type(model).__name__} must not depend on batch sizes or pickling.",
         )
 
 
@@ -157,12 +157,12 @@ def threads():
         )
     alone = ConfidenceTreeClassifier().partial_fit(X, y, [0, 1])
     require_equal(
-        model.predict(X), alone.predict(X), "What threads read must not change a tree."
+        model.predict(X), alone.predict(X), "Predictions must not change a tree."
     )
 
 
 def plugins():
-    """Bounds, prunings, detectors, strategies and rules keep their contracts."""
+    """Bounds, pruning, detectors, strategies and stopping rules pass their checks."""
     for bound in _made(bounds, bounds.BaseBound):
         if bound.levels:
             bound.set_params(**{bound.level_parameter: bound.levels[-1]})
@@ -179,7 +179,7 @@ def plugins():
 
 
 def _made(package, *bases):
-    # One object of each public class, but for those that are made of others.
+    # An instance of each public concrete class without required parameters.
     for name in package.__all__:
         kind = getattr(package, name)
         if inspect.isclass(kind) and issubclass(kind, bases) and kind not in bases:

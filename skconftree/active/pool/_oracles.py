@@ -80,7 +80,7 @@ class NoisyOracle(BaseEstimator):
 
 
 class QueriesEnded(KeyboardInterrupt):
-    """The annotator has ended the run; `answers` are labels of the first rows."""
+    """The annotator has ended the run; `answers` has the labels entered before."""
 
     def __init__(self, answers):
         super().__init__("The annotator has ended the run.")
@@ -100,8 +100,8 @@ class ConsoleOracle(BaseEstimator):
     classes : list
         Labels to choose from.
     show : callable, default=None
-        Function that converts a row to a string. None: names and values for rows of
-        pandas, otherwise ``str``.
+        Function that converts a row to a string. None: column names and values for
+        a row of a DataFrame, otherwise ``str``.
 
     Examples
     --------
