@@ -56,6 +56,19 @@ def table_names(folder):
     return sorted(set(manifest(folder)) - set(SAME_ROWS))
 
 
+def collections(options, n_quick):
+    """Yield the name, the folder and the tables of each collection of a study.
+
+    They are the tables that the default was chosen on, and the held-out ones if the
+    options name their folder; only the first `n_quick` of each with ``--quick``.
+    """
+    folders = {"chosen on": data_folder(options.data), "held out": options.held_out}
+    for part, folder in folders.items():
+        if folder is not None:
+            names = table_names(folder)
+            yield part, folder, names[:n_quick] if options.quick else names
+
+
 @cache
 def mnist():
     """Fetch MNIST: pictures and digits (texts), or None where it is not to be had."""

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from common import options as command
 from common.cart import SHRINKAGE, by_grid, inner, of_nodes
-from common.data import data_folder, encoded, impute, table_names
+from common.data import collections, encoded, impute
 from common.judging import TIE, scores, with_error
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
@@ -173,15 +173,9 @@ def main(argv=None):
     note = f"{options.folds} folds, at most {options.rows:,} rows"
     tables = command.tables("baselines", options, note)
     rows = []
-    for part, folder in (
-        ("chosen on", data_folder(options.data)),
-        ("held out", options.held_out),
-    ):
-        if folder is None:
-            continue
-        names = table_names(folder)
+    for part, folder, names in collections(options, 2):
         results = {}
-        for name in names[:2] if options.quick else names:
+        for name in names:
             start = time.process_time()
             results[name] = cross_validate(name, folder, options)
             print(f"  {name}: {time.process_time() - start:.1f} CPU s", flush=True)

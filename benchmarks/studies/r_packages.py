@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 from common import options as command
 from common.cart import by_grid
-from common.data import data_folder, encoded, table_names
+from common.data import collections, encoded
 from common.judging import TIE, auc, scores, with_error
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
@@ -166,18 +166,12 @@ def main(argv=None):
     note = f"{FOLDS} folds, at most {MAX_ROWS:,} rows"
     tables = command.tables("r_packages", options, note)
     rows = []
-    for part, folder in (
-        ("chosen on", data_folder(options.data)),
-        ("held out", options.held_out),
-    ):
-        if folder is None:
-            continue
-        names = table_names(folder)
+    for part, folder, names in collections(options, 2):
         results = {}
-        for name in names[:2] if options.quick else names:
+        for name in names:
             results[name] = cross_validate(name, folder)
-            told = (f"{rule} {one[4]:.3f}" for rule, one in results[name].items())
-            print(f"  {name}, CPU s a fit: {', '.join(told)}", flush=True)
+            times = (f"{rule} {run[4]:.3f}" for rule, run in results[name].items())
+            print(f"  {name}, CPU s per fit: {', '.join(times)}", flush=True)
         rows += [
             row(part, rule, results)
             for rule in (*MODELS, *R_MODELS)

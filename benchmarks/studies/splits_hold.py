@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, encoded, impute, table_names
+from common.data import collections, encoded, impute
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from skconftree import ConfidenceTreeClassifier
@@ -102,15 +102,9 @@ def main(argv=None):
         "splits_hold", options, f"at most {MAX_ROWS:,} rows, seed {options.seed}"
     )
     levels, decades = [], []
-    for part, folder in (
-        ("chosen on", data_folder(options.data)),
-        ("held out", options.held_out),
-    ):
-        if folder is None:
-            continue
-        names = table_names(folder)
+    for part, folder, names in collections(options, 3):
         found = {rule: [] for rule in RULES}
-        for name in names[:3] if options.quick else names:
+        for name in names:
             one, other = halves(name, folder, options.seed)
             for rule, splits in found.items():
                 splits += [*audited(rule, one, other), *audited(rule, other, one)]

@@ -29,7 +29,14 @@ from unittest.mock import patch
 import numpy as np
 from common import options as command
 from common.cart import by_paths
-from common.data import data_folder, encoded, impute, manifest, table_names
+from common.data import (
+    collections,
+    data_folder,
+    encoded,
+    impute,
+    manifest,
+    table_names,
+)
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import binomial_upper
@@ -146,16 +153,12 @@ def main(argv=None):
     Path(options.cache).mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     tables = command.tables("stability", options, f"{options.repeats} divisions")
-    folders = {"chosen on": data_folder(options.data)}
-    if options.held_out:
-        folders["held out"] = options.held_out
     rows = []
-    for part, folder in folders.items():
-        names = table_names(folder)[: 6 if options.quick else None]
+    for part, folder, names in collections(options, 6):
         results = {one: studied(one, folder, MAX_ROWS, options) for one in names}
         rows += [row(results, rule, part) for rule in RULES]
     tables.show("stability", HEADER, rows)
-    folder = folders["chosen on"]
+    folder = data_folder(options.data)
     known = manifest(folder)
     large = [one for one in table_names(folder) if known[one]["rows"] >= max(SIZES)]
     rows = []
