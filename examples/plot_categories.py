@@ -18,12 +18,12 @@ rng = np.random.default_rng(0)
 n = 1000
 X = pd.DataFrame(
     {
-        "colour": rng.choice(["red", "green", "blue", "black"], n),
+        "color": rng.choice(["red", "green", "blue", "black"], n),
         "size": rng.normal(size=n).round(2),
         "city": rng.choice([f"city {i}" for i in range(60)], n),
     }
 )
-chance = np.where(X["colour"].isin(["red", "black"]), 0.8, 0.2)
+chance = np.where(X["color"].isin(["red", "black"]), 0.8, 0.2)
 y = np.where(rng.random(n) < chance, "buys", "leaves")
 tree = ConfidenceTreeClassifier().fit(X, y)
 print(export_text(tree, show_evidence=False))

@@ -25,6 +25,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import PossibilisticBound
 
 TABLES = (
     "soybean",
@@ -54,16 +55,14 @@ HEADER = [
 def models(gamma):
     """Make the batch tree and the online trees."""
     common = {
-        "delta": gamma,
+        "bound": PossibilisticBound(gamma, classes="all"),
         "pruning": None,
         "leaf_memory": "rows",
         "leaf_prediction": "majority",
     }
-    batch = ConfidenceTreeClassifier(
-        "possibilistic", **{**common, "leaf_memory": "auto"}
-    )
+    batch = ConfidenceTreeClassifier(**{**common, "leaf_memory": "auto"})
     online = {
-        grace: ConfidenceTreeClassifier("possibilistic", grace_period=grace, **common)
+        grace: ConfidenceTreeClassifier(grace_period=grace, **common)
         for grace in (1, 20)
     }
     return {

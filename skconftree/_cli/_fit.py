@@ -138,7 +138,7 @@ def _run_fit(options, progress):
             "classes": classes,
             "test": test and {"name": options.test, **test},
             "calibration": groups,
-            "found": results,
+            "results": results,
             "base": base,
             "remarks": remarks(results, unfinished, options, baselines, table.nominal),
             "notes": notes,

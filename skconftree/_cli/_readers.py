@@ -288,7 +288,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
-MAX_BOM_BYTES = 4  # bytes
+MAX_BOM_BYTES = 4
 
 
 class Dialect(NamedTuple):
@@ -314,7 +314,7 @@ class Dialect(NamedTuple):
 def encoding_of(name, start):
     """Return the encoding `name` of the user, or that of the byte order mark."""
     bom_encoding = next(
-        (one for checksum, one in _MARKS if start.startswith(checksum)), None
+        (encoding for mark, encoding in _MARKS if start.startswith(mark)), None
     )
     if name is None:
         return bom_encoding or "utf-8"

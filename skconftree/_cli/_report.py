@@ -332,7 +332,7 @@ def baselines_lines(results):
 
 
 def write_report(path, table, tree, names, content):
-    """Write the page; `told` has the sentences, figures and settings of the run."""
+    """Write the page; `content` has sentences, figures and settings of the run."""
     nodes = node_table(tree, **names)
 
     def sections(nested_list):
@@ -352,7 +352,7 @@ def write_report(path, table, tree, names, content):
         yield "<h2>Columns</h2>"
         yield from _columns(table, nodes, names["class_names"])
         yield "<h2>Cross-validation</h2>"
-        yield _comparison(content["found"], content["base"])
+        yield _comparison(content["results"], content["base"])
         yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
         yield from notes_section(content["notes"])
         yield from settings_section(content["settings"])
@@ -468,19 +468,18 @@ def stream_headline(record, classes, drifts, nodes):
         )
         lines.append(classes_sentence(classes))
     if drifts is not None:
-        n_drifts = (
-            "1 drift was" if len(drifts) == 1 else f"{len(drifts) or 'No'} drifts"
+        subject = (
+            "1 drift was" if len(drifts) == 1 else f"{len(drifts) or 'No'} drifts were"
         )
-        n_drifts = n_drifts if len(drifts) == 1 else f"{n_drifts} were"
         last_row = f", the last after row {drifts[-1][0]:,}" if len(drifts) > 1 else ""
         last_row = last_row or (f", after row {drifts[0][0]:,}" if drifts else "")
-        lines.append(f"{n_drifts} found{last_row}.")
+        lines.append(f"{subject} found{last_row}.")
     lines.append(shape_sentence(nodes))
     return lines
 
 
 def write_stream_report(path, tree, names, content):
-    """Write the page; `told` has the figures and settings of the run."""
+    """Write the page; `content` has the figures and settings of the run."""
     nodes = node_table(tree, **names)
     record, classes, drifts = content["record"], content["classes"], content["drifts"]
 

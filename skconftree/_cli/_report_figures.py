@@ -227,8 +227,8 @@ def accuracy(course, drifts):
     }
     legend = "".join(
         '<span class="one"><svg class="swatch" viewBox="0 0 24 10"><line '
-        f'class="{kind}" x1="1" y1="5" x2="23" y2="5"/></svg>{labels}</span> '
-        for kind, labels in keys.items()
+        f'class="{kind}" x1="1" y1="5" x2="23" y2="5"/></svg>{label}</span> '
+        for kind, label in keys.items()
     )
     picture = _chart(top + tall + 22, "Accuracy along the stream", parts)
     return f"{picture}<p class=soft>{legend}</p>"
@@ -294,10 +294,8 @@ def _level(left, right, y):
     return f'<line class="thin" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
-def _text(x, y, labels, anchor="start"):
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(labels)}</text>'
-    )
+def _text(x, y, text, anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def _chart(tall, title, parts):

@@ -162,8 +162,8 @@ class Labels:
         self._value = dict(zip(self.texts, values.tolist(), strict=True))
 
     def __str__(self):
-        tree_with_dates = ", ".join(map(repr, self.classes[:10].tolist()))
-        return f"{tree_with_dates}, ..." if len(self.classes) > 10 else tree_with_dates
+        shown = ", ".join(map(repr, self.classes[:10].tolist()))
+        return f"{shown}, ..." if len(self.classes) > 10 else shown
 
     def one(self, text):
         """Return the label of a text, or raise KeyError."""
@@ -721,13 +721,13 @@ def _drifts_line(run):
     drifts = run.drifts
     if not drifts:
         return "No drift was found."
-    tree_with_dates = ", ".join(
+    shown = ", ".join(
         f"{row:,} ({f'below node {node}' if node else 'the whole tree'})"
         for row, node in drifts[:MAX_DRIFTS]
     )
     more = ", ..." if len(drifts) > MAX_DRIFTS else ""
-    n_drifts = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
-    return f"{n_drifts} found, after row {tree_with_dates}{more}."
+    subject = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
+    return f"{subject} found, after row {shown}{more}."
 
 
 def _write_json(run, record, course):

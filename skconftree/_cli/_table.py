@@ -112,8 +112,8 @@ def read_table(options, progress):
     if problem is not None:
         raise problem
     labels = [label for piece in pieces for label in piece.labels]
-    known, label_notes_ = known_labels(labels, target, options.skip_missing)
-    notes += [*stream.late_notes, *unparseable.notes(stream), *label_notes_]
+    known, more = known_labels(labels, target, options.skip_missing)
+    notes += [*stream.late_notes, *unparseable.notes(stream), *more]
     if len(known) < len(labels):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
@@ -121,8 +121,8 @@ def read_table(options, progress):
     notes = [note for note in notes if not _is_about(note, [*options.drop, *own])]
     notes += excluded_notes(own)
     X = _drop_columns(X, stream, dropped)
-    X, label_notes_ = _drop_identifiers(X, stream, target)
-    notes += label_notes_
+    X, more = _drop_identifiers(X, stream, target)
+    notes += more
     notes += column_notes(X, stream)
     notes += label_notes(y, target)
     notes += redundancy_notes(X, y, stream.features, target)

@@ -1000,7 +1000,7 @@ class CredibleBound(BaseBound):
         W_1 upper_1 + W_2 upper_2 < W_parent lower_parent
 
     Each limit fails with posterior probability `delta`, and W is the weight of a node.
-    For each candidate split, the split reduces the true weighted heterogeneity with
+    A candidate split that satisfies this reduces the true weighted heterogeneity with
     probability at least ``1 - 3 * delta``. There is no correction for the number of
     candidate splits: on pure noise, small values of delta rarely split and
     ``delta=0.3`` often does.

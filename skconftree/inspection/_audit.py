@@ -202,10 +202,10 @@ def _extreme_of_two(branches, classes):
         - gammaln(classes + 1.0)
     )
     gain[~possible] = -np.inf
-    vertex, split = np.unravel_index(gain.argmax(), gain.shape)
+    vertex, divided = np.unravel_index(gain.argmax(), gain.shape)
     first = np.where(whole[vertex], classes, 0.0)
-    first[split] = part[vertex, split]
-    largest = gammaln(classes + 1.0).sum() + gain[vertex, split]
+    first[divided] = part[vertex, divided]
+    largest = gammaln(classes + 1.0).sum() + gain[vertex, divided]
     return np.stack([first, classes - first]), largest
 
 

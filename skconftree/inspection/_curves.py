@@ -344,7 +344,7 @@ class PrequentialDisplay(_CurveDisplay):
             longest = max(known, key=lambda name: len(known[name]))
             before = [record.window_no_change_accuracy for record in known[longest]]
             baseline = rows[longest], np.array(before)
-        drifts = {name: np.asarray(run, dtype=int) for name, run in drifts.items()}
+        drifts = {name: np.asarray(at, dtype=int) for name, at in drifts.items()}
         display = cls(rows, scores, drifts=drifts, baseline=baseline, metric=metric)
         return display.plot(ax, changes=changes)
 

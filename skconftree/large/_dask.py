@@ -15,9 +15,8 @@ from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
 JOINED = 8  # results that are added up in one step
 GROWING = 2  # trees below nodes for each thread of a worker that are on their way
 PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
-MAX_SECONDS_WITHOUT_WORKERS = (
-    300.0  # without any worker, which may be replaced meanwhile
-)
+# Without any worker; lost workers may be replaced meanwhile.
+MAX_SECONDS_WITHOUT_WORKERS = 300.0
 
 
 class DaskEngine:

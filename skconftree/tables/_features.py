@@ -255,7 +255,7 @@ class Features:
 
     @property
     def n_categories(self):
-        """Number of categories of each column; 0 for a numeric d."""
+        """Number of categories of each column; 0 for a numeric one."""
         return np.array(
             [0 if d is None else max(len(d.codes), 1) for d in self.dictionaries],
             dtype=np.int32,

@@ -197,7 +197,7 @@ def _converted(y, dtype):
     return converted, changed
 
 
-SMALL_N_LABELS = 4  # labels
+SMALL_N_LABELS = 4  # up to which a dictionary is used
 MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them means no class
 
 
@@ -327,7 +327,7 @@ def _kind(labels):
     return "number" if kind in "iuf" else "text" if kind in "OUT" else kind
 
 
-SMALL_N_SCANNED = 16  # labels
+SMALL_N_SCANNED = 16  # labels up to which checks are made here
 
 
 def split_labels(y, missing_label=None, name="y"):

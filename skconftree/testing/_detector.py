@@ -85,10 +85,10 @@ def _check_updates(detector):
         whole = detector.clone()
         alarms = _alarms(whole, errors)
         again = _alarms(whole.clone(), errors)
-        copies = detector.clone()
-        detected = _alarms(copies, errors[:999])
-        detected += _alarms(copy.deepcopy(copies), errors[999:])
-        pickled = _alarms(pickle.loads(pickle.dumps(copies)), errors[999:])
+        part = detector.clone()
+        detected = _alarms(part, errors[:999])
+        detected += _alarms(copy.deepcopy(part), errors[999:])
+        pickled = _alarms(pickle.loads(pickle.dumps(part)), errors[999:])
     require(
         any(alarms[1000:2000]),
         f"{name} must detect a drift when errors rise from one in ten to six in ten.",

@@ -34,7 +34,7 @@ def make_learner(estimator, strategy, **parameters):
 
 
 def serving(plug_in, estimators, use):
-    """First estimator for which `ask` does not raise ValueError."""
+    """First estimator for which `use` does not raise ValueError."""
     reason = None
     for estimator in estimators:
         try:
@@ -83,7 +83,7 @@ def check_stream_strategy(strategy, estimator):
     for share in SHARES:
         _check_budget(strategy, estimator, share)
     _check_row_by_row(strategy, estimator)
-    unchanged(strategy, before, "a query; its memory belongs into state")
+    unchanged(strategy, before, "a query; its memory belongs in state")
 
 
 def _learner(estimator, strategy, budget=0.1):
@@ -352,7 +352,7 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
     for known, when in ((None, "first"), (labels, "next"), (y, "last")):
         _check_look(rule, estimator, known, when)
     _check_runs(rule, estimator)
-    unchanged(rule, before, "a check; its memory belongs into context.memory")
+    unchanged(rule, before, "a check; its memory belongs in context.memory")
 
 
 def _check_look(rule, estimator, labels, when):

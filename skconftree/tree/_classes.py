@@ -108,8 +108,8 @@ class ConfidenceTreeClassifier(
         `fit` only. Method that removes splits from the grown tree, bottom-up: a name,
         or an object such as :class:`~skconftree.tree.PessimisticPruning` with its own
         parameters. ``"auto"`` is the default of the bound, see its `defaults`, and no
-        pruning for ``bound=None``. With any other value the tree has no `partial_fit`,
-        which never removes a split. A subtree becomes a leaf
+        pruning for ``bound=None``. With a value other than ``"auto"`` or None the tree
+        has no `partial_fit`, which never removes a split. A subtree becomes a leaf
 
         - ``"pessimistic"``: unless the upper limits of its errors have a smaller sum,
         - ``"c45"``: the same with the limits of C4.5; a node may also be replaced by
@@ -144,10 +144,10 @@ class ConfidenceTreeClassifier(
         towards those of its ancestors (hierarchical shrinkage): from the root down, the
         step from the class proportions of a parent with n rows to those of its child is
         multiplied by ``n / (n + shrinkage)``. Larger values give probabilities closer
-        to the class frequencies, in particular in small leaves. ``"auto"`` is 10 for
-        ``bound="gtest"``, else 0. It changes neither splits nor counts. A fitted tree
-        keeps it in `partial_fit`, unless `drift` is set; a tree that starts with
-        `partial_fit` has none.
+        to the class proportions of all rows, in particular below small nodes.
+        ``"auto"`` is 10 for ``bound="gtest"``, else 0. It changes neither splits nor
+        counts. A fitted tree keeps it in `partial_fit`, unless `drift` is set; a tree
+        that starts with `partial_fit` has none.
     lookahead : int or "auto", default="auto"
         `fit` only. Number of levels of the tree, from the children of the root down, in
         which splits are chosen with look-ahead; the root is chosen without, so that it
@@ -462,11 +462,12 @@ class ConfidenceTreeClassifier(
             Weights of the rows. The weight of a row enters at once; a row of weight
             0 is not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabelled rows, on the first call only. A bound with a `pool_weight`
+            Unlabeled rows, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
         from_pool : array-like of shape (n_samples,), default=None
-            Learn these rows of `X_pool`, that of the first call, given by their places,
-            with X=None. A row that has got its label is no longer one without.
+            Indices of the rows of `X_pool`, that of the first call, to learn instead
+            of X, which must be None. A row that has got its label is no longer
+            unlabeled.
 
         Returns
         -------
@@ -517,7 +518,7 @@ class ConfidenceTreeClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A row of weight 0 is predicted, but not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabelled rows, on the first call only.
+            Unlabeled rows, on the first call only.
         return_proba : bool, default=False
             Give class probabilities instead of classes.
 

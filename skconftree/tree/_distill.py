@@ -148,7 +148,7 @@ def _numbers(column):
 
 
 def _moved(one, two, steps, column):
-    # Random numbers around `near` with standard deviation |own - near|.
+    # Random numbers around `two` with standard deviation |one - two|.
     one, two, column = (np.asarray(part, np.float64) for part in (one, two, column))
     value, known = two + steps * np.abs(one - two), column[~np.isnan(column)]
     if not len(known):

@@ -54,15 +54,7 @@ CLASSES = {
 _DTYPES = {}  # one object per dtype, for `canonical`
 NO_DEFAULT = Parameter.empty
 VERSION = "_skconftree_version"  # key of the version that wrote a state
-JSON_TYPES = (
-    bool,
-    int,
-    float,
-    str,
-    list,
-    tuple,
-    dict,
-)  # bool before int, its base class
+JSON_TYPES = (bool, int, float, str, list, tuple, dict)  # bool before its base int
 
 
 class CannotBeRestored(ValueError):

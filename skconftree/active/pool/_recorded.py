@@ -86,9 +86,8 @@ class Recorded:
         self.repeat = repeat
         self.share = largest_share(rules)
         self._skipped = set()  # rows that were skipped since the journal was opened
-        self._n_learned_lines = (
-            None  # lines of the journal that all the rest is made of
-        )
+        # number of lines of the journal from which all the rest was computed
+        self._n_learned_lines = None
         # settings that determine the queries, in addition to the learner
         settings = {
             "stop": to_json(list(rules), names=True),

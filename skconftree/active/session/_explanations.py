@@ -101,11 +101,8 @@ def _tests(tree, leaf, named):
     return tests[::-1]
 
 
-VISIBLE_CONTROLS = {
-    "\n",
-    "\u200c",
-    "\u200d",
-}  # control characters to keep; emoji need some
+# Control characters to keep; emoji need some of them.
+VISIBLE_CONTROLS = {"\n", "\u200c", "\u200d"}
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories to remove
 MAX_ENTRIES = 30  # entries shown of a sparse row
 

@@ -396,14 +396,14 @@ class LabelingSession:
         out = {}
         for entry in reversed(ledger.entries):
             told = opinions.get(entry.row, [])
-            rules = lines[ledger.rule(told)[2]] if told else entry
+            current = lines[ledger.rule(told)[2]] if told else entry
             out.setdefault(
                 entry.row,
                 {
                     "row": entry.row,
-                    "label": None if rules.label is NO_LABEL else rules.label,
-                    "annotator": rules.by,
-                    "at": rules.at,
+                    "label": None if current.label is NO_LABEL else current.label,
+                    "annotator": current.by,
+                    "at": current.at,
                     "opinions": [(by, label) for by, label, _ in told],
                 },
             )

@@ -228,7 +228,7 @@ class Images:
             return None
         if found is None or not stat.S_ISREG(found.st_mode):
             return None
-        # what a link that ends with .png leads to is not a picture because of that
+        # a link may end with .png and lead to a file that is not a picture
         fits = _ending(place) in TYPES and found.st_size <= MAX_IMAGE_BYTES
         return place if fits else None
 

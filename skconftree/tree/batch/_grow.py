@@ -132,11 +132,11 @@ def grow(
     copied. The tree and its evidence are those of a table with repeated rows, but
     `n_node_samples` counts each row once. If rows are repeated more than four times on
     average, sums of evidence may differ in their last bits. A `lookahead` requires
-    `serves_lookahead`, and a sample without `distinct` weights. Features in the mask
-    `left_out` are not searched. `spends` saves a copy of the table's arrays; the data
-    cannot be used again. The threads of a `team` share the work, unless the table is
-    sparse or codes are looked up; the tree is the same. With `keeps_stops`, the tree
-    stores the reason of each leaf.
+    the conditions of `resolve_lookahead`, and a sample without `distinct` weights.
+    Features in the mask `left_out` are not searched. `spends` saves a copy of the
+    table's arrays; the data cannot be used again. The threads of a `team` share the
+    work, unless the table is sparse or codes are looked up; the tree is the same. With
+    `keeps_stops`, the tree stores the reason of each leaf.
     """
     sample = data.sample()
     distinct = sample.distinct

@@ -60,7 +60,7 @@ cdef class RunnerUp:
     # of its evidence.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _describe(
-        self, intp_t position, intp_t feature, const Split* split, bint* counted
+        self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil
     cdef void _count_cells(

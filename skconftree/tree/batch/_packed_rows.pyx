@@ -27,13 +27,13 @@ cdef inline uint64_t _packed(uint64_t row, intp_t bits) noexcept nogil:
 
 cdef void mark_present(const uint64_t* tally, uint64_t* present) noexcept nogil:
     # Set the bits of `present` of the codes that have counts.
-    cdef uint64_t row
+    cdef uint64_t marks
     cdef intp_t i, k
     for k in range(PRESENT_UINT64):
-        row = 0
+        marks = 0
         for i in range(64):
-            row |= <uint64_t> (tally[64 * k + i] != 0) << i
-        present[k] = row
+            marks |= <uint64_t> (tally[64 * k + i] != 0) << i
+        present[k] = marks
 
 
 cdef void tally_packed(

@@ -390,7 +390,7 @@ cdef open_node(Builder builder, const Candidate* candidate):
 
 cdef enum:
     HELD = 1048576          # counts of the nodes that are divided together
-    MAX_BATCH_ROWS = 1024   # nodes that are divided together
+    MAX_BATCH_NODES = 1024  # nodes that are divided together
     ROUNDS_A_LEVEL = 4      # minimum for large nodes
 
 
@@ -401,9 +401,9 @@ cdef class PartedRunnerUp(RunnerUp):
 
     def __init__(
         self, Splitter splitter not None, PartedSource parted not None,
-        float64_t low_code=0.0,
+        float64_t least=0.0,
     ):
-        super().__init__(splitter, parted.heads, low_code)
+        super().__init__(splitter, parted.heads, least)
         self.parted = parted
 
     cdef void _count_cells(
@@ -464,7 +464,7 @@ cdef class PartedBuilder(Builder):
 
     cdef intp_t _capacity_for_counts(self):
         cdef intp_t n_cells = self.parted.held.shape[0] * self.parted.held.shape[1]
-        return min(max(1, HELD // n_cells), MAX_BATCH_ROWS)
+        return min(max(1, HELD // n_cells), MAX_BATCH_NODES)
 
     cdef int _grow_depth_first(self) except -1 nogil:
         # A round takes its nodes from the top of the stack, so that the number of open nodes

@@ -354,13 +354,13 @@ cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
             n += 1
 
 
-cdef int append(Tree whole, intp_t position, Tree tree) except -1:
+cdef int append(Tree whole, intp_t leaf, Tree tree) except -1:
     cdef intp_t id_offset = whole.node_count - 1
     cdef intp_t split = 0, node, parent, above
-    copy_stop(whole, position, tree, 0)
+    copy_stop(whole, leaf, tree, 0)
     for node in range(1, tree.node_count):
         parent = tree.parent[node]
-        above = position if parent == 0 else parent + id_offset
+        above = leaf if parent == 0 else parent + id_offset
         if tree.first_child[parent] == node:
             copy_test(whole, above, tree, parent, split)
             split += 1
@@ -379,24 +379,24 @@ cdef intp_t add_node(Tree whole, intp_t parent, Tree tree, intp_t node) noexcept
     return added
 
 
-cdef inline void copy_stop(Tree whole, intp_t position, Tree tree, intp_t node) noexcept:
+cdef inline void copy_stop(Tree whole, intp_t target, Tree tree, intp_t node) noexcept:
     if whole.stops != NULL:
-        whole.stops[position] = tree.stops[node]
+        whole.stops[target] = tree.stops[node]
 
 
 cdef int copy_test(
-    Tree whole, intp_t position, Tree tree, intp_t node, intp_t split
+    Tree whole, intp_t target, Tree tree, intp_t node, intp_t split
 ) except -1:
     # The children are added next.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
     tree._copy_split(whole, split)
-    whole.nodes[position] = tree.nodes[node]
-    whole.nodes[position].left = <int32_t> whole.node_count
-    whole.branching[position] = tree.branching[node]
+    whole.nodes[target] = tree.nodes[node]
+    whole.nodes[target].left = <int32_t> whole.node_count
+    whole.branching[target] = tree.branching[node]
     if first >= 0:
         whole.reserve_ordinals(whole.n_ordinals + n_codes)
-        whole.branching[position].first = <int32_t> whole.n_ordinals
+        whole.branching[target].first = <int32_t> whole.n_ordinals
         memcpy(
             whole.ordinals + whole.n_ordinals, tree.ordinals + first,
             n_codes * sizeof(int16_t),

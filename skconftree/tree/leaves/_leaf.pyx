@@ -209,7 +209,7 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
 
 # A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and
 # its box. Where leaves draw their features, what they are drawn by comes first, and it
-# follows whether the leaf has a past, and its past. Which unlabelled rows it has, the
+# follows whether the leaf has a past, and its past. Which unlabeled rows it has, the
 # tree says.
 cdef enum:
     N_NUMBERS = 7

@@ -40,10 +40,10 @@ cdef enum:
 
 cdef struct Scratch:            # of one thread; everything follows `precision`
     float32_t* row              # [n_features] features that the leaf uses
-    int32_t* bin_indices             # [n_features] its bins
+    int32_t* bin_indices        # [n_features] its bins
     float32_t* past_row         # [n_features] the same for Leaf.past
     int32_t* past_bin_indices
-    int32_t* informative            # [n_features] those that differ between classes
+    int32_t* informative        # [n_features] those that differ between classes
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]
     float64_t* inverse          # [n_classes]

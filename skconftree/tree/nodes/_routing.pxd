@@ -87,7 +87,7 @@ cdef struct PackedNode:
 
 
 cdef enum:
-    PACKED_LANES = 16                      # rows routed in step, to overlap cache misses
+    PACKED_LANES = 16              # rows routed in step, to overlap cache misses
     COLUMN_BITS = 12
     MAX_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
     MAX_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)

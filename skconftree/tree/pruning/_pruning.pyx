@@ -152,7 +152,7 @@ cdef class SubtreeRaising:
     cdef Criterion criterion
     cdef const float32_t[:, ::1] X  # or, if sparse:
     cdef const int64_t[::1] row_starts
-    cdef const int32_t[::1] row_indices
+    cdef const int32_t[::1] row_columns
     cdef const float32_t[::1] row_values
     cdef float32_t[::1] row         # a row in dense form
     cdef intp_t row_held            # its index, or -1
@@ -186,7 +186,7 @@ cdef class SubtreeRaising:
         self.sparse = issparse(X)
         if self.sparse:
             self.row_starts = X.indptr.astype(np.int64, copy=False)
-            self.row_indices = X.indices.astype(np.int32, copy=False)
+            self.row_columns = X.indices.astype(np.int32, copy=False)
             self.row_values = X.data
             self.row = np.zeros(X.shape[1], dtype=np.float32)
             self.row_held = -1
@@ -375,9 +375,9 @@ cdef class SubtreeRaising:
                 for i in range(
                     self.row_starts[self.row_held], self.row_starts[self.row_held + 1]
                 ):
-                    self.row[self.row_indices[i]] = 0.0
+                    self.row[self.row_columns[i]] = 0.0
             for i in range(self.row_starts[row], self.row_starts[row + 1]):
-                self.row[self.row_indices[i]] = self.row_values[i]
+                self.row[self.row_columns[i]] = self.row_values[i]
             self.row_held = row
         return &self.row[0]
 

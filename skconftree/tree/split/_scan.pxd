@@ -174,7 +174,7 @@ cdef class Source:
     cdef void begin(self) noexcept nogil
     # These features will be walked, one after the other.
     cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil
-    # Weight of the node's labelled rows by RootStats.distinct. Of tables only.
+    # Weight of the node's labeled rows by RootStats.distinct. Of tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 
     # Whether rows miss a value. If not, `values` need not be set.

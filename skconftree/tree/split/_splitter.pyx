@@ -105,7 +105,7 @@ cdef bint _limit_gains(Precheck precheck, float64_t impurity) noexcept nogil:
 cdef float64_t _largest_lead(Precheck precheck) noexcept nogil:
     # Upper limit of the lead of any feature over all others, and over no split.
     cdef intp_t n = precheck.node.record.n_features
-    cdef float64_t first = 0.0      # the two largest of `least`
+    cdef float64_t first = 0.0      # the two largest of `min_gain`
     cdef float64_t second = 0.0
     cdef float64_t lead = -INFINITY
     cdef intp_t holder = -1, j

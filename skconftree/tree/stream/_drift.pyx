@@ -47,7 +47,7 @@ cdef struct Watch:
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
     int64_t n_begun         # challengers started here
-    int64_t rest            # number of rows before the next one may start
+    int64_t rest            # n_rows from which the next one may start
     int64_t slot            # 1 + the slot of the node's challenger; 0: none
 
 # Challenger: a tree that may replace a subtree, trained on the rows that reach its root.

@@ -40,7 +40,7 @@ cdef class LeafSource(Source):
     cdef float32_t* column              # [capacity] values of the feature
     cdef uint32_t* order                # [capacity] its sorted rows
     cdef uint64_t* keys                 # [2, capacity]
-    cdef intp_t n_labeled_seen         # rows with a value of the feature
+    cdef intp_t n_labeled_seen          # rows with a value of the feature
 
     # The leaf's unlabeled rows, sorted by the feature.
     cdef const int32_t* line            # [Leaf.n_pool]
