@@ -452,12 +452,12 @@ class Remembering(Plain):
         (Mute(), "Mute.reached must give a bool. Got None"),
         (Eager(), "before the first query, but raised AttributeError"),
         (Ticking(), "must stop equal learners after as many labels"),
-        (Keeping(), "its memory belongs into context.memory"),
+        (Keeping(), "its memory belongs in context.memory"),
         (Meddling(), "assignment destination is read-only"),
         (Greedy(), "Greedy.random_share must be between 0 and 1. Got 1.5"),
         (Unread(), "must refuse an impossible value of its parameter 'most'"),
         (Plain(most="20"), "Plain must say whether to stop"),
-        (Remembering(), "its memory belongs into context.memory"),
+        (Remembering(), "its memory belongs in context.memory"),
     ],
 )
 def test_stopping_rule(rule, words):
