@@ -262,7 +262,7 @@ def draw_oasis_settings():
             '"oasis", 10,000': "as published, 10,000",
             'prior="normal", 10,000': 'prior="normal"',
             '"oasis", 1,000': "as published, 1,000",
-            "the cloud of an unlabelled run, 1,000": "unlabelled run, 1,000",
+            "the cloud of an unlabeled run, 1,000": "unlabeled run, 1,000",
         },
     }
     return curves(
@@ -305,7 +305,7 @@ def draw_boct_tables():
         ours = [row for row in rows if row["table"] == name]
         panels.append((f"{name}: risk, %", along_labels(ours, "labels, %", float)))
     return curves(
-        "Risk on four real tables by the share of the pool that is labelled",
+        "Risk on four real tables by the share of the pool that is labeled",
         panels,
         "labels, % of the pool",
     )

@@ -79,12 +79,12 @@ for name, share in settled.items():
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for axis, name in zip(axes, ("EC2", "halving"), strict=False):
-    axis.scatter(*pool.T, s=3, c="lightgrey")
+    axis.scatter(*pool.T, s=3, c="lightgray")
     for n, answer in enumerate(asked[name], start=1):
         color = "tab:orange" if answer.label == "fails" else "tab:blue"
         axis.annotate(str(n), pool[answer.row], c=color, weight="bold", ha="center")
     axis.plot(heat[truth], damp[truth], "kx")
-    axis.vlines([30, 60], 0, 90, linestyles="dashed", colors="grey")
+    axis.vlines([30, 60], 0, 90, linestyles="dashed", colors="gray")
     axis.set(title=f"{name}: tests that fail in orange", xlabel="temperature")
 axes[0].set_ylabel("humidity")
 for name, share in settled.items():

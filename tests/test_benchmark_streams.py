@@ -167,7 +167,7 @@ def test_rbf(common):
         4000, n_features=3, n_centroids=4, speed=1e-3, random_state=1
     )
     assert np.abs(still[0] - moving[0]).max() < 1e-6
-    # Centres stay in the unit cube however far they have come.
+    # Centers stay in the unit cube however far they have come.
     gap = np.abs(still - moving).max(axis=1)
     assert gap.max() <= 1 + 1e-6
     assert gap[:1000:100].max() <= 1.0

@@ -309,9 +309,9 @@ def test_a_build_times_its_calls_in_a_process(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("likelihood", ["normal", "steep", "flat"])
-@pytest.mark.parametrize("unlabelled", [False, True])
+@pytest.mark.parametrize("unlabeled", [False, True])
 def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
-    likelihood, unlabelled, monkeypatch
+    likelihood, unlabeled, monkeypatch
 ):
     """Figures made with a copy of the update in NumPy are figures of the estimator."""
     with benchmarks_on_path(monkeypatch):
@@ -326,7 +326,7 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
         resample=False,
         random_state=0,
     )
-    seen = X[:30] if unlabelled else np.zeros((1, 2))
+    seen = X[:30] if unlabeled else np.zeros((1, 2))
     model.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
     cloud = Cloud(model, X)
     for i in (3, 41, 7, 22, 58):

@@ -186,11 +186,11 @@ def test_the_table_of_a_newcomer(tmp_path, monkeypatch, capsys):
 
 def test_a_stream_from_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lines = ["size,colour,label"]
+    lines = ["size,color,label"]
     for place in range(5000):
         says_yes = (place % 3 == 0) ^ (place > 2500)
-        colour = ("red", "", "blue")[place % 3] if place // 1000 != 2 else ""
-        lines.append(f"{place % 11},{colour},{('no', 'yes')[says_yes]}")
+        color = ("red", "", "blue")[place % 3] if place // 1000 != 2 else ""
+        lines.append(f"{place % 11},{color},{('no', 'yes')[says_yes]}")
     Path("stream.csv").write_text("\n".join(lines), encoding="utf-8")
     exec(program("streams", "import pandas"), {})
     told = [line.split() for line in capsys.readouterr().out.splitlines()]

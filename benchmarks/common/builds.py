@@ -1,7 +1,7 @@
 """Builds of the package beside each other, each in a process of its own interpreter.
 
 The processes take turns call by call, so that a machine that slows down or speeds up
-favours nobody.
+favors nobody.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Gaussian balls around random centres."""
+"""Gaussian balls around random centers."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,9 +19,9 @@ def make_random_rbf(
     noise=0.0,
     random_state=None,
 ):
-    """Make a stream of Gaussian balls around random centres, which may move.
+    """Make a stream of Gaussian balls around random centers, which may move.
 
-    Every centre has a class, a weight and a width. A row picks a centre in proportion
+    Every center has a class, a weight and a width. A row picks a center in proportion
     to the weights, a direction uniformly, and lies in it at a normally distributed
     distance times the width. No border is parallel to an axis, and classes overlap.
 
@@ -32,15 +32,15 @@ def make_random_rbf(
     n_features : int, default=10
         Columns.
     n_classes : int, default=2
-        Classes; each has a centre.
+        Classes; each has a center.
     n_centroids : int, default=50
-        Centres, at least `n_classes`.
+        Centers, at least `n_classes`.
     speed : float, default=0.0
-        How far every centre moves from row to row, in a direction of its own; it turns
+        How far every center moves from row to row, in a direction of its own; it turns
         back at the walls of the unit cube. The usual way to make a stream drift
         without an end: 0.0001 is slow, 0.001 fast.
     concept : int or sequence of int, default=0
-        Which set of centres: each number stands for other ones. A sequence makes the
+        Which set of centers: each number stands for other ones. A sequence makes the
         stream drift from one to the next.
     drift_at : int, float, sequence of them, or None, default=None
         First row of each concept but the first: a row if an integer, a share of the
@@ -86,12 +86,12 @@ def make_random_rbf(
 
 
 class Balls:
-    """One set of centres."""
+    """One set of centers."""
 
     def __init__(self, n_features, n_classes, n_centroids, speed, seed):
         rng = np.random.RandomState(seed)
         self.speed = float(speed)
-        self.centre = rng.random_sample((n_centroids, n_features))
+        self.center = rng.random_sample((n_centroids, n_features))
         self.heading = unit(rng.standard_normal((n_centroids, n_features)))
         self.label = rng.permutation(n_centroids) % n_classes
         self.width = rng.random_sample(n_centroids)
@@ -101,14 +101,14 @@ class Balls:
     def draw(self, times, rng):
         """Return a row and its label for each of the times."""
         ball = np.searchsorted(self.share[:-1], rng.random_sample(len(times)))
-        X = unit(rng.standard_normal((len(times), self.centre.shape[1])))
+        X = unit(rng.standard_normal((len(times), self.center.shape[1])))
         X *= (rng.standard_normal(len(times)) * self.width[ball])[:, np.newaxis]
         if self.speed:
             way = (self.speed * times)[:, np.newaxis] * self.heading[ball]
-            way = np.mod(self.centre[ball] + way, 2.0)
+            way = np.mod(self.center[ball] + way, 2.0)
             X += np.minimum(way, 2.0 - way)
         else:
-            X += self.centre[ball]
+            X += self.center[ball]
         return X, self.label[ball]
 
 

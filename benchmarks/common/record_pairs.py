@@ -33,7 +33,7 @@ def make_record_pairs(
     another one (a marriage), the first name is an initial, or day and month of birth
     have changed places.
 
-    People live in neighbourhoods, and pairs exist within these blocks only, never
+    People live in neighborhoods, and pairs exist within these blocks only, never
     between all records. Families share a name and an address, twins the date of birth,
     and some children have the first name of a parent: pairs that look alike and are not
     of the same person.
@@ -118,24 +118,24 @@ def _count_pairs(n_entities, block):
 
 def _make_people(rng, n, block):
     places = np.arange(n)
-    neighbourhood = places // block
-    # people side by side are a household, none of which spans two neighbourhoods
+    neighborhood = places // block
+    # people side by side are a household, none of which spans two neighborhoods
     first = rng.random_sample(n) < 2.0 / (1 + HOUSEHOLD)
     first |= places % block == 0
     household = np.cumsum(first) - 1
     starts = np.flatnonzero(first)
-    n_homes, n_blocks = len(starts), neighbourhood[-1] + 1
+    n_homes, n_blocks = len(starts), neighborhood[-1] + 1
 
     given = draw_words(rng, make_words(rng, FIRST_NAMES, 10), n)
     elder = starts[household]
     junior = rng.random_sample(n) < 0.05
     given[junior] = given[elder[junior]]
     surname = draw_words(rng, make_words(rng, LAST_NAMES, 12, 4), n_homes)
-    # a neighbourhood has a few streets of its own
+    # a neighborhood has a few streets of its own
     per_block = max(2, block // 8)
     names = make_words(rng, STREETS, 14, 5)
     own = rng.randint(STREETS, size=(n_blocks, per_block))
-    home = neighbourhood[starts]
+    home = neighborhood[starts]
     street = names[own[home, rng.randint(per_block, size=n_homes)]]
     # and lies in a few towns, whose postcodes begin alike
     towns = make_words(rng, TOWNS, 10, 4)

@@ -77,12 +77,12 @@ def make_covertype_like(n_samples, random_state):
     return X, y
 
 
-def pick(height, centres, width, rng):
-    """Draw, for each row, one of the values whose centres are near its height."""
+def pick(height, centers, width, rng):
+    """Draw, for each row, one of the values whose centers are near its height."""
     found = np.empty(len(height), dtype=np.intp)
     for start in range(0, len(height), 100_000):
         part = slice(start, start + 100_000)
-        score = -0.5 * ((height[part, None] - centres) / width) ** 2
+        score = -0.5 * ((height[part, None] - centers) / width) ** 2
         found[part] = (score + rng.gumbel(size=score.shape)).argmax(axis=1)
     return found
 

@@ -193,7 +193,7 @@ def collect(names, folder, families, cache, seeds, folds):
 
 
 def summary(scores, base, names, kept):
-    """Summarise one rule beside a baseline over the tables kept."""
+    """Summarize one rule beside a baseline over the tables kept."""
     difference = 100.0 * (scores["accuracy"] - base["accuracy"])[kept]
     worst = difference.argmin()
     nested = "nested_seconds" if "nested_seconds" in base else "seconds"

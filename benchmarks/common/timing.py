@@ -46,7 +46,7 @@ def interleaved(calls, repeats):
     -------
     dict of str to list of float
         One measurement a round. The order turns round after each round, so that a
-        machine that slows down or speeds up favours nobody. The first call of each,
+        machine that slows down or speeds up favors nobody. The first call of each,
         which also finds how many loops it needs, is not counted.
     """
     loops, seconds = {}, {name: [] for name in calls}

@@ -1,4 +1,4 @@
-"""Collet and Pietquin (2015), real tables: BOCT and BOCT-AL until the pool is labelled.
+"""Collet and Pietquin (2015), real tables: BOCT and BOCT-AL until the pool is labeled.
 
     python benchmarks paper_a_tables --data FOLDER [--runs 100] [--json FILE]
 

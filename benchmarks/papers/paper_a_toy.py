@@ -346,7 +346,7 @@ class Runs:
             "labels in the fullest leaf": labels.max(axis=1),
             "its p from 1/2": np.abs(MEAN[leaf] - 0.5),
             "cells in it": SIZE[leaf],
-            "cells labelled wrongly": wrong.sum(axis=1),
+            "cells labeled wrongly": wrong.sum(axis=1),
             f"of them with at most {FEW} labels": starved.sum(axis=1),
         }
 

@@ -3,7 +3,7 @@
 On the Yeast table: 90 % of the rows for training, random trees of random size, their
 entropy on the training rows against the number of leaves (Figure 2) and against the
 accuracy on the other rows (Figure 3). A node's attribute is drawn at random, its
-threshold minimises plain and possibilistic entropy by turns. Both entropies are shown
+threshold minimizes plain and possibilistic entropy by turns. Both entropies are shown
 as sums over the leaves weighted by rows, and without weights, as equation (18) is
 printed. The paper does not say which node is split next, nor how sizes are drawn: here
 a leaf by its share of rows, and the logarithm of the size uniformly.
@@ -48,7 +48,7 @@ def plain_entropy(counts):
 
 
 def best_threshold(x, y, n_classes, entropy):
-    """Cut between two values that minimises the entropy of both sides."""
+    """Cut between two values that minimizes the entropy of both sides."""
     order = np.argsort(x, kind="stable")
     x = x[order]
     below = np.cumsum(np.eye(n_classes)[y[order]], axis=0)

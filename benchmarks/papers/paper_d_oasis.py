@@ -145,15 +145,15 @@ def asks(particles, row, score, threshold):
     return min(negative, positive) > threshold
 
 
-def offline(X, y, score, options, seed, unlabelled=False, **parameters):
+def offline(X, y, score, options, seed, unlabeled=False, **parameters):
     """Errors on all rows after the numbers of labels of `LOOKS`, of one run."""
     rng = np.random.default_rng(seed)
     if len(X) > POOL:
         rows = rng.choice(len(X), POOL, replace=False)
         X, y = X[rows], y[rows]
-    start = make(options, seed, resample=unlabelled, **parameters)
+    start = make(options, seed, resample=unlabeled, **parameters)
     # without a run the cloud is the prior: a row at the origin weighs all planes alike
-    seen = X if unlabelled else np.zeros((1, X.shape[1]))
+    seen = X if unlabeled else np.zeros((1, X.shape[1]))
     start.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
     left = np.ones(len(X), dtype=bool)
     model, errors = Cloud(start, X), []
@@ -273,9 +273,9 @@ def variants(options):
             {"n_particles": many, "prior": "normal"},
             "best of the priors",
         ),
-        f"the cloud of an unlabelled run, {few:,}": (
+        f"the cloud of an unlabeled run, {few:,}": (
             "oasis",
-            {"n_particles": few, "unlabelled": True},
+            {"n_particles": few, "unlabeled": True},
             "worst of the priors",
         ),
     }
@@ -329,12 +329,12 @@ def part_curves(data, options, tables, records):
     tables.show("paper-d-offline-curves", header, rows)
 
 
-def compared(X, y, labelled, options, seed):
+def compared(X, y, labeled, options, seed):
     """Test errors of one division; None if one class alone has labels."""
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = np.array_split(order, 2)
     given = y[train].astype(float)
-    few = slice(None if labelled == "all" else labelled)
+    few = slice(None if labeled == "all" else labeled)
     if len(np.unique(given[few])) < 2:
         return None
     given[len(given[few]) :] = np.nan
@@ -356,12 +356,12 @@ def part_intercept(data, options, tables, records):
     """Test errors without and with an intercept, and beside logistic regression."""
     kept, rows, binary = Runs("paper_d_oasis", options), [], {}
     for name, (X, y) in data.items():
-        for labelled in ("all", 20):
+        for labeled in ("all", 20):
             runs = kept.each(
-                partial(compared, X, y, labelled, options),
+                partial(compared, X, y, labeled, options),
                 part="intercept",
                 table=name,
-                labelled=labelled,
+                labeled=labeled,
                 particles=options.particles,
             )
             runs = [run for run in runs if run is not None]
@@ -371,30 +371,30 @@ def part_intercept(data, options, tables, records):
             difference = np.subtract(errors["with"], errors["without"])
             if len(np.unique(y)) == 2:
                 which = ["with", "logistic"]
-                if labelled != "all":
+                if labeled != "all":
                     which.insert(1, "alone")
-                binary.setdefault(name, {})[labelled] = [
+                binary.setdefault(name, {})[labeled] = [
                     f"{100 * np.mean(errors[key]):.1f}" for key in which
                 ]
             rows.append(
                 [
                     name,
-                    str(labelled),
+                    str(labeled),
                     f"{len(np.unique(y))}",
                     *(mean_and_error(found) for found in errors.values()),
                     mean_and_error(difference),
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
-            records.append(["intercept", name, labelled, errors])
+            records.append(["intercept", name, labeled, errors])
     header = [
         *("table", "labels", "classes", "wrong without, %", "with"),
-        *("with, labelled rows alone", "logistic regression", "with - without"),
+        *("with, labeled rows alone", "logistic regression", "with - without"),
     ]
     tables.show("paper-d-intercept", header, rows)
     header = [
         "labels",
-        "OASIS, 20 and all others unlabelled",
+        "OASIS, 20 and all others unlabeled",
         "OASIS, 20 alone",
         "logistic regression, 20",
         "OASIS, all",
@@ -413,11 +413,11 @@ def part_speed(data, options, tables, records):
     rng = np.random.default_rng(0)
     w, rows = rng.normal(size=16), []
     for particles in (1000, 10_000):
-        for labelled, resample in ((1, False), (0, False), (1, True), (0.1, True)):
-            n = 20_000_000 // particles // (4 if resample or not labelled else 1)
+        for labeled, resample in ((1, False), (0, False), (1, True), (0.1, True)):
+            n = 20_000_000 // particles // (4 if resample or not labeled else 1)
             n = 200 if options.quick else n
             X = rng.normal(0, 0.5, size=(n, 16))
-            y = np.where(rng.random(n) < labelled, X @ w > 0, np.nan)
+            y = np.where(rng.random(n) < labeled, X @ w > 0, np.nan)
             seconds = []
             for _ in range(5):
                 model = make(options, 0, n_particles=particles, resample=resample)
@@ -426,14 +426,14 @@ def part_speed(data, options, tables, records):
             rows.append(
                 [
                     f"{particles:,} x 16",
-                    f"{labelled:.0%}",
+                    f"{labeled:.0%}",
                     f"{int(model.n_moves_[0])} in {n:,} rows" if resample else "off",
                     f"{n / median(seconds):,.0f}",
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
-            records.append(["speed", particles, labelled, resample, n, seconds])
-    header = ["particles x features", "labelled", "moves", "rows a second"]
+            records.append(["speed", particles, labeled, resample, n, seconds])
+    header = ["particles x features", "labeled", "moves", "rows a second"]
     tables.show("paper-d-speed", header, rows)
 
 

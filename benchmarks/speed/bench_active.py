@@ -21,7 +21,7 @@ from skconftree.bounds import CredibleBound
 
 
 def table(n, seed=0):
-    """Rows of a concept with many small boxes, of which a tenth is labelled wrongly."""
+    """Rows of a concept with many small boxes, of which a tenth is labeled wrongly."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 20), dtype=np.float32)
     y = (np.floor(4 * X[:, 0]) + np.floor(3 * X[:, 1]) + np.floor(4 * X[:, 2])) % 2

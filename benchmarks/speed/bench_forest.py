@@ -52,9 +52,9 @@ MB = 2.0**20
 def heaps(n, d, seed=2, n_classes=5, distance=0.3):
     """Classes that are heaps of continuous features around a point of their own."""
     rng = np.random.default_rng(seed)
-    centres = distance * rng.standard_normal((n_classes, d), dtype=np.float32)
+    centers = distance * rng.standard_normal((n_classes, d), dtype=np.float32)
     y = rng.integers(0, n_classes, n)
-    return centres[y] + rng.standard_normal((n, d), dtype=np.float32), y
+    return centers[y] + rng.standard_normal((n, d), dtype=np.float32), y
 
 
 WORK = {

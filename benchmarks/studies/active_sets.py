@@ -8,7 +8,7 @@ with forests, 150. The area is the mean accuracy over all numbers of labels.
 
 - ``--part trees``: a default tree that is fitted again at each label, and trees that
   grow (an examination at each label, rows kept in the leaves), on eight tables and on a
-  4 x 4 checkerboard of which a tenth is labelled wrongly (300 labels, ten at a time).
+  4 x 4 checkerboard of which a tenth is labeled wrongly (300 labels, ten at a time).
 - ``--part forests``: a forest of 50 trees, fitted again, on sixteen tables: labels
   that a strategy needs for the accuracy that random labels reach at the end, and what
   half of the labels are worth beside it.

@@ -4,7 +4,7 @@
 
 Halves of ten tables are pool and test rows, again in each of the paired runs; all begin
 with the same ten labels at random and buy up to sixty, five at a time. OASIS is fitted
-again to the labelled rows, with its defaults, and asks for the rows on which its planes
+again to the labeled rows, with its defaults, and asks for the rows on which its planes
 are divided most (`"oasis"` of `query_score`) or for the least certain ones; logistic
 regression asks for the least certain ones. The area is the mean share of right rows
 over all numbers of labels.

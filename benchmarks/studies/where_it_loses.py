@@ -236,9 +236,9 @@ CASES = (
     Case(
         "OASIS with 20 labels of banknote, % wrong, beside logistic regression",
         "paper-d-few-labels",
-        ({"labels": "banknote"}, "OASIS, 20 and all others unlabelled"),
+        ({"labels": "banknote"}, "OASIS, 20 and all others unlabeled"),
         ({"labels": "banknote"}, "logistic regression, 20"),
-        "unlabelled rows choose a gap, and the classes meet elsewhere",
+        "unlabeled rows choose a gap, and the classes meet elsewhere",
         "rupprechter_2012_oasis",
     ),
     Case(

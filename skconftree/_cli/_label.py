@@ -234,7 +234,7 @@ def run_label(options):
     if options.images is not None and not Path(options.images).is_dir():
         raise UserError(f"--images {options.images!r} is not a folder")
     options.answers = options.answers or _sibling_path(options.data, ".answers.jsonl")
-    options.output = options.output or _sibling_path(options.data, ".labelled.csv")
+    options.output = options.output or _sibling_path(options.data, ".labeled.csv")
     check_files(options)
     with Progress() as progress:
         progress.update(f"reading {options.data}")

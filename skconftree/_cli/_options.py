@@ -367,7 +367,7 @@ def _add_label(commands):
     label.add_argument(
         "--output",
         metavar="FILE",
-        help="the table with labels and predictions; default: POOL.labelled.csv",
+        help="the table with labels and predictions; default: POOL.labeled.csv",
     )
     _add_nominal(label)
     _add_numeric(label)

@@ -41,7 +41,7 @@ CHUNK_ROWS = 10_000
 PROGRESS_ROWS = 100_000
 
 
-class LabelledTable(NamedTuple):
+class LabeledTable(NamedTuple):
     """A table with labels."""
 
     name: str
@@ -64,7 +64,7 @@ def bundled_table():
     """Return the example table, which is included in scikit-learn."""
     data = load_breast_cancer()
     names = [str(name) for name in data.feature_names]
-    return LabelledTable(
+    return LabeledTable(
         "breast cancer Wisconsin (comes with scikit-learn)",
         data.data,
         data.target_names[data.target],
@@ -131,7 +131,7 @@ def read_table(options, progress):
         raise problem
     classes = [str(label) for label in np.unique(y)]
     nominal = nominal_indices(stream.readings)
-    return LabelledTable(
+    return LabeledTable(
         str(stream.path),
         X,
         y,

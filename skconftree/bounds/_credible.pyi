@@ -8,13 +8,13 @@ from ._base import BaseBound
 class CredibleBound(BaseBound):
     delta: float
     prior: Literal["uniform", "perks"]
-    pool_weight: Literal["pool", "labelled", "volume"]
+    pool_weight: Literal["pool", "labeled", "volume"]
     def __init__(
         self,
         delta: float = 0.05,
         *,
         prior: Literal["uniform", "perks"] = "uniform",
-        pool_weight: Literal["pool", "labelled", "volume"] = "pool",
+        pool_weight: Literal["pool", "labeled", "volume"] = "pool",
     ) -> None: ...
 
 def credible_interval(

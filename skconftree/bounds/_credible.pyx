@@ -1016,7 +1016,7 @@ class CredibleBound(BaseBound):
     prior : {"uniform", "perks"}, default="uniform"
         Pseudo-counts: 1 per class as in the paper (uniform), or a total of 1 (Perks).
         If there are many classes, small pure children look pure with ``"perks"`` only.
-    pool_weight : {"pool", "labelled", "volume"}, default="pool"
+    pool_weight : {"pool", "labeled", "volume"}, default="pool"
         The weight W of a node in a tree: its labeled and unlabeled rows, its labeled
         rows only, or the volume of its box. Without unlabeled rows the first two are
         the same.
@@ -1059,7 +1059,7 @@ class CredibleBound(BaseBound):
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],
         "prior": [StrOptions(set(PRIORS))],
-        "pool_weight": [StrOptions({"pool", "labelled", "volume"})],
+        "pool_weight": [StrOptions({"pool", "labeled", "volume"})],
     }
 
     def __init__(self, delta=0.05, *, prior="uniform", pool_weight="pool"):

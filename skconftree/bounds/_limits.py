@@ -198,11 +198,11 @@ def confidence_sequence(
     hits = np.broadcast_to(counts, shape)
     misses = np.broadcast_to(total - counts, shape)
     least = betaln(hits + a, misses + a) - betaln(a, a) + np.log(alpha)
-    centre = hits / np.maximum(hits + misses, np.finfo(float).tiny)
+    center = hits / np.maximum(hits + misses, np.finfo(float).tiny)
 
     def limit(outside):
         # Bisection between a point outside of the limits and the observed share.
-        inside = centre
+        inside = center
         for _ in range(BISECTION_STEPS):
             middle = (inside + outside) / 2.0
             likely = xlogy(hits, middle) + xlog1py(misses, -middle) > least

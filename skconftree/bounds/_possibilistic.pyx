@@ -29,11 +29,11 @@ cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
     # Agresti-Coull upper limit of a frequency.
     cdef float64_t z2 = z * z
     cdef float64_t m = n + z2
-    cdef float64_t centre
+    cdef float64_t center
     if not m > 0.0:
         return 1.0
-    centre = (p * n + 0.5 * z2) / m
-    return min(1.0, centre + z * sqrt(centre * (1.0 - centre) / m))
+    center = (p * n + 0.5 * z2) / m
+    return min(1.0, center + z * sqrt(center * (1.0 - center) / m))
 
 
 cdef intp_t left_out(
@@ -488,8 +488,8 @@ def agresti_coull_upper(p, n, gamma=0.05):
     half = np.maximum(0.5 * check_range("gamma", gamma, 0, 1), 5e-324)
     z = -normal_quantile(half)
     m = n + z * z
-    centre = (p * n + 0.5 * z * z) / m
-    return np.minimum(1.0, centre + z * np.sqrt(centre * (1.0 - centre) / m))
+    center = (p * n + 0.5 * z * z) / m
+    return np.minimum(1.0, center + z * np.sqrt(center * (1.0 - center) / m))
 
 
 def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):

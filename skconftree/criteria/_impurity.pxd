@@ -1,7 +1,7 @@
 # The impurities by name, and how large they can be, on the scale of De Rosa and
 # Cesa-Bianchi: concave, symmetric, at least the Bayes risk, 1/2 at two balanced classes.
 #
-# A scan minimises their totals over the rows of children, which the criteria compute
+# A scan minimizes their totals over the rows of children, which the criteria compute
 # (_criterion.pyx).
 
 from libc.math cimport log2, sqrt

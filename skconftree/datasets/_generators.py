@@ -97,7 +97,7 @@ def make_random_tree_stream(
     noise: float = 0.0,
     random_state: Seed = None,
 ) -> tuple[NDArray[np.float32], Indices]:
-    """Make a stream that a random tree with noisy leaves has labelled.
+    """Make a stream that a random tree with noisy leaves has labeled.
 
     The unit cube is cut into boxes: a box that is to hold n leaves gives a uniformly
     random number of them to its left part; the feature is drawn uniformly, the cut
@@ -183,11 +183,11 @@ def make_random_tree_stream(
         points += low[leaf]
         X[rows] = points
         if n_classes == 2:
-            favourite = is_left.astype(np.intp)
+            favorite = is_left.astype(np.intp)
         else:
-            favourite = np.arange(n_leaves) % n_classes
+            favorite = np.arange(n_leaves) % n_classes
         wrong = np.where(is_left, 1.0 - p_left, p_right)[leaf]
-        labels = favourite[leaf]
+        labels = favorite[leaf]
         other = rng.random_sample(len(rows)) < wrong
         labels[other] += rng.randint(1, n_classes, size=other.sum())
         y[rows] = labels % n_classes
@@ -277,7 +277,7 @@ def make_grid_concept(
 
     The unit square is halved `depth` times along alternating axes, the first one
     first: 64 cells by default. A row is uniform in the square; its label is 1 with
-    probability :math:`\sigma(5 (x_2 - \sqrt{x_1}))` taken at the centre of its cell.
+    probability :math:`\sigma(5 (x_2 - \sqrt{x_1}))` taken at the center of its cell.
     As this probability is known, so is the true risk of any classifier
     (`grid_concept_risk`), and no test set is needed: 0.21395 is the smallest one
     possible, 0.36917 that of a single leaf.
@@ -344,7 +344,7 @@ def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
     Returns
     -------
     ndarray of shape (n_samples,), float64
-        Probability of label 1 at the centre of each row's cell.
+        Probability of label 1 at the center of each row's cell.
 
     Examples
     --------
@@ -361,8 +361,8 @@ def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
             + (f" and {X.min()} to {X.max()}." if X.size else ".")
         )
     sides = grid_sides(depth)
-    centre = (np.minimum(np.floor(X * sides), sides - 1) + 0.5) / sides
-    return 1 / (1 + np.exp(-5 * (centre[:, 1] - np.sqrt(centre[:, 0]))))
+    center = (np.minimum(np.floor(X * sides), sides - 1) + 0.5) / sides
+    return 1 / (1 + np.exp(-5 * (center[:, 1] - np.sqrt(center[:, 0]))))
 
 
 def grid_concept_risk(

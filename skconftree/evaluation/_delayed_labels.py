@@ -301,6 +301,6 @@ class DelayedStep:
             len(learned),
             baselines,
             (parts, weight, proba),
-            n_unlabelled_=run.n_unlabelled_ + int(np.count_nonzero(~come)),
+            n_unlabeled_=run.n_unlabeled_ + int(np.count_nonzero(~come)),
             _waiting=self.rows.without(np.union1d(learned, unpredicted)),
         )

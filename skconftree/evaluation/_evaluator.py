@@ -176,7 +176,7 @@ class PrequentialEvaluator(Lockable):
     they are not fitted, the rows of the first call are only learned, not tested.
 
     Metrics are updated atomically. If a call is interrupted (Ctrl-C, out of memory),
-    `n_rows_`, with `n_waiting_` and `n_unlabelled_` for delayed labels, determines the
+    `n_rows_`, with `n_waiting_` and `n_unlabeled_` for delayed labels, determines the
     row to continue with. Rows count as learned according to `n_rows_seen_` of the
     estimator, which the models of this package have, and as tested if all rows of the
     call were predicted before. Without `n_rows_seen_`, the metrics are those before the
@@ -214,7 +214,7 @@ class PrequentialEvaluator(Lockable):
         Number of these rows that were predicted first.
     n_waiting_ : int
         Number of predicted rows whose labels have not arrived.
-    n_unlabelled_ : int
+    n_unlabeled_ : int
         Number of predicted rows whose labels never arrive.
     cpu_seconds_ : float
         CPU time of the estimator.
@@ -280,7 +280,7 @@ class PrequentialEvaluator(Lockable):
             )
         self.n_rows_ = 0
         self.n_tested_ = 0
-        self.n_unlabelled_ = 0
+        self.n_unlabeled_ = 0
         self.cpu_seconds_ = 0.0
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
@@ -301,7 +301,7 @@ class PrequentialEvaluator(Lockable):
 
     @property
     def _n_come(self):
-        return self.n_rows_ + self.n_waiting_ + self.n_unlabelled_
+        return self.n_rows_ + self.n_waiting_ + self.n_unlabeled_
 
     @property
     def _per_row(self):

@@ -89,12 +89,12 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     >>> from skconftree.tree import export_text
     >>> X = pd.DataFrame({
     ...     "age": [20.0, 40.0, 60.0] * 20,
-    ...     "colour": pd.Categorical(["red", "red", "blue"] * 10 + ["green"] * 30),
+    ...     "color": pd.Categorical(["red", "red", "blue"] * 10 + ["green"] * 30),
     ... })
     >>> y = X["age"] > 30
     >>> tests = BinaryTests().set_output(transform="pandas").fit(X)
     >>> print(*tests.get_feature_names_out())
-    [age > 30] [age > 50] [colour = blue] [colour = green] [colour = red]
+    [age > 30] [age > 50] [color = blue] [color = green] [color = red]
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(tests.transform(X), y)
     >>> print(export_text(tree, show_evidence=False).splitlines()[0])
     |--- [age > 30] <= 0
@@ -250,7 +250,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str objects
-            Such as ``"[age > 30.5]"``, ``"[colour = red]"`` or ``"[age is missing]"``.
+            Such as ``"[age > 30.5]"``, ``"[color = red]"`` or ``"[age is missing]"``.
         """
         check_is_fitted(self, "n_features_in_")
         columns = check_feature_names_in(self, input_features)
@@ -307,7 +307,7 @@ def _are_tests(values, categories):
 
 
 def _midpoints(values):
-    # Halfway between neighbours in float32, as the thresholds of trees: their halves in
+    # Halfway between neighbors in float32, as the thresholds of trees: their halves in
     # float64 neither overflow nor add up to the higher one.
     low, high = values[:-1].astype(np.float64), values[1:].astype(np.float64)
     return low / 2.0 + high / 2.0

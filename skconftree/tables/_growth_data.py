@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     """Rows of a table with their weights in a sample; those of weight 0 are absent.
 
     `count` has integer weights; None if all are 1, or if `weight` has them because they
-    are not such integers. `class_counts` are weights, `n_labelled` is a number of rows,
+    are not such integers. `class_counts` are weights, `n_labeled` is a number of rows,
     `pool` is the weight of the unlabeled rows. `distinct` are the weights that the
     bound uses, as in `RootStats`; None: those of the sample.
     """
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     count: np.ndarray | None
     weight: np.ndarray | None
     class_counts: np.ndarray
-    n_labelled: int
+    n_labeled: int
     pool: float
     distinct: np.ndarray | None = None
 
@@ -93,17 +93,17 @@ def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=Non
                 count, weight = None, product.astype(np.float64)
     weights = weight if count is None else count
     sums = np.bincount(y, weights=weights, minlength=n_classes + 1)
-    labelled = y < n_classes
+    labeled = y < n_classes
     if weights is not None:
-        labelled &= weights > 0
-    n_labelled = int(np.count_nonzero(labelled))
-    if n_labelled == 0:
+        labeled &= weights > 0
+    n_labeled = int(np.count_nonzero(labeled))
+    if n_labeled == 0:
         raise ValueError("counts must be positive for at least one labeled row.")
     return Sample(
         count,
         weight,
         sums[:n_classes].astype(np.float64),
-        n_labelled,
+        n_labeled,
         float(sums[n_classes]),
         distinct,
     )

@@ -204,7 +204,7 @@ def _check_choices(strategy, estimator):
         )
         require(
             all(label is None for label in learner.y_[rows]),
-            f"{name} must choose unlabelled rows. Got {rows}.",
+            f"{name} must choose unlabeled rows. Got {rows}.",
         )
         require(
             np.shape(scores) == rows.shape and np.isfinite(scores).all(),
@@ -279,7 +279,7 @@ def _check_rows_alike(strategy, estimator):
 
 
 def _check_to_the_last_row(strategy, estimator):
-    """A pool without labels can be labelled from the first row to the last."""
+    """A pool without labels can be labeled from the first row to the last."""
     name = type(strategy).__name__
     X, y = pool(24)
     learner = make_learner(estimator, strategy, batch_size=3).fit(X)

@@ -359,7 +359,7 @@ class TreeModel(Lockable):
 
     def rows_of_pool(self, row_indices):
         """Rows of the pool, which must be unlabeled."""
-        again = ~self.grower.are_unlabelled(row_indices)
+        again = ~self.grower.are_unlabeled(row_indices)
         if again.any():
             raise ValueError(
                 f"Row {row_indices[again][0]} of X_pool has already been learned. Pass "

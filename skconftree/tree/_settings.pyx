@@ -88,7 +88,7 @@ cdef class GrowthSettings:
         bound = self.bound
         if bound is not None:
             pool_weight = getattr(bound, "pool_weight", "pool")
-            self.uses_pool = bound.uses_pool and pool_weight != "labelled"
+            self.uses_pool = bound.uses_pool and pool_weight != "labeled"
             self.by_volume = pool_weight == "volume"
             self.separate = not bound.counts_every_row
             self.hands_over = self.separate and bound.counts_handed_rows

@@ -39,13 +39,13 @@ def nodes(draw, outcomes):
     assume(all(sum(c) >= 1 for c in children))
     assume(sum(sum(column) > 0 for column in zip(*children, strict=True)) > 1)
     n = float(sum(map(sum, children)))
-    unlabelled = draw(
+    unlabeled = draw(
         st.sampled_from([[0] * r, [0, 7] + [1] * (r - 2), [500, 3] + [0] * (r - 2)]),
-        label="unlabelled",
+        label="unlabeled",
     )
     return {
         "children": [[float(x) for x in c] for c in children],
-        "pool": [sum(c) + u for c, u in zip(children, unlabelled, strict=True)],
+        "pool": [sum(c) + u for c, u in zip(children, unlabeled, strict=True)],
         "n": n,
         "n_tests": draw(st.integers(1, 10_000), label="tests"),
         "time": n + draw(st.integers(0, 10**6), label="later rows"),

@@ -105,7 +105,7 @@ def test_query_probability_without_a_label():
 
 
 @pytest.mark.parametrize("scale", [*TINY, 1e-100, 1.0, 2.0**49])
-def test_the_normalised_score_has_no_unit(scale):
+def test_the_normalized_score_has_no_unit(scale):
     tables = np.array([[[1, 0], [0, 1]], [[1, 1], [1, 1]], [[0, 0], [1, 1]]])
     want = [0.25, 0.1875, 0.0]
     np.testing.assert_allclose(ec2_score(tables * scale), want, rtol=1e-14)

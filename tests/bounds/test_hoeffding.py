@@ -161,7 +161,7 @@ def test_only_fresh_rows_count():
     answer = HoeffdingBound().evaluate(children, n_fresh=50)
     assert answer.radius == pytest.approx(0.5 * hoeffding_radius(50, 1e-7))
     assert HoeffdingBound().evaluate(children, n_fresh=0).radius == np.inf
-    # A5 counts the labelled rows of the node.
+    # A5 counts the labeled rows of the node.
     answer = HoeffdingBound(against="no_split").evaluate(children, n_fresh=50)
     assert answer.radius == pytest.approx(0.5 * hoeffding_radius(200, 1e-7))
 

@@ -29,9 +29,9 @@ def reference_entropy(counts, gamma):
     total = 0.0
     for j in range(1, len(counts) + 1):
         t = sum(sorted(counts)[:j]) / n
-        centre = (t * n + z * z / 2) / (n + z * z)
-        root = z * np.sqrt(centre * (1 - centre) / (n + z * z))
-        limit = min(1, centre + root)
+        center = (t * n + z * z / 2) / (n + z * z)
+        root = z * np.sqrt(center * (1 - center) / (n + z * z))
+        limit = min(1, center + root)
         total -= t / 2 * np.log(limit / 2) + (1 - t / 2) * np.log(1 - limit / 2)
     return total / (len(counts) * np.log(2))
 

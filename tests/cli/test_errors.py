@@ -50,7 +50,7 @@ def test_texts_without_words_are_an_error(tmp_path, capsys):
     assert "vocabulary" in told
 
 
-def test_standard_input_cannot_be_labelled(capsys):
+def test_standard_input_cannot_be_labeled(capsys):
     told = refused(capsys, "label", "-", "--labels", "yes,no")
     assert "standard input cannot be labeled" in told
 

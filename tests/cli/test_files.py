@@ -171,7 +171,7 @@ def test_a_model_that_is_there_is_gone_on_with_on_request_only(folder, capsys):
         ("in.d/sales", "in.d/sales.x"),
         ("sales.v2", "sales.v2.x"),
         (".csv", ".csv.x"),
-        ("a.labelled.parquet", "a.labelled.x"),
+        ("a.labeled.parquet", "a.labeled.x"),
     ],
 )
 def test_known_endings_are_cut_off(table, name):
@@ -223,15 +223,15 @@ def test_columns_that_label_wrote_are_left_out(folder, monkeypatch, capsys):
     assert main(["label", "pool.csv", *of_tree]) == 0
     capsys.readouterr()
     answered(monkeypatch, "q")
-    before = Path("pool.labelled.csv").read_bytes()
-    assert main(["label", "pool.labelled.csv", "--answers", "new", *of_tree]) == 0
+    before = Path("pool.labeled.csv").read_bytes()
+    assert main(["label", "pool.labeled.csv", "--answers", "new", *of_tree]) == 0
     note = "'predicted', 'probability of no', 'probability of yes', 'said by', 'at'"
     assert f"columns {note} are left out" in capsys.readouterr().err
-    assert Path("pool.labelled.csv").read_bytes() == before
-    with open("pool.labelled.labelled.csv", newline="") as file:
+    assert Path("pool.labeled.csv").read_bytes() == before
+    with open("pool.labeled.labeled.csv", newline="") as file:
         header = next(csv.reader(file))
     assert header == before.decode().split("\n")[0].split(",")
-    rest = ["pool.labelled.csv", "--target", "label", "--skip-missing"]
+    rest = ["pool.labeled.csv", "--target", "label", "--skip-missing"]
     for command in (["fit", "--baselines", "none", "--folds", "2"], ["stream"]):
         assert main([*command, *rest, "--json", "found.json"]) == 0
         assert f"columns {note} are left out" in capsys.readouterr().err

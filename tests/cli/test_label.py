@@ -165,7 +165,7 @@ def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
     lines = path.with_name("pool.answers.jsonl").read_text().splitlines()
     assert len(lines) == 1 + 50 + 2
     assert sum("undo" in json.loads(line) for line in lines) == 1
-    written = rows_of(path.with_name("pool.labelled.csv"))
+    written = rows_of(path.with_name("pool.labeled.csv"))
     assert {
         row: line["label"] for row, line in enumerate(written) if line["label"]
     } == given
@@ -204,7 +204,7 @@ def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
     assert shown.count("A number from 1 to 2, the label itself, or [u] undo") == 2
     assert "1 label is in" in shown
     assert "has the table with labels.\n" in shown
-    written = rows_of(path.with_name("pool.labelled.csv"))
+    written = rows_of(path.with_name("pool.labeled.csv"))
     assert {line["predicted"] for line in written} == {""}
     assert [line["label"] for line in written if line["label"]] == ["ham"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("spam\nq\n"))
@@ -273,7 +273,7 @@ def test_a_page_makes_the_queries_of_a_terminal(pool, terminal):
     # the terminal goes on with what the page would have asked
     at_terminal = [one for one in argv[:-2] if one != "--web"]
     assert row_of(terminal(*at_terminal).question()) == state["question"]["row"]
-    written = rows_of(path.with_name("pool.labelled.csv"))
+    written = rows_of(path.with_name("pool.labeled.csv"))
     assert sum(bool(line["label"]) for line in written) == 16
 
 
@@ -288,7 +288,7 @@ def label(monkeypatch, said, *argv):
 @pytest.fixture
 def numbers(tmp_path):
     path = tmp_path / "numbers.csv"
-    lines = ["size,kind,colour,class"]
+    lines = ["size,kind,color,class"]
     for place in range(60):
         kind = "" if place % 6 else ("7", "9")[place % 12 == 0]
         lines.append(f"{place % 17}.5,{place},{('red', 'blue')[place % 2]},{kind}")
@@ -301,12 +301,12 @@ def test_existing_labels_are_used(numbers, monkeypatch, capsys):
     assert label(monkeypatch, "1221", *argv) == 0
     told = capsys.readouterr()
     assert "[1] 7  [2] 9" in told.out
-    assert re.search(r"\ncolour  (red|blue)\n", told.out)
+    assert re.search(r"\ncolor  (red|blue)\n", told.out)
     journal = numbers.with_name("numbers.answers.jsonl").read_text().splitlines()
     head = json.loads(journal[0])
     assert head["start"]["labels"] == [9, 7] * 5
     assert [json.loads(line)["label"] for line in journal[1:]] == [7, 9, 9]
-    written = rows_of(numbers.with_name("numbers.labelled.csv"))
+    written = rows_of(numbers.with_name("numbers.labeled.csv"))
     assert sum(line["said by"] == "the table" for line in written) == 10
     assert sum(line["said by"] == "a person" for line in written) == 3
     assert all(line["size"].endswith(".5") for line in written)
@@ -318,7 +318,7 @@ def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
     assert label(monkeypatch, ["s", "?", "1", "q"], *argv) == 0
     told = capsys.readouterr().out
     assert "It lies in leaf" in told
-    assert "colour" not in told
+    assert "color" not in told
     assert numbers.with_name("out.csv").exists()
 
 
@@ -349,7 +349,7 @@ def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
         (["--labels", "a,b", "--images", "."], "--images needs --web"),
         (["--labels", "a,b", "--web", "--images", "no"], "'no' is not a folder"),
         (
-            ["--labels", "a,b", "--ignore", "size,kind,colour,class"],
+            ["--labels", "a,b", "--ignore", "size,kind,color,class"],
             "has no features",
         ),
     ],

@@ -97,7 +97,7 @@ def test_a_duplicate_header_is_reported_with_both_positions(tmp_path, run):
 
 
 def test_columns_between_bars(write, run, columns):
-    columns = {"colour": ["red", "blue, or green"] * (N_ROWS // 2), **columns}
+    columns = {"color": ["red", "blue, or green"] * (N_ROWS // 2), **columns}
     path = write(columns, delimiter="|")
     assert "2 columns, 2 classes" in fitted(run, path).out
 
@@ -247,7 +247,7 @@ def test_a_stream_reads_dates_and_resumes_in_the_same_order(write, run, tmp_path
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
 def test_a_remark_above_the_header_is_left_out(write, run, columns, delimiter):
-    columns = {"colour": ["red", "blue"] * (N_ROWS // 2), **columns}
+    columns = {"color": ["red", "blue"] * (N_ROWS // 2), **columns}
     path = write(columns, delimiter)
     plain = fitted(run, path).out
     path.write_text(f"# exported, by hand\n#\n{path.read_text()}")
@@ -292,23 +292,23 @@ def test_a_file_without_header_is_reported(tmp_path, run, write, columns):
 
 def test_categories_that_a_model_has_not_seen_are_counted(write, run, tmp_path):
     model = tmp_path / "m.skc"
-    colours = ["red"] * (N_ROWS // 2) + ["blue"] * (N_ROWS // 2)
+    colors = ["red"] * (N_ROWS // 2) + ["blue"] * (N_ROWS // 2)
     answer = ["yes"] * (N_ROWS // 2) + ["no"] * (N_ROWS // 2)
-    fitted(run, write({"colour": colours, "answer": answer}), "--output", model)
+    fitted(run, write({"color": colors, "answer": answer}), "--output", model)
     new = {
-        "colour": ["Red"] * 40 + ["teal"] * 9 + [""] + ["blue"],
+        "color": ["Red"] * 40 + ["teal"] * 9 + [""] + ["blue"],
         "answer": ["no"] * 51,
     }
     path = write(new, name="new.csv")
     err = run("predict", model, path).err
     assert (
-        "column 'colour': 50 of 51 rows have 3 categories that the model has not seen "
+        "column 'color': 50 of 51 rows have 3 categories that the model has not seen "
         "('Red', 'teal', missing)" in err
     )
-    known = write({"colour": colours, "answer": answer}, name="known.csv")
+    known = write({"color": colors, "answer": answer}, name="known.csv")
     assert run("predict", model, known).err == ""
     told = fitted(run, known, "--test", path)
-    assert "new.csv: column 'colour': 50 of 51 rows" in told.err
+    assert "new.csv: column 'color': 50 of 51 rows" in told.err
 
 
 def test_too_many_categories_come_with_a_remedy(write, run):

@@ -54,7 +54,7 @@ PLACES = {
     ("OASIS", "_model"): ["waiting"],
     ("waiting OASIS", "_model"): ["cloud", "mean", "scale"],
     ("evaluator",): [
-        *("delay", "n_unlabelled_", "cpu_seconds_", "_scorers", "_needs_proba"),
+        *("delay", "n_unlabeled_", "cpu_seconds_", "_scorers", "_needs_proba"),
         *("_by_time", "_last_time"),
     ],
     ("one by one",): ["_given_columns", "_waiting", "_warned"],

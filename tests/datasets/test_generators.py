@@ -128,9 +128,9 @@ def test_random_tree_boxes():
         volume = np.prod(high - low, axis=1)
         assert (high > low).all()
         assert volume.sum() == pytest.approx(1)
-        # Disjoint: the centre of a box is in no other.
-        centre = (low + high) / 2
-        inside = (centre[:, None] >= low) & (centre[:, None] < high)
+        # Disjoint: the center of a box is in no other.
+        center = (low + high) / 2
+        inside = (center[:, None] >= low) & (center[:, None] < high)
         assert inside.all(axis=2).sum() == 30
         assert 0 < is_left.sum() < 30
 

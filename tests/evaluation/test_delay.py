@@ -116,7 +116,7 @@ def test_a_run_is_that_of_single_rows_and_labels(
     record = run.report()
     assert record.n_rows == len(learned)
     assert run.n_waiting_ == record.n_waiting == 0
-    assert run.n_unlabelled_ == N - len(learned)
+    assert run.n_unlabeled_ == N - len(learned)
     if learned:
         assert pickle.dumps(run.estimator) == pickle.dumps(by_one)
     assert told == want
@@ -204,7 +204,7 @@ def test_dates_and_spans_of_time():
     spans[3] = pd.NaT
     run = PrequentialEvaluator(tree(), classes=CLASSES)
     run.update(X, Y, time=days, delay=spans)
-    assert run.n_unlabelled_ == 1
+    assert run.n_unlabeled_ == 1
 
 
 def test_a_label_that_never_comes_is_not_looked_at():

@@ -17,12 +17,12 @@ def frame(n=900, seed=0):
     rows = pd.DataFrame(
         {
             "size": rng.normal(size=n),
-            "colour": pd.Series(rng.choice(["red", "green", "blue"], n), dtype="str"),
+            "color": pd.Series(rng.choice(["red", "green", "blue"], n), dtype="str"),
         }
     )
     rows.loc[rng.random(n) < 0.1, "size"] = np.nan
     rows.loc[0, "size"] = 1.0  # the first chunk tells what columns there are
-    y = np.where((rows["colour"] == "red") ^ (rng.random(n) < 0.1), "yes", "no")
+    y = np.where((rows["color"] == "red") ^ (rng.random(n) < 0.1), "yes", "no")
     return rows, y
 
 
@@ -47,7 +47,7 @@ def test_dictionaries_equal_a_frame(chunk_size, delay):
     ]
     assert [one.accuracy for one in found] == [one.accuracy for one in whole]
     assert [one.n_rows for one in found] == [one.n_rows for one in whole]
-    assert models[1].feature_names_in_.tolist() == ["size", "colour"]
+    assert models[1].feature_names_in_.tolist() == ["size", "color"]
     assert (models[0].predict_proba(rows) == models[1].predict_proba(rows)).all()
 
 

@@ -334,8 +334,8 @@ def test_what_does_not_fit_the_model():
 @pytest.mark.parametrize("make", NUMERIC)
 def test_categories_are_refused_by_models_of_numbers(make):
     one = OneByOne(make(random_state=0), classes=[0, 1])
-    with pytest.raises(ValueError, match=r"categories: \['colour'\]"):
-        one.learn_one({"a": 1.0, "colour": "red"}, 0)
+    with pytest.raises(ValueError, match=r"categories: \['color'\]"):
+        one.learn_one({"a": 1.0, "color": "red"}, 0)
 
 
 def test_a_model_of_others_learns_numbers():

@@ -45,7 +45,7 @@ def fit(sequence):
         "fit",
         sequence.model.fit,
         table.give(draw, rows.X, dense=as_dense),
-        table.labelled(draw, rows.y),
+        table.labeled(draw, rows.y),
         rows.weight,
         X_pool=None if X_pool is None else table.give(draw, X_pool),
     ):
@@ -95,7 +95,7 @@ def learn(sequence):
             options["X_pool"] = table.give(draw, sequence.pool)
     elif draw.chance(0.1):
         options["classes"] = table.classes[sequence.known]
-    arguments = table.give(draw, rows.X), table.labelled(draw, rows.y)
+    arguments = table.give(draw, rows.X), table.labeled(draw, rows.y)
     if rows.weight is not None:
         options["sample_weight"] = rows.weight
     foresee = draw.chance(0.3)

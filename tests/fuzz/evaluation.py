@@ -32,7 +32,7 @@ def watch_a_stream(sequence):
     draw, table = sequence.draw, sequence.table
     model = draw_learner(sequence)
     rows = table.rows(draw, draw.one([1, 20, 60, 200]))
-    X, y = table.give(draw, rows.X), table.labelled(draw, rows.y)
+    X, y = table.give(draw, rows.X), table.labeled(draw, rows.y)
     n, classes = len(rows), draw.one([list, np.asarray])(table.classes)
     options = {
         "classes": classes,
@@ -76,7 +76,7 @@ def _in_pieces(sequence, run, rows, done):
         part = rows.part(begin, end)
         found = sequence.call(
             "prequential: update",
-            *(run.update, table.give(draw, part.X), table.labelled(draw, part.y)),
+            *(run.update, table.give(draw, part.X), table.labeled(draw, part.y)),
             part.weight,
         )
         told.append(np.full(len(part), None) if found is None else found)

@@ -36,7 +36,7 @@ BOUNDS = {
     CredibleBound: {
         "delta": [0.05, 0.3, 0.499, 1e-9],
         "prior": ["uniform", "perks"],
-        "pool_weight": ["pool", "labelled", "volume"],
+        "pool_weight": ["pool", "labeled", "volume"],
     },
     DeRosaBound: {
         "delta": [0.05, 0.9],

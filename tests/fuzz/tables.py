@@ -168,7 +168,7 @@ class Table:
         with np.errstate(over="ignore"):
             return getattr(self, f"_as_{kind}")(X)
 
-    def labelled(self, draw, y):
+    def labeled(self, draw, y):
         y = self.labels[y]
         if draw.chance(0.1) and y.dtype.kind in "iu":
             # pandas' own integers, which know missing values

@@ -59,7 +59,7 @@ def test_some_strategies_on_passed_axes():
     assert again.lines_[0].get_color() == grey
 
 
-def test_a_single_run_has_no_bands_and_many_strategies_have_colours():
+def test_a_single_run_has_no_bands_and_many_strategies_have_colors():
     names = ["random", *(f"s{i}" for i in range(20))]
     display = ActiveCurveDisplay.from_simulation(result(1, names))
     assert display.bands_ == []

@@ -20,11 +20,11 @@ from skconftree.datasets import make_diced
 SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 
 
-def make_rows(seed, n, d, n_classes=2, labelled=0.5):
+def make_rows(seed, n, d, n_classes=2, labeled=0.5):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     y = (X @ rng.normal(size=(d, n_classes))).argmax(axis=1).astype(object)
-    y[rng.random(n) >= labelled] = None
+    y[rng.random(n) >= labeled] = None
     return X, y
 
 
@@ -123,15 +123,15 @@ def test_systematic_resampling():
     prior=st.sampled_from(["cauchy", "normal"]),
     scale=st.sampled_from([0.3, 1.0, 4.0]),
     n_classes=st.sampled_from([2, 2, 3]),
-    labelled=st.sampled_from([0.0, 0.3, 1.0]),
+    labeled=st.sampled_from([0.0, 0.3, 1.0]),
     weighted=st.booleans(),
     resample=st.sampled_from([True, True, False]),
 )
 def test_against_the_slow_filter(
-    seed, d, m, tau, shape, prior, scale, n_classes, labelled, weighted, resample
+    seed, d, m, tau, shape, prior, scale, n_classes, labeled, weighted, resample
 ):
     n = 12 if m > 100 else 40
-    X, y = make_rows(seed, n, d, n_classes, labelled)
+    X, y = make_rows(seed, n, d, n_classes, labeled)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], n)
     oasis = model(
         fit_intercept=False,
@@ -184,7 +184,7 @@ def test_against_the_slow_filter(
 
 def test_moves_happen_in_the_comparison():
     """Else the test above would say nothing of resampling."""
-    X, y = make_rows(0, 40, 4, labelled=1.0)
+    X, y = make_rows(0, 40, 4, labeled=1.0)
     assert model(standardize=False).fit(X, y.astype(int)).n_moves_[0] > 2
 
 
@@ -212,7 +212,7 @@ def test_the_move_keeps_the_target():
         assert abs(share - q) < 0.02
 
 
-def test_unlabelled_rows_push_planes_out_of_the_data():
+def test_unlabeled_rows_push_planes_out_of_the_data():
     """The gap: planes through data lose weight, whichever side a row is on."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.choice([-0.5, 0.5], 300), rng.normal(0, 0.5, 300)])
@@ -242,7 +242,7 @@ def test_diced_with_few_labels():
 
 
 def test_fit_scales_by_all_rows():
-    X, y = make_rows(0, 50, 3, labelled=1.0)
+    X, y = make_rows(0, 50, 3, labeled=1.0)
     X = X * [1.0, 100.0, 1e-3] + [0.0, 7.0, -2.0]
     oasis = model().fit(X, y.astype(int))
     assert_allclose(oasis.mean_, X.mean(axis=0))
@@ -265,7 +265,7 @@ def test_partial_fit_scales_by_the_first_hundred_rows():
 
 
 def test_constant_features_are_ignored():
-    X, y = make_rows(0, 150, 3, labelled=1.0)
+    X, y = make_rows(0, 150, 3, labeled=1.0)
     y = y.astype(int)
     wide = np.column_stack([X, np.full(150, 0.1)])
     oasis = model().fit(wide, y)
@@ -276,7 +276,7 @@ def test_constant_features_are_ignored():
 
 @pytest.mark.parametrize("fit_intercept", [True, "auto"])
 def test_an_intercept_is_a_last_coordinate(fit_intercept):
-    X, y = make_rows(0, 150, 3, labelled=1.0)
+    X, y = make_rows(0, 150, 3, labeled=1.0)
     y = y.astype(int)
     oasis = model(fit_intercept=fit_intercept).fit(X, y)
     assert oasis.particles_.shape == (1, 60, 4)
@@ -302,7 +302,7 @@ def test_unequal_classes_that_overlap():
 
 def test_classes_are_separated_from_the_rest():
     """Each class has particles, which are those of its own problem."""
-    X, y = make_rows(0, 200, 3, n_classes=3, labelled=1.0)
+    X, y = make_rows(0, 200, 3, n_classes=3, labeled=1.0)
     names = np.array(["ash", "elm", "fir"])[y.astype(int)]
     oasis = model().fit(X, names)
     assert oasis.particles_.shape == (3, 60, 3)
@@ -381,7 +381,7 @@ def test_exponential_is_that_of_the_library():
 
 
 def test_copies_are_counted_once():
-    X, y = make_rows(0, 60, 3, n_classes=3, labelled=1.0)
+    X, y = make_rows(0, 60, 3, n_classes=3, labeled=1.0)
     oasis = model(standardize=False, resample=False).fit(X, y.astype(int))
     assert (oasis.n_distinct_ == 60).all()
     moved = model(standardize=False).fit(X, y.astype(int))

@@ -101,7 +101,7 @@ def test_no_label_at_all():
         OASISClassifier(missing_label=-1).fit(X, [-1] * 30)
     with pytest.raises(ValueError, match="classes must be given"):
         OASISClassifier().partial_fit(X, [None] * 30)
-    # with classes it is an unlabelled run
+    # with classes it is an unlabeled run
     OASISClassifier().partial_fit(X, [None] * 30, classes=[0, 1])
     with pytest.raises(ValueError, match="target y is None"):
         OASISClassifier().fit(X, None)

@@ -66,12 +66,12 @@ def test_uninformative_rows_leave_the_prior(prior, scale):
     assert_allclose(np.median(np.abs(planes)), scale * middle, rtol=0.05)
 
 
-@pytest.mark.parametrize("labelled", cases([1.0, 0.5], [0.5]))
-def test_two_features_against_an_integral(labelled):
+@pytest.mark.parametrize("labeled", cases([1.0, 0.5], [0.5]))
+def test_two_features_against_an_integral(labeled):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(14, 2))
     y = (X @ [1.0, -2.0] > 0).astype(int)
-    known = rng.random(14) < labelled
+    known = rng.random(14) < labeled
     given = np.where(known, y, -1)
     model = OASISClassifier(
         standardize=False,

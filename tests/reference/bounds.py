@@ -182,7 +182,7 @@ def dunn_sidak(gamma, r):
 
 class Possibilistic:
     kind = "interval"
-    per = "n"  # paper B knows no unlabelled rows
+    per = "n"  # paper B knows no unlabeled rows
 
     def __init__(
         self, criterion, n_classes, delta, correction="branches", classes="present"

@@ -13,9 +13,9 @@ CASES = {
         {"delta": 0.3, "prior": "perks"},
         bounds.Credible,
     ),
-    "credible-labelled": (
+    "credible-labeled": (
         "credible",
-        {"delta": 0.1, "pool_weight": "labelled"},
+        {"delta": 0.1, "pool_weight": "labeled"},
         bounds.Credible,
     ),
     "credible-volume": (

@@ -78,7 +78,7 @@ def edges_cut(children):
 
 
 def ec2_score(children):
-    """S / N^2, to be maximised."""
+    """S / N^2, to be maximized."""
     n = sum(sum(c) for c in children)
     return edges_cut(children) / n**2
 
@@ -89,7 +89,7 @@ def split_information(children):
 
 
 def total(criterion, children):
-    """Sum what a scan minimises over the node's rows.
+    """Sum what a scan minimizes over the node's rows.
 
     EC2: what remains of the edges, 2 n (|E| - S) / n^2, so that no split has
     n * gini and the largest S / N^2 the smallest total. Balance: n * gini less the rows

@@ -146,9 +146,9 @@ class DrawingOnlineTree(Draws, OnlineTree):
             return super().numeric_tests(node, feature)
         x = self.X[node.rows, feature].astype(float)
         pool_x = self.X_pool[node.pool_rows, feature].astype(float)
-        labelled = x[~np.isnan(x)]
-        seen = np.concatenate([labelled, pool_x[~np.isnan(pool_x)]])
-        some_miss = len(labelled) < len(x)
+        labeled = x[~np.isnan(x)]
+        seen = np.concatenate([labeled, pool_x[~np.isnan(pool_x)]])
+        some_miss = len(labeled) < len(x)
         if not len(seen):
             return []
         cut, missing_left = math.inf, False if some_miss else None
@@ -158,7 +158,7 @@ class DrawingOnlineTree(Draws, OnlineTree):
             cut = between(seen.min(), seen.max(), key)
             if some_miss:
                 missing_left = bool(mix(key) & 1)
-        elif not some_miss or not len(labelled):
+        elif not some_miss or not len(labeled):
             return []
         return [self.numeric_test(node, feature, x, pool_x, cut, missing_left)]
 

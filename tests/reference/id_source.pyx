@@ -1,7 +1,7 @@
 """Another source of rows than the package's: row ids alone are divided.
 
 The codes of a table, which never move, are looked up by row. Numbers with few values,
-all rows labelled, all weights 1. This is as much as a second way to keep rows takes.
+all rows labeled, all weights 1. This is as much as a second way to keep rows takes.
 """
 
 from skconftree.tables._encoded_table cimport EncodedTable
@@ -63,7 +63,7 @@ cdef class IdSource(RowSource):
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return self.table.columns[feature].n_levels - 1
 
-    cdef void neighbours(
+    cdef void neighbors(
         self, intp_t feature, intp_t position, intp_t* below, intp_t* above
     ) noexcept nogil:
         cdef intp_t i, code
@@ -78,7 +78,7 @@ cdef class IdSource(RowSource):
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         cdef intp_t below, above
-        self.neighbours(feature, position, &below, &above)
+        self.neighbors(feature, position, &below, &above)
         return midpoint(
             self.table.columns[feature].levels[below],
             self.table.columns[feature].levels[above],
@@ -88,8 +88,8 @@ cdef class IdSource(RowSource):
         self, intp_t feature, float64_t u, float64_t* threshold
     ) noexcept nogil:
         cdef intp_t low, high, lowest, highest, position
-        self.neighbours(feature, -1, &low, &lowest)
-        self.neighbours(feature, 256, &highest, &high)
+        self.neighbors(feature, -1, &low, &lowest)
+        self.neighbors(feature, 256, &highest, &high)
         if lowest == highest:
             return -1
         threshold[0] = drawn_between(
@@ -108,7 +108,7 @@ cdef class IdSource(RowSource):
         for i in range(self.node.record.start, self.node.record.end):
             side = self.code(i, feature) > position
             children.rows[side] += 1
-            children.n_labelled[side] += 1
+            children.n_labeled[side] += 1
             children.pool[side] += 1.0
             children.counts[side * self.node.n_classes + self.y[self.ids[i]]] += 1.0
         return False

@@ -7,7 +7,7 @@ COLORS = ["red", "green", "blue", "grey", "pink"]
 
 
 def make_frame(n=400, seed=0, holes=0.1):
-    """Colour and size decide the class, with noise; some values are missing."""
+    """Color and size decide the class, with noise; some values are missing."""
     rng = np.random.default_rng(seed)
     color = rng.integers(0, len(COLORS), n)
     size = rng.normal(size=n)

@@ -10,12 +10,12 @@ import numpy as np
 class Node:
     """A node; ``split`` is None at a leaf."""
 
-    rows: np.ndarray  # labelled rows that reach the node
-    pool_rows: np.ndarray  # unlabelled ones
+    rows: np.ndarray  # labeled rows that reach the node
+    pool_rows: np.ndarray  # unlabeled ones
     depth: int
     counts: np.ndarray  # reweighted by class_weight
     raw_counts: np.ndarray  # by sample_weight alone
-    pool: float  # W: labelled and unlabelled weight, or volume
+    pool: float  # W: labeled and unlabeled weight, or volume
     box: np.ndarray  # limits of each feature
     impurity: float
     split: "Split | None" = None
@@ -59,16 +59,16 @@ class Split:
 @dataclass(eq=False)
 class Candidate:
     feature: int
-    outcome: np.ndarray  # which child each labelled row of the node goes to
+    outcome: np.ndarray  # which child each labeled row of the node goes to
     pool_outcome: np.ndarray
     threshold: float = math.nan
-    missing_left: bool | None = None  # None: no labelled row misses the value
+    missing_left: bool | None = None  # None: no labeled row misses the value
     branches: dict | None = None  # of a nominal test: child of each category
     shares: list = field(default_factory=list)  # of the node's volume
     counts: list = field(default_factory=list)  # of each child, as the criterion sees
     bound_counts: list = field(default_factory=list)  # as the bound sees
     weights: list = field(default_factory=list)  # sample_weight of each child
-    pool: list = field(default_factory=list)  # labelled and unlabelled weight
+    pool: list = field(default_factory=list)  # labeled and unlabeled weight
 
 
 def cut_between(lo, hi):

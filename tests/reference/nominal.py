@@ -16,7 +16,7 @@ def tests_of(counts, *, n_classes, concave, multiway):
     Parameters
     ----------
     counts : dict of category to list of float
-        Class counts, as the criterion sees them, of each category of labelled rows.
+        Class counts, as the criterion sees them, of each category of labeled rows.
     concave : bool
         Whether the criterion alone scores, and is concave.
 

@@ -63,7 +63,7 @@ class Grower:
             np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
         )
         self.pool_weight = getattr(self.bound, "pool_weight", "pool")
-        if self.pool_weight == "labelled":
+        if self.pool_weight == "labeled":
             self.X_pool = self.X_pool[:0]
         table = np.vstack([self.X, self.X_pool]).astype(float)
         self.root_box = np.column_stack(

@@ -23,12 +23,12 @@ def mixed(library=pd):
     """A table of every kind of column."""
     columns = {
         "age": [1.5, 2.0, nan, 3.0, 2.0],
-        "colour": ["red", None, "blue", "red", "green"],
+        "color": ["red", None, "blue", "red", "green"],
         "site": ["north"] * 5,
         "old": [True, False, True, True, False],
     }
     if library is pd:
-        return pd.DataFrame(columns).astype({"colour": "category", "site": "category"})
+        return pd.DataFrame(columns).astype({"color": "category", "site": "category"})
     columns["age"][2] = None
     return pa.table(columns) if library is pa else pl.DataFrame(columns)
 
@@ -37,10 +37,10 @@ OUTCOMES = {
     "[age > 1.75]": [0, 1, 0, 1, 1],
     "[age > 2.5]": [0, 0, 0, 1, 0],
     "[age is missing]": [0, 0, 1, 0, 0],
-    "[colour = blue]": [0, 0, 1, 0, 0],
-    "[colour = green]": [0, 0, 0, 0, 1],
-    "[colour = red]": [1, 0, 0, 1, 0],
-    "[colour is missing]": [0, 1, 0, 0, 0],
+    "[color = blue]": [0, 0, 1, 0, 0],
+    "[color = green]": [0, 0, 0, 0, 1],
+    "[color = red]": [1, 0, 0, 1, 0],
+    "[color is missing]": [0, 1, 0, 0, 0],
     "[old > 0.5]": [1, 0, 1, 1, 0],
 }
 
@@ -75,7 +75,7 @@ def test_rows_unlike_those_of_fit():
     more = pd.DataFrame(
         {
             "age": [nan, 9.0],
-            "colour": pd.Categorical(["violet", None]),
+            "color": pd.Categorical(["violet", None]),
             "site": pd.Categorical(["south", "north"]),
             "old": [True, False],
         }
@@ -90,7 +90,7 @@ def test_rows_unlike_those_of_fit():
     assert [names[j] for j in np.flatnonzero(full[1])] == [
         "[age > 1.75]",
         "[age > 2.5]",
-        "[colour is missing]",
+        "[color is missing]",
     ]
 
 

@@ -44,7 +44,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("pair", [[FIRST, SECOND], [LARGE, LARGE + 1]])
 @pytest.mark.parametrize("kind", PAIRS)
-def test_neighbours_are_two_classes(kind, pair):
+def test_neighbors_are_two_classes(kind, pair):
     y = PAIRS[kind](pair)
     for model in (
         ConfidenceTreeClassifier().fit(X, y),

@@ -120,7 +120,7 @@ def test_any_table(seed, n, n_classes, density, n_values, format):
 @pytest.mark.parametrize(
     ("pool_weight", "rows", "pool"),
     crossed(
-        ["pool", "labelled", "volume"],
+        ["pool", "labeled", "volume"],
         [np.asarray, sp.csr_matrix, sp.csc_array],
         [np.asarray, sp.csc_matrix, sp.csr_array],
     ),
@@ -138,7 +138,7 @@ def test_pool(pool_weight, rows, pool):
 
 
 @pytest.mark.parametrize("memory", [{"leaf_memory": "rows"}, {"leaf_prediction": "nb"}])
-@pytest.mark.parametrize("pool_weight", ["pool", "labelled", "volume"])
+@pytest.mark.parametrize("pool_weight", ["pool", "labeled", "volume"])
 def test_pool_of_a_fit_whose_leaves_remember(pool_weight, memory):
     bound = CredibleBound(delta=0.1, pool_weight=pool_weight)
     dense = ConfidenceTreeClassifier(bound, **memory).fit(X, Y, X_pool=POOL)

@@ -66,7 +66,7 @@ def nearest(X, nominal, row, n):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_neighbours_are_the_nearest(missing):
+def test_neighbors_are_the_nearest(missing):
     X = table(np.random.default_rng(3), 60, missing)
     codes, _, schema = Schema.first(X, "test", [2])
     nominal = schema.is_categorical
@@ -82,7 +82,7 @@ def test_neighbours_are_the_nearest(missing):
 
 
 def test_half_of_the_values_move_as_far_as_the_rows_are_apart():
-    # All neighbours of one row lie one step above it, in both columns.
+    # All neighbors of one row lie one step above it, in both columns.
     X = np.array([[0.5, 0.0]] + [[1.5, 0.0]] * 5 + [[-50.0, 0.0], [50.0, 0.0]])
     codes, _, _ = Schema.first(X, "test")
     weight = np.array([1.0] + [0.0] * 7)
@@ -129,6 +129,6 @@ def test_what_rows_can_be_made_up_of():
     assert not can_make_synthetic_rows([["a text"], ["another"]])
 
 
-def test_a_single_row_has_no_neighbour():
+def test_a_single_row_has_no_neighbor():
     made, _ = made_of(np.array([[1.0, 2.0, 0.0]]), 3, 0)
     np.testing.assert_array_equal(made, [[1.0, 2.0, 0.0]] * 3)

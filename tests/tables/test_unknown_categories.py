@@ -9,18 +9,18 @@ import pytest
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 pd = pytest.importorskip("pandas")
-COLOURS = np.array(["red", "blue"] * 40)
+COLORS = np.array(["red", "blue"] * 40)
 LABELS = np.array(["yes", "no"] * 40)
 NEW = np.array(["Red", "Blue"] * 40)
 
 
-def frame(colours):
-    return pd.DataFrame({"colour": colours, "x": np.arange(len(colours))})
+def frame(colors):
+    return pd.DataFrame({"color": colors, "x": np.arange(len(colors))})
 
 
 @pytest.fixture(params=[ConfidenceTreeClassifier, ConfidenceForestClassifier])
 def model(request):
-    return request.param(random_state=0).fit(frame(COLOURS), LABELS)
+    return request.param(random_state=0).fit(frame(COLORS), LABELS)
 
 
 def said_of(model, X, method="predict"):
@@ -32,7 +32,7 @@ def said_of(model, X, method="predict"):
 
 def test_a_column_with_new_categories_warns_once(model):
     (one,) = said_of(model, frame(NEW))
-    assert "Column 'colour' has only unknown categories" in str(one.message)
+    assert "Column 'color' has only unknown categories" in str(one.message)
     assert "'Red'" in str(one.message)
     assert "categories of fit are 'blue', 'red'" in str(one.message)
     assert one.filename == __file__
@@ -53,9 +53,9 @@ def test_a_missing_column_is_not_a_new_category(model):
 
 
 def test_arrays_name_the_column_by_its_index():
-    X = np.array([COLOURS, LABELS], dtype=object).T
+    X = np.array([COLORS, LABELS], dtype=object).T
     tree = ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(X, LABELS)
-    X = np.array([COLOURS, NEW], dtype=object).T
+    X = np.array([COLORS, NEW], dtype=object).T
     (one,) = said_of(tree, X)
     assert "Column 1 has only unknown categories" in str(one.message)
 
@@ -69,7 +69,7 @@ def test_what_was_said_is_no_part_of_the_state(model):
 
 def test_training_rows_add_categories_without_a_warning():
     tree = ConfidenceTreeClassifier(random_state=0)
-    tree.partial_fit(frame(COLOURS), LABELS, classes=["yes", "no"])
+    tree.partial_fit(frame(COLORS), LABELS, classes=["yes", "no"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tree.partial_fit(frame(NEW), LABELS)
@@ -80,7 +80,7 @@ def test_polars_and_arrow_columns_are_named():
     for library in ("polars", "pyarrow"):
         module = pytest.importorskip(library)
         make = module.DataFrame if library == "polars" else module.table
-        X = make({"colour": COLOURS, "x": np.arange(80)})
+        X = make({"color": COLORS, "x": np.arange(80)})
         tree = ConfidenceTreeClassifier(random_state=0).fit(X, LABELS)
-        (one,) = said_of(tree, make({"colour": NEW, "x": np.arange(80)}))
-        assert "Column 'colour' has only unknown" in str(one.message)
+        (one,) = said_of(tree, make({"color": NEW, "x": np.arange(80)}))
+        assert "Column 'color' has only unknown" in str(one.message)

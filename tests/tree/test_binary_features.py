@@ -1,7 +1,7 @@
 """Moments of a feature that takes two values are its counts.
 
 Columns of zeros and ones are common (one-hot codes), and a normal distribution fits
-them badly: naive Bayes then favours whichever class is rarest, as it does in other
+them badly: naive Bayes then favors whichever class is rarest, as it does in other
 stream trees. These tests compare with counts.
 """
 
@@ -65,7 +65,7 @@ def test_children_of_two_values_are_exact():
     assert_allclose(scores[0][1], scores[1][1], rtol=1e-12)
 
 
-def test_many_rare_columns_do_not_favour_the_rarest_class():
+def test_many_rare_columns_do_not_favor_the_rarest_class():
     rng = np.random.default_rng(3)
     y = (rng.random(4000) < 0.05).astype(int)
     group = rng.integers(0, 40, 4000)

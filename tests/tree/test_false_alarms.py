@@ -7,11 +7,11 @@ from skconftree import ConfidenceTreeClassifier
 
 
 def clouds(n_classes, n, noise, seed):
-    """Rows around the centre of their class; nothing changes."""
+    """Rows around the center of their class; nothing changes."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(n_classes, 8))
+    centers = rng.normal(size=(n_classes, 8))
     y = rng.integers(0, n_classes, n)
-    return (centres[y] + noise * rng.normal(size=(n, 8))).astype(np.float32), y
+    return (centers[y] + noise * rng.normal(size=(n, 8))).astype(np.float32), y
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0])

@@ -22,7 +22,7 @@ COLORS = np.array(["red", "green", "blue", "grey"])
 
 
 def make_table(n=500, seed=0):
-    """Colour, size and shape decide the class, with noise and holes."""
+    """Color, size and shape decide the class, with noise and holes."""
     rng = np.random.default_rng(seed)
     color, shape = rng.integers(0, len(COLORS), n), rng.integers(0, 11, n)
     size, age = rng.normal(size=n), rng.normal(size=n)

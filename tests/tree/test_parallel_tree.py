@@ -174,7 +174,7 @@ def test_pruning(pruning):
 
 
 @pytest.mark.parametrize("bound", ["credible", "possibilistic"])
-def test_unlabelled_rows(bound):
+def test_unlabeled_rows(bound):
     X, y = table(5, 120)
     pool = table(6, 60)[0]
     grown = [

@@ -238,7 +238,7 @@ def test_best_first_takes_the_older_of_equal_leaves(criterion):
         [16777216.0, 16777218.0],
     ],
 )
-def test_awkward_neighbours(values):
+def test_awkward_neighbors(values):
     X = np.repeat(np.array(values, dtype=np.float32), 3).reshape(-1, 1)
     y = (X[:, 0] == X[:, 0].max()).astype(int)
     estimator = ConfidenceTreeClassifier(bound=None).fit(X, y)

@@ -56,7 +56,7 @@ def test_without_bound_it_is_scikit_learn_s_tree(criterion, parameters):
     assert same_as_scikit_learn(root, theirs.tree_, 0)
 
 
-def test_cut_lies_between_neighbouring_values():
+def test_cut_lies_between_neighboring_values():
     one = np.float32(1.0)
     above = np.nextafter(one, np.float32(2.0))
     assert float(one) < cut_between(one, above) < float(above)

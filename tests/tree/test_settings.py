@@ -168,7 +168,7 @@ def test_settings_of_another_release():
         (GTestBound(), "separate hands_over"),
         (EValueBound(), "separate fixed_cuts"),
         (CredibleBound(), "uses_pool recurses"),
-        (CredibleBound(pool_weight="labelled"), "recurses"),
+        (CredibleBound(pool_weight="labeled"), "recurses"),
         (CredibleBound(pool_weight="volume"), "uses_pool by_volume recurses"),
     ],
     ids=str,

@@ -317,7 +317,7 @@ def test_kinds_that_do_not_exist_are_errors():
 
 
 def test_probabilities_for_weights_draw_a_warning():
-    """Weights are frequencies, so normalised ones are nearly no rows."""
+    """Weights are frequencies, so normalized ones are nearly no rows."""
     with pytest.warns(
         UserWarning, match=r"sum to 1 over 150 rows.*sample_weight_kind='relative'"
     ) as caught:

@@ -300,4 +300,4 @@ def weighs_pool(estimator, method):
     bound = resolve_bound(estimator.bound)
     if bound is None or not bound.uses_pool:
         return False
-    return getattr(bound, "pool_weight", "pool") != "labelled"
+    return getattr(bound, "pool_weight", "pool") != "labeled"

@@ -69,7 +69,7 @@ cdef class Builder:
             )
 
     def build(
-        self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
+        self, Tree tree, const float64_t[::1] counts, intp_t n_labeled,
         float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
         intp_t depth=0,
     ):
@@ -102,7 +102,7 @@ cdef class Builder:
         if box is not None:
             root.box = _copied_box(self, &box[0, 0])
         tree.reserve(min(self.source.n_rows // 4, <intp_t> INITIAL_CAPACITY))
-        tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
+        tree.add_leaf(-1, &counts[0], n_labeled, self.splitter.impurity(&counts[0]))
         tree.depth[0] = depth
         with nogil:
             if self._may_split(0):
@@ -214,7 +214,7 @@ cdef class Builder:
             self.starts[z + 1] = self.starts[z] + children.rows[z]
             self.pools[z] = children.pool[z]
             self.tree.add_leaf(
-                record.id, children.counts + z * K, children.n_labelled[z],
+                record.id, children.counts + z * K, children.n_labeled[z],
                 self.splitter.impurity(children.counts + z * K),
             )
             n_open += self._may_split(first + z)

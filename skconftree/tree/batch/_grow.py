@@ -81,7 +81,7 @@ class GrowBelow:
         tree = growth.builder(growth.splitter(source), source).build(
             tree,
             node.counts,
-            node.n_labelled,
+            node.n_labeled,
             node.pool,
             node.box,
             node.features,
@@ -234,7 +234,7 @@ def grow(
     if left_out is not None:
         searched = searched[~left_out]
     return builder.build(
-        tree, sample.class_counts, sample.n_labelled, root_pool, box, searched
+        tree, sample.class_counts, sample.n_labeled, root_pool, box, searched
     )
 
 

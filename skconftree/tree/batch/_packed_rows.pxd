@@ -107,7 +107,7 @@ cdef void count_codes(
 
 # The codes of labeled rows next to a cut: the largest one that is at most `position`, which
 # has to exist, and the smallest one above it.
-cdef void code_neighbours(
+cdef void code_neighbors(
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil
 

@@ -195,7 +195,7 @@ cdef void count_codes(
 
 
 @cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
-cdef void code_neighbours(       # larger than any on this side
+cdef void code_neighbors(        # larger than any on this side
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil:
     # Without branches, many codes at a time.

@@ -201,7 +201,7 @@ cdef class PartedSource(RowSource):
         cdef const Column* column = &self.heads.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
-    cdef void labelled_range(
+    cdef void labeled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
@@ -242,11 +242,11 @@ cdef class PartedSource(RowSource):
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
             values.rows_missing = 0
-            values.labelled_missing = 0
+            values.labeled_missing = 0
         for code in range(column.n_levels):
             if column.has_missing and code == column.n_levels - 1:
                 values.rows_missing = <intp_t> self.n_rows_of(cell)
-                values.labelled_missing = values.rows_missing
+                values.labeled_missing = values.rows_missing
                 for c in range(K):
                     values.missing[c] += <float64_t> cell[c]
             else:
@@ -257,7 +257,7 @@ cdef class PartedSource(RowSource):
                     children.pool[side] += <float64_t> cell[c]
             cell += self.width
         for side in range(2):
-            children.n_labelled[side] = children.rows[side]
+            children.n_labeled[side] = children.rows[side]
         if not column.has_missing:
             return False
         values.n_missing = sum_of(values.missing, K)
@@ -278,7 +278,7 @@ cdef class PartedSource(RowSource):
             if z < 0:
                 z = children.unknown
             children.rows[z] += n
-            children.n_labelled[z] += n
+            children.n_labeled[z] += n
             cell += self.width
 
 
@@ -293,7 +293,7 @@ class OpenNode(NamedTuple):
     id_offset: int
     depth: int
     counts: np.ndarray
-    n_labelled: int
+    n_labeled: int
     pool: float
     box: np.ndarray | None
     features: np.ndarray

@@ -929,7 +929,7 @@ cdef class DrawnSource(RowSource):
             self.table.columns[feature].has_missing
         )
 
-    cdef void labelled_range(
+    cdef void labeled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         cdef const uint64_t* rows = self.rows + self.node.record.start
@@ -1076,7 +1076,7 @@ cdef class DrawnSource(RowSource):
         self._set_sides(feature, position)
         for side in range(2):
             children.rows[side] += self.side_rows[side]
-            children.n_labelled[side] += self.side_rows[side]
+            children.n_labeled[side] += self.side_rows[side]
             for c in range(K):
                 children.counts[side * K + c] += self.side_counts[side * K + c]
                 children.pool[side] += self.side_counts[side * K + c]
@@ -1088,7 +1088,7 @@ cdef class DrawnSource(RowSource):
             values.n_missing += values.missing[c]
         values.missing[K] = 0.0
         values.rows_missing = self.side_rows[2]
-        values.labelled_missing = self.side_rows[2]
+        values.labeled_missing = self.side_rows[2]
         return True
 
     cdef intp_t count_categories(
@@ -1115,7 +1115,7 @@ cdef class DrawnSource(RowSource):
             if z < 0:
                 z = children.unknown
             children.rows[z] += 1
-            children.n_labelled[z] += 1
+            children.n_labeled[z] += 1
 
     cdef void divide(
         self, const NodeRecord* record, const Split* split, const intp_t* starts

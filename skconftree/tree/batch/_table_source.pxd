@@ -41,7 +41,7 @@ cdef class RowSource(Source):
     cdef void put_back(self) noexcept nogil
     # For draw(): the extreme values of labeled rows, which are equal if no cut separates them,
     # and the position of the cut with the values <= threshold on the left.
-    cdef void labelled_range(
+    cdef void labeled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
@@ -110,7 +110,7 @@ cdef class TableSource(RowSource):
 
     # The node.
     cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
-    cdef float64_t unlabelled       # weight of the unlabeled rows; of sparse tables only
+    cdef float64_t unlabeled        # weight of the unlabeled rows; of sparse tables only
 
     # Divide the rows of a node, which have been marked, between two children.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil

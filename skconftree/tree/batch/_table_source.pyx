@@ -9,11 +9,11 @@ from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
-    SORT_LIMIT, code_neighbours, count_codes, counts_codes, sort_codes,
+    SORT_LIMIT, code_neighbors, count_codes, counts_codes, sort_codes,
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
 from skconftree.tree.split._scan cimport (
-    REPEATS, drawn_between, labelled_neighbours, weight_of,
+    REPEATS, drawn_between, labeled_neighbors, weight_of,
 )
 from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
@@ -52,13 +52,13 @@ cdef class RowSource(Source):
         self, intp_t feature, float64_t u, float64_t* threshold
     ) noexcept nogil:
         cdef float32_t low, high
-        self.labelled_range(feature, &low, &high)
+        self.labeled_range(feature, &low, &high)
         if not low < high:
             return -1
         threshold[0] = drawn_between(low, high, u)
         return self.index_of(feature, threshold[0])
 
-    cdef void labelled_range(
+    cdef void labeled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         low[0] = high[0] = 0.0
@@ -120,11 +120,11 @@ cdef class TableSource(RowSource):
         if self.rows.sparse is None:
             return
         self.rows.sparse.dense_feature = -1
-        self.unlabelled = 0.0
+        self.unlabeled = 0.0
         if self.node.has_pool:
             for i in range(start, end):
                 if self.rows.node_y[i] == self.node.n_classes:
-                    self.unlabelled += weight_of(count, weight, i)
+                    self.unlabeled += weight_of(count, weight, i)
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         # By the order of a feature that the node may split on: if all features are sorted,
@@ -210,7 +210,7 @@ cdef class TableSource(RowSource):
             return column.n_levels - 1 - column.has_missing
         return self.rows.n_present(feature, start, end)
 
-    cdef void labelled_range(
+    cdef void labeled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
         cdef Column* column
@@ -267,14 +267,14 @@ cdef class TableSource(RowSource):
         cdef intp_t high = MAX_LEVELS
         cdef intp_t i
         if column.order != NULL:
-            labelled_neighbours(
+            labeled_neighbors(
                 column.order + start, self.rows.y, K, position, &low, &high
             )
             return midpoint(
                 self.rows.value(low, feature), self.rows.value(high, feature)
             )
         if not self.node.has_pool:      # the missing code is above all others
-            code_neighbours(
+            code_neighbors(
                 column.codes + start, self.node.record.end - start, <uint8_t> position,
                 &low, &high,
             )
@@ -309,7 +309,7 @@ cdef class TableSource(RowSource):
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
             values.rows_missing = 0
-            values.labelled_missing = 0
+            values.labeled_missing = 0
             if column.order != NULL:
                 present = start + self.rows.n_present(feature, start, end)
         for i in range(start, end):
@@ -325,13 +325,13 @@ cdef class TableSource(RowSource):
             ):
                 values.missing[self.rows.y[row]] += w
                 values.rows_missing += 1
-                values.labelled_missing += self.rows.y[row] < K
+                values.labeled_missing += self.rows.y[row] < K
                 continue
             children.rows[side] += 1
             children.pool[side] += w
             if self.rows.y[row] < K:
                 children.counts[side * K + self.rows.y[row]] += w
-                children.n_labelled[side] += 1
+                children.n_labeled[side] += 1
         if not column.has_missing:
             return False
         values.n_missing = sum_of(values.missing, K)
@@ -353,7 +353,7 @@ cdef class TableSource(RowSource):
             if z < 0:
                 z = children.unknown
             children.rows[z] += 1
-            children.n_labelled[z] += self.rows.node_y[i] < self.node.n_classes
+            children.n_labeled[z] += self.rows.node_y[i] < self.node.n_classes
 
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
@@ -504,7 +504,7 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
         for i in range(size):
             source.histogram[i] = source.tally[i]
     for c in range(width):
-        rest = source.node.counts[c] if c < source.node.n_classes else source.unlabelled
+        rest = source.node.counts[c] if c < source.node.n_classes else source.unlabeled
         for i in range(column.n_levels):
             rest -= source.histogram[i * width + c]
         zero[c] = rest
@@ -581,8 +581,8 @@ cdef void _count_coded_sides(
     for side in range(2):
         for c in range(K):
             children.counts[side * K + c] = tally[c]
-            children.n_labelled[side] += tally[c]
-        children.rows[side] = children.n_labelled[side] + tally[K]
+            children.n_labeled[side] += tally[c]
+        children.rows[side] = children.n_labeled[side] + tally[K]
         children.pool[side] = <float64_t> children.rows[side]
         tally += width
 

@@ -506,7 +506,7 @@ cdef void _score_moments(
     cdef const int32_t* informative = scratch.informative
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef const float64_t* centre = moments.blocks[K] + MEAN * d
+    cdef const float64_t* center = moments.blocks[K] + MEAN * d
     cdef intp_t n_informative = _find_informative(policy, moments, x, scratch)
     cdef const float64_t* mean
     cdef const float64_t* squares
@@ -535,7 +535,7 @@ cdef void _score_moments(
                     n = known[f]
                     inverse = 1.0 / (n + 1.0)
                     if not n > 0.0:
-                        gap = x[f] - centre[f]      # the pseudo-row alone
+                        gap = x[f] - center[f]      # the pseudo-row alone
                 if precision[i] > 0.0:
                     ratio = (squares[f] * precision[i] + 1.0) * inverse
                     distance += gap * gap * precision[i] / ratio

@@ -102,7 +102,7 @@ cdef class CategorySets:
 cdef enum MissingRows:
     NONE            # or they are on the right, which needs no action
     LEFT
-    UNLABELLED
+    UNLABELED
 
 
 cdef class NodeTests(Scan):

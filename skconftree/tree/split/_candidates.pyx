@@ -406,7 +406,7 @@ cdef class NodeTests(Scan):
         self.sets.begin(self.source.count_categories(feature, self.sets.counts))
         self.sets.divide(feature, cut.position, children)
         memset(children.rows, 0, children.n_outcomes * sizeof(intp_t))
-        memset(children.n_labelled, 0, children.n_outcomes * sizeof(intp_t))
+        memset(children.n_labeled, 0, children.n_outcomes * sizeof(intp_t))
         self.source.count_branches(feature, children)
 
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
@@ -436,8 +436,8 @@ cdef int _reserve_children(NodeTests node_tests, intp_t capacity) except -1:
     children.rows = <intp_t*> node_tests.arrays.resize(
         children.rows, capacity, sizeof(intp_t)
     )
-    children.n_labelled = <intp_t*> node_tests.arrays.resize(
-        children.n_labelled, capacity, sizeof(intp_t)
+    children.n_labeled = <intp_t*> node_tests.arrays.resize(
+        children.n_labeled, capacity, sizeof(intp_t)
     )
     node_tests.child_capacity = capacity
     return 0
@@ -449,7 +449,7 @@ cdef intp_t _walk_values(NodeTests node_tests, intp_t feature) noexcept nogil:
         return node_tests.source.walk(feature, node_tests)
     if not node_tests.values.n_missing > 0.0:
         if node_tests.values.missing[node_tests.n_classes] > 0.0:
-            node_tests.missing = UNLABELLED
+            node_tests.missing = UNLABELED
         return node_tests.source.walk(feature, node_tests)
     if not node_tests.values.n_seen > 0.0:
         return 0
@@ -538,7 +538,7 @@ cdef void _add_missing(NodeTests node_tests, intp_t size) noexcept nogil:
     cdef const float64_t* counts = node_tests.values.missing
     cdef float64_t n = node_tests.values.n_missing
     cdef intp_t i, c
-    if node_tests.missing == UNLABELLED:
+    if node_tests.missing == UNLABELED:
         for i in range(size):
             if node_tests.n_left[i] > node_tests.node.n - node_tests.n_left[i]:
                 node_tests.pool_left[i] += counts[K]
@@ -602,7 +602,7 @@ cdef void _count_sides(NodeTests node_tests, intp_t feature, Cut cut) noexcept n
     for side in range(2):
         children.pool[side] = 0.0
         children.rows[side] = 0
-        children.n_labelled[side] = 0
+        children.n_labeled[side] = 0
     any_missing = node_tests.source.count_sides(
         feature, cut.position, children, &node_tests.values
     )
@@ -641,7 +641,7 @@ cdef void _send_missing(NodeTests node_tests, bint any_missing, Cut cut) noexcep
     for c in range(K + 1):
         children.pool[side] += node_tests.values.missing[c]
     children.rows[side] += node_tests.values.rows_missing
-    children.n_labelled[side] += node_tests.values.labelled_missing
+    children.n_labeled[side] += node_tests.values.labeled_missing
 
 
 cdef float64_t _left_volume(NodeTests node_tests, intp_t feature, Cut cut) noexcept nogil:

@@ -148,7 +148,7 @@ cdef struct ValueCounts:
     float64_t n_missing
     float64_t pool_seen     # labeled and unlabeled rows
     intp_t rows_missing     # number of rows, and of labeled rows; set by count_sides()
-    intp_t labelled_missing     # of tables only
+    intp_t labeled_missing      # of tables only
 
 
 cdef inline void clear_values(ValueCounts* values, intp_t n_classes) noexcept nogil:
@@ -215,7 +215,7 @@ cdef inline float64_t drawn_between(
     return low if threshold >= high else threshold
 
 
-cdef inline void labelled_neighbours(
+cdef inline void labeled_neighbors(
     const uint32_t* entries, const label_t* y, intp_t n_classes, intp_t position,
     intp_t* below, intp_t* above,
 ) noexcept nogil:

@@ -31,7 +31,7 @@ cdef struct Children:
     float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
     float64_t* pool             # [n_outcomes] weight W
     intp_t* rows                # [n_outcomes] all rows, and
-    intp_t* n_labelled          # [n_outcomes] labeled rows; of tables only
+    intp_t* n_labeled           # [n_outcomes] labeled rows; of tables only
     bint missing_seen           # labeled rows of the node miss the value of the feature
     bint missing_left           # where such rows go
     int16_t* ordinals           # [n_codes] the child of each category, -1 = no labeled

@@ -412,7 +412,7 @@ cdef class ReplacingGrower(WatchingGrower):
         tree._add_root()
         grower = self._successor(tree)
         self.open_second(grower)
-        waiting = self.unlabelled()
+        waiting = self.unlabeled()
         if waiting is not None and not waiting.all():
             grower.remove_pool_rows(np.flatnonzero(~waiting).astype(np.int32))
         self.background = grower

@@ -407,7 +407,7 @@ cdef class Grower:
 
     cdef learned_bits(self):
         # For a state: the other rows follow from the tree.
-        waiting = self.unlabelled()
+        waiting = self.unlabeled()
         return None if waiting is None else np.packbits(~waiting).tobytes()
 
     cdef load_pool(self, bits):
@@ -435,7 +435,7 @@ cdef class Grower:
                     out[node, c] = self.leaves.at[node].fresh[c]
         return counts
 
-    def unlabelled(self):
+    def unlabeled(self):
         """Mask of the rows of `X_pool` that were not learned; None without a pool."""
         cdef const Leaf* leaf
         cdef intp_t node, i
@@ -451,7 +451,7 @@ cdef class Grower:
                     is_unlabeled[leaf.pool[i]] = True
         return mask
 
-    def are_unlabelled(self, const int32_t[::1] rows not None):
+    def are_unlabeled(self, const int32_t[::1] rows not None):
         """Mask of those of some rows of `X_pool` that were not learned."""
         cdef intp_t i, stopped_at, node
         mask = np.zeros(rows.shape[0], dtype=np.bool_)

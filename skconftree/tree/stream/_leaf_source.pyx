@@ -271,7 +271,7 @@ cdef class LeafSource(Source):
             for _ in range(below, position - n_left):
                 children.pool[0] += 1.0
         values.rows_missing = 0
-        values.labelled_missing = 0
+        values.labeled_missing = 0
         return self.count_values(feature, values)
 
     cdef intp_t count_categories(

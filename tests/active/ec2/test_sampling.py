@@ -405,7 +405,7 @@ def test_offline_learning_changes_weights_alone(strategy):
     assert model.n_rows_seen_ == 0  # the learner has a copy
 
 
-def test_a_cloud_of_an_unlabelled_run():
+def test_a_cloud_of_an_unlabeled_run():
     run = OASISClassifier(n_particles=100, standardize=False, random_state=0)
     run.partial_fit(X, [None] * 120, classes=[0, 1])
     moved = run.n_moves_[0]

@@ -107,7 +107,7 @@ def test_cells_of_many_columns_are_those_of_principal_components():
     X = hidden @ rng.normal(size=(2, 12)) + rng.normal(0, 1e-3, size=(1000, 12))
     groups = cell_groups(X, 16, max_dimensions=2)
     assert 8 < groups.max() + 1 <= 16
-    # rows of one cell are neighbours
+    # rows of one cell are neighbors
     within = sum(
         hidden[groups == j].var(axis=0).sum() * (groups == j).sum()
         for j in range(groups.max() + 1)

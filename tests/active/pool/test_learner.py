@@ -261,7 +261,7 @@ def test_one_class_is_predicted_and_queries_continue():
     assert len(one.query(3)) == 3
 
 
-@pytest.mark.parametrize("bound", ["gtest", CredibleBound(pool_weight="labelled")])
+@pytest.mark.parametrize("bound", ["gtest", CredibleBound(pool_weight="labeled")])
 def test_growing_equals_partial_fit_by_hand(bound):
     tree = ConfidenceTreeClassifier(bound, grace_period=1)
     one = add_labels(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 25)
@@ -374,7 +374,7 @@ def test_a_refitted_model_weighs_its_tests_by_the_rest_of_the_pool(model, form):
 
 
 def test_bounds_that_do_not_use_a_pool_are_fitted_without_one():
-    for bound in ("gtest", CredibleBound(delta=0.4, pool_weight="labelled"), None):
+    for bound in ("gtest", CredibleBound(delta=0.4, pool_weight="labeled"), None):
         model = ConfidenceTreeClassifier(bound, leaf_memory="rows")
         one = add_labels(learner(model).fit(X, some(Y)), 15)
         known = one.y_ != np.full(150, None)

@@ -259,7 +259,7 @@ def test_weighted_scores_are_scaled_sums():
 
 
 class Away(SamplingStrategy):
-    """Somebody's own strategy that looks at distances to labelled rows."""
+    """Somebody's own strategy that looks at distances to labeled rows."""
 
     def score(self, context):
         return np.sqrt(context.dist_to_labeled)
@@ -270,7 +270,7 @@ class Away(SamplingStrategy):
     [(DiversitySampling(), []), (DiversitySampling(), [3, 77]), (Away(), [3, 77])],
 )
 def test_a_weighed_batch_is_that_of_single_queries(distant, known):
-    """Rows of a batch count as labelled, for distances and for the scales of scores."""
+    """Rows of a batch count as labeled, for distances and for the scales of scores."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(90, 2))
     labels = np.full(90, None)

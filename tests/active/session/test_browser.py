@@ -320,12 +320,12 @@ def test_a_notebook_opens_the_page(person, path):
 
 
 CONTRAST = """
-const shine = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((one) => one / 255)
+const shine = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((one) => one / 255)
   .map((one) => one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
   .reduce((sum, one, place) => sum + one * [.2126, .7152, .0722][place], 0);
 const behind = (one) => {
-  const colour = getComputedStyle(one).backgroundColor;
-  return colour === "rgba(0, 0, 0, 0)" ? behind(one.parentElement) : colour;
+  const color = getComputedStyle(one).backgroundColor;
+  return color === "rgba(0, 0, 0, 0)" ? behind(one.parentElement) : color;
 };
 return [...document.querySelectorAll(
   "#progress, h1, th, td p, button, kbd, #note, summary, li span, select"

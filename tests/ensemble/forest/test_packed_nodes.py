@@ -47,7 +47,7 @@ def test_blocks_and_threads():
     assert forest.predict_proba(X).tobytes() == proba.tobytes()
 
 
-def test_thresholds_between_neighbouring_floats():
+def test_thresholds_between_neighboring_floats():
     # Midpoints that no float32 has, on both sides of zero.
     steps = np.arange(16, dtype=np.uint32)
     values = (np.float32(1.0).view(np.uint32) + steps).view(np.float32)

@@ -31,9 +31,9 @@ UPDATES = ["hi-rf", "retrain", "rlp", "rrn"]
 
 def make_table(seed, n_rows=60, n_features=4, n_classes=6):
     rng = np.random.default_rng(seed)
-    centres = 2.0 * rng.normal(size=(n_classes, n_features))
+    centers = 2.0 * rng.normal(size=(n_classes, n_features))
     y = rng.integers(0, n_classes, n_rows)
-    X = (centres[y] + rng.normal(size=(n_rows, n_features))).astype(np.float32)
+    X = (centers[y] + rng.normal(size=(n_rows, n_features))).astype(np.float32)
     return X, y
 
 

@@ -27,9 +27,9 @@ from skconftree.tables._content_order import ContentOrder, hash_rows
 
 def make_table(seed, n_rows=60, n_features=5, n_classes=6, grid=None):
     rng = np.random.default_rng(seed)
-    centres = 2.0 * rng.normal(size=(n_classes, n_features))
+    centers = 2.0 * rng.normal(size=(n_classes, n_features))
     y = rng.integers(0, n_classes, n_rows)
-    X = (centres[y] + rng.normal(size=(n_rows, n_features))).astype(np.float32)
+    X = (centers[y] + rng.normal(size=(n_rows, n_features))).astype(np.float32)
     if grid is not None:
         X = np.round(X * grid) / np.float32(grid)
     return X, y
