@@ -24,7 +24,7 @@ def possibilistic_entropy(
     counts: ArrayLike,
     gamma: ArrayLike = 0.05,
     *,
-    normalization: Literal["qlog2", "shifted"] = "qlog2",
+    normalization: Literal["qlog2", "shifted", "qlogq"] = "qlog2",
 ) -> np.float64 | NDArray[np.float64]: ...
 def possibilistic_quality(
     leaf_counts: ArrayLike, gamma: float = 0.05, *, weighted: bool = True

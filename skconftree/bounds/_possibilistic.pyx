@@ -507,9 +507,11 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     gamma : float or array-like of shape (...), default=0.05
         One minus the confidence, in (0, 1). Smaller values give larger entropies. It is
         broadcast against the leading dimensions of `counts`.
-    normalization : {"qlog2", "shifted"}, default="qlog2"
+    normalization : {"qlog2", "shifted", "qlogq"}, default="qlog2"
         ``"qlog2"`` is 1 for total ignorance and ``1 / n_classes`` for complete
-        knowledge. ``"shifted"`` maps the latter to 0. Trees do not depend on it.
+        knowledge. ``"shifted"`` maps the latter to 0. ``"qlogq"`` is equation (12) as
+        printed, which is ``log(2) / log(n_classes)`` for total ignorance. Trees do not
+        depend on it.
 
     Returns
     -------
@@ -531,7 +533,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     >>> possibilistic_entropy([[5, 2, 3], [50, 20, 30], [0, 0, 0]]).round(4)
     array([0.8178, 0.7671, 1.    ])
     """
-    check_choice("normalization", normalization, ("qlog2", "shifted"))
+    check_choice("normalization", normalization, ("qlog2", "shifted", "qlogq"))
     counts = check_counts(counts)
     z = -normal_quantile(0.5 * check_range("gamma", gamma, 0, 1))
     *leading, k = counts.shape
@@ -554,6 +556,8 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     entropy = np.asarray(out).reshape(shape)[()]
     if normalization == "shifted":
         entropy = np.maximum(k * entropy - 1.0, 0.0) / (k - 1.0)
+    elif normalization == "qlogq":
+        entropy = entropy * (LN2 / np.log(k))
     return entropy
 
 

@@ -68,6 +68,8 @@ def test_ends_of_both_scales():
             for c in (np.zeros(k), pure)
         ]
         np.testing.assert_allclose(shifted, [1, 0], atol=1e-6)
+        printed = possibilistic_entropy(np.zeros(k), normalization="qlogq")
+        assert printed == pytest.approx(np.log(2) / np.log(k))
     rounded = np.eye(40)[0] * 9e15
     assert possibilistic_entropy(rounded, 0.49, normalization="shifted") >= 0.0
 
@@ -308,7 +310,7 @@ def test_invalid_input():
     with pytest.raises(ValueError, match="gamma"):
         possibilistic_entropy([1, 2], 1.0)
     with pytest.raises(ValueError, match="normalization"):
-        possibilistic_entropy([1, 2], normalization="qlogq")
+        possibilistic_entropy([1, 2], normalization="qlog3")
     with pytest.raises(ValueError, match="counts"):
         possibilistic_entropy([-1, 2])
     with pytest.raises(ValueError, match="p must"):
