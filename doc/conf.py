@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import posixpath
 import re
 import shutil
 from pathlib import Path
@@ -179,8 +180,26 @@ def inner_mathml(node):
     return re.sub(r"^\s*<math[^>]*>|</math>\s*$", "", written)
 
 
+def write_redirects(app, exception):
+    """Write a page at each address of `redirects.txt` that leads to the new one."""
+    if exception or app.builder.format != "html":
+        return
+    for line in (HERE / "redirects.txt").read_text(encoding="utf-8").splitlines():
+        old, new = line.split()
+        page, _, anchor = new.partition("#")
+        url = posixpath.relpath(f"{page}.html", posixpath.dirname(old))
+        url += f"#{anchor}" if anchor else ""
+        (Path(app.outdir) / f"{old}.html").write_text(
+            '<!DOCTYPE html><meta charset="utf-8"><title>Moved</title>'
+            f'<meta http-equiv="refresh" content="0; url={url}">'
+            f'<link rel="canonical" href="{url}"><a href="{url}">Moved</a>\n',
+            encoding="utf-8",
+        )
+
+
 def setup(app):
     """Connect the above."""
+    app.connect("build-finished", write_redirects)
     app.connect("config-inited", write_api_pages)
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.add_html_math_renderer(

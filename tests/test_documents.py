@@ -23,7 +23,7 @@ PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
 SLOW = {"active", "distill", "lookahead"}  # with those below most of the time of all
-SLOW |= {"forests", "imbalanced", "late_labels", "lts", "oasis"}
+SLOW |= {"decisions", "evaluation", "forests", "lts", "oasis"}
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 
@@ -98,6 +98,23 @@ def test_links_of_the_readme_read_well_where_nothing_is_built():
         if page.suffix in (".md", ".py"):
             roles = re.findall(r":\w+:`.*?`", page.read_text("utf-8"))
             assert not roles, link
+
+
+def test_old_addresses_lead_to_pages():
+    lines = (ROOT / "doc/redirects.txt").read_text("utf-8").splitlines()
+    assert len(lines) > 10
+    for line in lines:
+        old, new = line.split()
+        page, _, anchor = new.partition("#")
+        assert not (ROOT / f"doc/{old}.rst").exists(), line
+        if "skconftree." in page:
+            importlib.import_module(page.partition("api/")[2])
+            continue
+        text = (ROOT / f"doc/{page}.rst").read_text("utf-8")
+        titles = re.findall(r"^(.+)\n(?:-{3,}|~{3,})$", text, re.MULTILINE)
+        ids = {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") for title in titles}
+        ids |= set(re.findall(r"^\.\. _([\w-]+):$", text, re.MULTILINE))
+        assert not anchor or anchor in {one.replace("_", "-") for one in ids}, line
 
 
 @pytest.mark.parametrize("part", ["guide", "results", "development"])
@@ -179,7 +196,7 @@ def test_the_table_of_a_newcomer(tmp_path, monkeypatch, capsys):
     first = {}
     exec("from skconftree import ConfidenceTreeClassifier", first)
     exec("from skconftree.tree import export_text", first)
-    exec(program("first_tree", "import pandas"), first)
+    exec(program("quickstart", "import pandas"), first)
     assert first["new"]["churn"].tolist() == ["yes"]
     assert "calls <= 5 " in capsys.readouterr().out
 

@@ -14,7 +14,7 @@ import pytest
 from skconftree.evaluation import iter_prequential
 
 TABLE = Path(os.environ.get("SKCONFTREE_DATA", "nowhere")) / "elec.csv.gz"
-GUIDE = Path(__file__).parents[2] / "doc/guide/prequential.rst"
+GUIDE = Path(__file__).parents[2] / "doc/guide/evaluation.rst"
 
 
 class Silent:

@@ -433,7 +433,7 @@ def node_table(
         ``more_rows`` is an estimate of how many further rows of the node would make it
         strong, corrected for the selection of the split, and ``until_strong`` the same
         as text. They are None and empty without an estimate
-        (:doc:`/guide/why_a_leaf`).
+        (:doc:`/guide/reading`).
 
     See Also
     --------
