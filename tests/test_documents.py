@@ -162,8 +162,9 @@ def test_nothing_but_the_package_is_installed():
     if not inside:
         pytest.skip("an editable install has no files of its own")
     suffixes = {file.suffix for file in inside if "__pycache__" not in file.parts}
-    assert [file.name for file in inside if file.suffix == ".html"] == ["_page.html"]
-    assert suffixes <= {".html", ".py", ".pyi", ".pxd", ".so", ".pyd", ".typed"}
+    data = sorted(file.name for file in inside if file.suffix in (".css", ".html"))
+    assert data == ["_page.html", "_report.css"]
+    assert suffixes <= {".css", ".html", ".py", ".pyi", ".pxd", ".so", ".pyd", ".typed"}
     assert {file.parts[0] for file in files} <= {
         "skconftree",
         "..",  # the console script

@@ -8,12 +8,11 @@ import threading
 
 from skconftree import __version__
 
-from ._options import TABLES, did_you_mean, later, make_parser
+from ._options import COMMANDS, TABLES, did_you_mean, later, make_parser
 from ._text import UserError, abandon_output, printable, standard_output, warn
 
 BROKEN_PIPE = 128 + 13  # exit code of a program that SIGPIPE ended, as in a shell
 TERMINATION_SIGNALS = ("SIGTERM", "SIGHUP")
-COMMANDS = ("fit", "predict", "audit", "stream", "label", "completion")
 
 
 def main(argv=None):

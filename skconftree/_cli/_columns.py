@@ -125,7 +125,15 @@ class Reading(NamedTuple):
     name: str
     parse: Callable[[str], float]
 
+    def value(self, text):
+        """Parse a text; return None if that is not possible."""
+        try:
+            return self.parse(text)
+        except (ValueError, OverflowError):
+            return None
 
+
+_FLOAT = Reading("Python", float)
 POINT = Reading("decimal point", _from_point)
 COMMA = Reading("decimal comma", _from_comma)
 DATE = Reading("days since 1970-01-01", _from_date)
@@ -195,10 +203,10 @@ def read_numbers(texts, reading):
         for index, text in enumerate(texts):
             if is_missing(text):
                 continue
-            try:
-                values[index] = reading.parse(text)
-            except (ValueError, OverflowError):
+            if (value := reading.value(text)) is None:
                 unparseable.append(index)
+            else:
+                values[index] = value
     with np.errstate(over="ignore"):
         return values.astype(np.float32), unparseable
 
@@ -382,18 +390,11 @@ def _parsed(texts, reading):
     """Count unparseable texts; also return a text that `float` parses differently."""
     n_unparseable, example = 0, None
     for text in texts:
-        try:
-            value = reading.parse(text)
-        except (ValueError, OverflowError):
+        value = reading.value(text)
+        if value is None:
             n_unparseable += 1
-            continue
-        if example is None:
-            try:
-                same = float(text) == value
-            except ValueError:
-                same = False
-            if not same:
-                example = text
+        elif example is None and _FLOAT.value(text) != value:
+            example = text
     return n_unparseable, example
 
 
@@ -419,14 +420,9 @@ def _override(text, reading):
 def _with_other_sign(text, reading):
     """Return the other decimal sign and the value with it; None if it is the same."""
     for sign, other in DECIMALS.items():
-        if other is reading:
-            continue
-        try:
-            value = other.parse(text)
-            if reading.parse(text) != value:
-                return sign, value
-        except (ValueError, OverflowError):
-            pass
+        value, own = other.value(text), reading.value(text)
+        if other is not reading and None not in (value, own) and value != own:
+            return sign, value
     return None
 
 
@@ -484,14 +480,7 @@ def _date_orders(texts):
 
 def _readable(texts, reading):
     """Return the indices of the texts that can be parsed."""
-    rows = set()
-    for row, text in enumerate(texts):
-        try:
-            reading.parse(text)
-        except (ValueError, OverflowError):
-            continue
-        rows.add(row)
-    return rows
+    return {row for row, text in enumerate(texts) if reading.value(text) is not None}
 
 
 def _id_notes(texts, values, n_rows):

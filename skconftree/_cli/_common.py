@@ -32,18 +32,10 @@ PLUG_INS = {
     "pruning": (skconftree.tree, PRUNINGS),
 }
 # Options that are reported as parameters of the tree, or do not affect the result.
-IRRELEVANT_OPTIONS = {
-    "bound",
-    "delta",
-    "criterion",
-    "set",
-    "run",
-    "data",
-    "verbose",
-    "in_parts",
-}
-IRRELEVANT_OPTIONS |= {"output", "plot", "report", "json", "resume", "checkpoint_every"}
-IRRELEVANT_OPTIONS |= {"chunk_size"}
+IRRELEVANT_OPTIONS = set(
+    "bound delta criterion set run data verbose in_parts output plot report json "
+    "resume checkpoint_every chunk_size".split()
+)
 # More than MANY_CLASSES classes require this mean number of rows per class.
 MANY_CLASSES = 100
 MIN_ROWS_PER_CLASS = 3

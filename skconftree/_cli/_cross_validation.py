@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ._common import aligned, duration
-from ._text import shorten
+from ._text import counted, shorten
 
 OUR_MODEL = "confidence tree"
 INNER_FOLDS = 5
@@ -169,9 +169,9 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
     return results, predicted, confidence, late
 
 
-def majority(table, folds, seed):
+def majority(y):
     """Return frequency, log loss of the class frequencies, and largest class."""
-    classes, codes = np.unique(table.y, return_inverse=True)
+    classes, codes = np.unique(y, return_inverse=True)
     shares = np.bincount(codes) / len(codes)
     loss = -np.sum(shares * np.log(shares))
     return float(shares.max()), float(loss), str(classes[shares.argmax()])
@@ -197,8 +197,8 @@ def standard_error(values):
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def results_table(results, baseline):
-    """Format the results of `compare` and `majority` as a table."""
+def results_rows(results, baseline):
+    """Return the cells of a table of the results of `compare` and `majority`."""
     rows = [("", "accuracy", "SE", "log loss", "leaves", "fit time")]
     for name, figures in results.items():
         accuracy = np.array(figures["accuracy"])
@@ -215,7 +215,7 @@ def results_table(results, baseline):
     largest, loss, _ = baseline
     rows.append(("majority class", share(largest), "", "", "", ""))
     rows.append(("class frequencies", "", "", f"{loss:.3f}", "", ""))
-    return aligned(rows)
+    return rows
 
 
 def class_figures(y, predicted):
@@ -284,3 +284,9 @@ def tested(tree, X, y):
         "log_loss": loss,
         **class_figures(y, predicted),
     }
+
+
+def tested_sentence(test):
+    """Report accuracy and log loss of `tested`."""
+    loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
+    return f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"

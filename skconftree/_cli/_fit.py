@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import __version__, large
 from ..tree import export_text, node_table
-from ._columns import POINT, excluded_columns, excluded_notes, unknown_notes
+from ._columns import POINT, excluded_notes, unknown_notes
 from ._common import (
     aligned,
     as_json,
@@ -31,16 +31,18 @@ from ._cross_validation import (
     compare,
     majority,
     make_models,
-    results_table,
+    results_rows,
     share,
     tested,
+    tested_sentence,
 )
 from ._files import STANDARD, check_files, write_json
 from ._model_file import save
 from ._options import BASELINES
 from ._readers import (
+    Dialect,
     ParquetStream,
-    indices_of,
+    SelectedStream,
     listed,
     missing_header_note,
     open_stream,
@@ -65,7 +67,8 @@ IMPORTANCE = "Share of the total impurity decrease of all splits."
 def run_fit(options):
     """Run ``skconftree fit`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
-        return _run_fit(options, progress)
+        run = _run_in_parts if options.in_parts else _run_fit
+        return run(options, progress)
 
 
 def _run_fit(options, progress):
@@ -94,10 +97,10 @@ def _run_fit(options, progress):
     tree = with_dates(tree, table.dates)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.output is not None:
-        save_tree(options.output, tree, table, options)
+        _save_tree(tree, table.feature_names, table.readings, table.dialect, options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    base = majority(table, options.folds, options.seed)
+    base = majority(table.y)
     nodes = node_table(tree, **names)
     # All files are written before printing, because the reader of a pipe may close it.
     at_once = options.report is None and options.json is None
@@ -127,6 +130,7 @@ def _run_fit(options, progress):
     progress.clear()
     classes = class_figures(table.y, predicted)
     groups = calibration(confidence, predicted == table.y)
+    comments = remarks(results, unfinished, options, baselines, table.nominal)
     sentences = [*headline(results, base, classes, nodes), *baselines_lines(results)]
     if options.report is not None:
         # a report that is shared must not contain local paths
@@ -140,7 +144,7 @@ def _run_fit(options, progress):
             "calibration": groups,
             "results": results,
             "base": base,
-            "remarks": remarks(results, unfinished, options, baselines, table.nominal),
+            "remarks": comments,
             "notes": notes,
             "settings": with_feature_names(tree, table.feature_names),
         }
@@ -178,9 +182,7 @@ def _run_fit(options, progress):
             say(_wrapped(compared))
         parts = [
             section("Tree", tree_text(tree, names, options)),
-            *tables(
-                results, base, classes, unfinished, options, baselines, table.nominal
-            ),
+            *tables(results, base, classes, unfinished, options, baselines, comments),
             section("Feature importance", importance_table(tree, names)),
             section("Calibration", calibration_table(groups)),
         ]
@@ -223,21 +225,20 @@ def _tested(options, table, tree, progress):
         return tested(tree, X, y.astype(np.result_type(y, table.y)))
 
 
-def save_tree(path, tree, table, options):
+def _save_tree(tree, features, readings, dialect, options):
     """Save a tree, with the metadata to read other tables in the same way."""
     metadata = {
         "kind": FITTED,
         "version": __version__,
         "target": options.target,
         "--decimal": options.decimal,
-        "delimiter": table.dialect.delimiter,
-        "features": table.feature_names,
-        "readings": [reading and reading.name for reading in table.readings],
+        "delimiter": dialect.delimiter,
+        "features": features,
+        "readings": [reading and reading.name for reading in readings],
     }
-    # The tree was fitted to an array; the saved tree has column names.
-    save(
-        path, with_columns(tree, np.array(table.feature_names, dtype=object)), metadata
-    )
+    # A tree that was fitted to an array is saved with column names.
+    tree = with_columns(tree, np.array(features, dtype=object))
+    save(options.output, tree, metadata)
 
 
 def input_table(options, progress):
@@ -295,16 +296,16 @@ def section(heading, text):
     return f"{heading}\n{'-' * len(heading)}\n{text}"
 
 
-def tables(results, base, classes, unfinished, options, baselines, nominal):
+def tables(results, base, classes, unfinished, options, baselines, comments):
     """Yield the sections of cross-validation and confusion matrix."""
     searched = " (of pruned CART including the search)"
     searched = searched if baselines == "all" and not unfinished else ""
     text = [
-        results_table(results, base),
+        aligned(results_rows(results, base)),
         "",
         f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
         f"points.\nFit time: CPU time{searched}.",
-        _wrapped(remarks(results, unfinished, options, baselines, nominal)),
+        _wrapped(comments),
     ]
     yield section("Cross-validation", "\n".join(text).rstrip())
     yield section("Confusion matrix", f"{classes_table(classes)}\n\n{HELD_OUT}")
@@ -334,11 +335,7 @@ def calibration_table(groups):
 
 def section_of_test(name, test):
     """Format the results on the table of --test."""
-    loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
-    text = (
-        f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"
-        f"\n\n{classes_table(test)}"
-    )
+    text = f"{tested_sentence(test)}\n\n{classes_table(test)}"
     return section(f"Test table {name}", text)
 
 
@@ -402,56 +399,52 @@ UNSUPPORTED_OPTIONS = (
 )
 
 
-def run_in_parts(options):
+def _run_in_parts(options, progress):
     """Run ``skconftree fit --in-parts`` and return the exit code."""
-    with Progress(verbose=options.verbose) as progress:
-        for name in UNSUPPORTED_OPTIONS:
-            if getattr(options, name):
-                raise UserError(
-                    f"--{name.replace('_', '-')} needs the table in memory and cannot "
-                    "be used with --in-parts"
-                )
-        if options.data is None or options.target is None:
-            raise UserError("--in-parts needs a table in a Parquet file, and --target")
-        check_files(options, saves_model=True)
-        check_picture(options.plot, of_tree=True)
-        tree = make_tree({"max_bins": BINS} | tree_settings(options))
-        progress.update(f"reading {options.data} and growing a tree")
-        progress.note(*_fit(tree, options))
-        progress.clear()
-        _finish(tree, options)
+    for name in UNSUPPORTED_OPTIONS:
+        if getattr(options, name):
+            raise UserError(
+                f"--{name.replace('_', '-')} needs the table in memory and cannot be "
+                "used with --in-parts"
+            )
+    if options.data is None or options.target is None:
+        raise UserError("--in-parts needs a table in a Parquet file, and --target")
+    check_files(options, saves_model=True)
+    check_picture(options.plot, of_tree=True)
+    tree = make_tree({"max_bins": BINS} | tree_settings(options))
+    progress.update(f"reading {options.data} and growing a tree")
+    progress.note(*_fit(tree, options))
+    progress.clear()
+    _finish(tree, options)
     return 0
 
 
 def _fit(tree, options):
     """Fit the tree; return notes and warnings."""
-    with ParquetStream(options.data, options.target) as stream:
-        own = excluded_columns(stream, options.drop)
-        out = set(indices_of([*options.drop, *own], stream.features, "--drop"))
-        columns = [name for j, name in enumerate(stream.features) if j not in out]
-        types = dict(zip(stream.features, stream.lookahead(), strict=True))
+    reader = ParquetStream(options.data, options.target)
+    with reader, SelectedStream(reader, options.drop) as stream:
         notes = [
             f"column {name!r}: its strings are read as categories here, but as numbers "
             "or dates without --in-parts; store numbers in the file"
-            for name in columns
-            if stream.holds_texts(name) and types[name].reading is not None
+            for name, column in zip(stream.features, stream.lookahead(), strict=True)
+            if stream.holds_texts(name) and column.reading is not None
         ]
-    if not columns:
-        raise UserError("--drop leaves no features")
     # an invalid target is detected before the other columns are read
-    with ParquetStream(options.data, options.target) as stream:
-        labels = stream.labels()
+    with ParquetStream(options.data, options.target) as reader:
+        labels = reader.labels()
         check_labels_known(labels, options.target)
-        check_number_of_classes(len(labels), stream.n_rows, options.target)
+        check_number_of_classes(len(labels), reader.n_rows, options.target)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            large.fit(tree, options.data, target=options.target, columns=columns)
+            large.fit(
+                tree, options.data, target=options.target, columns=stream.features
+            )
     except (ValueError, OSError, RuntimeError) as error:
         raise UserError(str(error)) from error
     if len(tree.classes_) < 2:
         raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
-    return [*excluded_notes(own), *notes, *(str(warning.message) for warning in caught)]
+    return [*excluded_notes(stream.own), *notes, *(str(w.message) for w in caught)]
 
 
 def _finish(tree, options):
@@ -460,17 +453,9 @@ def _finish(tree, options):
     shown = {"feature_names": names, "class_names": [str(c) for c in tree.classes_]}
     if options.output is not None:
         nominal = tree.is_categorical_
-        metadata = {
-            "kind": FITTED,
-            "version": __version__,
-            "target": options.target,
-            "features": names,
-            "readings": [
-                None if nominal is not None and nominal[j] else POINT.name
-                for j in range(len(names))
-            ],
-        }
-        save(options.output, tree, metadata)
+        nominal = np.zeros(len(names), dtype=bool) if nominal is None else nominal
+        readings = [None if is_nominal else POINT for is_nominal in nominal]
+        _save_tree(tree, names, readings, Dialect(), options)
     if options.plot is not None:
         draw_tree(options.plot, tree, shown)
     say(

@@ -38,6 +38,7 @@ from ._columns import (
     POINT,
     ColumnType,
     changed_by_sign,
+    excluded_columns,
     infer_column,
     infer_columns,
     other_decimal,
@@ -45,7 +46,7 @@ from ._columns import (
     sign_note,
     unparseable_note,
 )
-from ._common import MISSING_CATEGORY, parse_decimal
+from ._common import MISSING_CATEGORY, is_missing, parse_decimal
 from ._options import did_you_mean
 from ._text import UserError
 
@@ -952,6 +953,107 @@ def _dictionary_codes(column):
     return column.cast(pa.string()).to_pylist(), codes
 
 
+class SelectedStream:
+    """Wrapper of a reader that leaves out some columns and rows."""
+
+    def __init__(self, stream, drop, skip_missing=False):
+        self._stream = stream
+        self._skip = skip_missing
+        self.own = excluded_columns(stream, drop)
+        drop = [*drop, *self.own]
+        out = set(indices_of(drop, stream.features, "--drop"))
+        self._selected = range(len(stream.features))
+        self.select([j for j in self._selected if j not in out])
+        if not self.features:
+            raise UserError("--drop leaves no features")
+        self.header = [name for name in stream.header if name not in drop]
+        self.n_left_out = 0  # number of rows
+
+    def select(self, indices):
+        """Retain some of the columns."""
+        self._selected = [self._selected[index] for index in indices]
+        self.features = [self._stream.features[index] for index in self._selected]
+
+    def __enter__(self):
+        self._stream.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self._stream.__exit__(*error)
+
+    def __getattr__(self, name):
+        # path, n_rows, fingerprint, skip
+        return getattr(self._stream, name)
+
+    @property
+    def readings(self):
+        """Readings of the columns, None for a nominal column."""
+        return [self._stream.readings[index] for index in self._selected]
+
+    @readings.setter
+    def readings(self, readings):
+        whole = [None] * len(self._stream.features)
+        for index, reading in zip(self._selected, readings, strict=True):
+            whole[index] = reading
+        self._stream.readings = whole
+
+    def lookahead(self):
+        """Infer the types of `features`."""
+        types = self._stream.lookahead()
+        return [types[index] for index in self._selected]
+
+    def labels(self):
+        """Return each distinct label with its first row."""
+        first_rows = self._stream.labels()
+        if not self._skip:
+            return first_rows
+        return {text: row for text, row in first_rows.items() if not is_missing(text)}
+
+    def pieces(self, size):
+        """Read the remaining rows in pieces of at most `size`."""
+        for piece in self._stream.pieces(size):
+            yield from self._rows(self._columns(piece))
+
+    def _columns(self, piece):
+        if len(self._selected) == len(self._stream.features):
+            return piece
+        new_index = {index: new for new, index in enumerate(self._selected)}
+        X = piece.X[:, self._selected]
+        if None not in self.readings:
+            X = X.astype(np.float32)
+        unparseable = [
+            (row, new_index[index], text)
+            for row, index, text in piece.unparseable
+            if index in new_index
+        ]
+        return piece._replace(X=X, unparseable=unparseable)
+
+    def _rows(self, piece):
+        out = [-1, len(piece.labels)]
+        if self._skip:
+            out[1:1] = [
+                row for row, label in enumerate(piece.labels) if is_missing(label)
+            ]
+        self.n_left_out += len(out) - 2
+        for start, stop in zip([row + 1 for row in out], out[1:], strict=False):
+            last = stop == len(piece.labels)
+            if start == stop and not (last and piece.problem is not None):
+                continue
+            part = slice(start, stop)
+            yield piece._replace(
+                first=piece.first + start,
+                X=piece.X[part],
+                labels=piece.labels[part],
+                fingerprints=piece.fingerprints[part],
+                unparseable=[
+                    (row - start, index, text)
+                    for row, index, text in piece.unparseable
+                    if start <= row < stop
+                ],
+                problem=piece.problem if last else None,
+            )
+
+
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}
 STANDARD_INPUT = "-"
 
@@ -982,6 +1084,16 @@ def open_stream(path, target, options, like=None):
         if str(path).endswith(ending):
             return reader(path, target, **of_texts)
     return CsvStream(path, target, **of_csv)
+
+
+def open_selected(options, skip_missing=False):
+    """Open the training table of a command without the columns to leave out."""
+    stream = open_stream(options.data, options.target, options)
+    try:
+        return SelectedStream(stream, options.drop, skip_missing)
+    except UserError:
+        with stream:
+            raise
 
 
 def _spool():

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+from importlib import resources
 
 import numpy as np
 import scipy
@@ -16,7 +17,14 @@ from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
 from ._common import count_levels
-from ._cross_validation import OUR_MODEL, classes_table, share, standard_error
+from ._cross_validation import (
+    OUR_MODEL,
+    classes_table,
+    results_rows,
+    share,
+    standard_error,
+    tested_sentence,
+)
 from ._files import write_text
 from ._text import counted
 
@@ -28,76 +36,7 @@ MAX_NAMES = 60
 WIDEST = 1000  # width of a figure that is scaled to a page of at least 700 pixels
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
-STYLE = """\
-:root { --paper: #fff; --line: rgba(128,128,128,.45); --shade: rgba(0,0,0,.28) }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --paper: #161616; --shade: rgba(255,255,255,.3) } }
-.lead { font-size: 1.15em; line-height: 1.6; max-width: 46em }
-h2 { margin: 2em 0 .4em; font-size: 1.25em }
-h3 { margin: 1.4em 0 .2em; font-size: 1.05em; overflow-wrap: anywhere }
-h1, p, li { overflow-wrap: anywhere }
-.wide { overflow-x: auto; max-width: 100%;
-  background: linear-gradient(90deg, var(--paper) 50%, transparent) 0 0 / 48px 100%
-    no-repeat local,
-  linear-gradient(270deg, var(--paper) 50%, transparent) 100% 0 / 48px 100%
-    no-repeat local,
-  linear-gradient(90deg, var(--shade), transparent) 0 0 / 12px 100% no-repeat scroll,
-  linear-gradient(270deg, var(--shade), transparent) 100% 0 / 12px 100%
-    no-repeat scroll }
-.wide th:first-child, .wide td:first-child { position: sticky; left: 0; z-index: 1;
-  background: var(--paper); min-width: 5em; max-width: 11em; overflow-wrap: break-word }
-.wide td { white-space: nowrap }
-.wide td:first-child { white-space: normal }
-.wide .sct { max-width: none !important; display: block }
-@media screen and (min-width: 700px) { .fits .sct { max-width: 100% !important } }
-.wide .sct > .paper { display: none }
-.aside { display: none }
-.chart { width: 100%; max-width: 520px; height: auto; display: block; margin: .6em 0 }
-.chart text { fill: currentColor; font: 11px system-ui, sans-serif }
-.chart .thin { stroke: currentColor; stroke-opacity: .35 }
-.chart .cut { stroke: currentColor; stroke-width: 1.5; stroke-dasharray: 4 3 }
-.chart .dot { fill: #0072B2; stroke: currentColor }
-.chart polyline, .swatch line { fill: none; stroke-width: 1.6 }
-.ours { stroke: currentColor } .latest { stroke: #56B4E9; stroke-opacity: .8 }
-.before { stroke: #999; stroke-dasharray: 5 3 }
-.drift { stroke: #D55E00; stroke-width: 1.5; stroke-dasharray: 2 2 }
-.swatch { width: 24px; height: 10px; margin-right: 4px }
-.one { white-space: nowrap; margin-right: 1em }
-.bars { width: 100%; max-width: 44em; table-layout: fixed; margin: .6em 0 }
-.bars caption { position: absolute; clip-path: inset(50%); height: 1px;
-  overflow: hidden }
-.bars .name { width: 34% } .bars .n { width: 4em }
-.bars th { font-weight: 400; padding: 2px 8px 2px 0; text-align: right;
-  overflow-wrap: anywhere; line-height: 1.25 }
-.bars td { padding: 2px 0; text-align: left; white-space: nowrap; font-size: 0 }
-.bars td:last-child { padding-left: 6px; font-size: 1em }
-.bars i { display: inline-block; height: 15px; background: #0072B2;
-  vertical-align: middle; print-color-adjust: exact }
-.confusion td, .confusion th { text-align: center; min-width: 3em; padding: 6px }
-.confusion th { font-weight: 400; overflow-wrap: break-word; max-width: 9em }
-.confusion td { print-color-adjust: exact }
-.confusion .right { font-weight: 600; outline: 1px solid currentColor }
-.date { white-space: nowrap }
-.rules li { margin: .5em 0 }
-.soft { opacity: .8 }
-tr.own { font-weight: 600 }
-pre { white-space: pre-wrap; overflow-wrap: anywhere }
-@media screen and (max-width: 560px) {
-  body { margin: .8em auto }
-  h1 { font-size: 1.5em } .lead { font-size: 1.05em }
-  main > ul { padding-left: 1.1em }
-  td, th { padding: 2px 5px } .wide td, .wide th { font-size: .9em }
-  .wide td:first-child { min-width: 4em }
-  .aside { display: block } .boxes { display: none }
-  .confusion td, .confusion th { padding: 5px 2px; min-width: 2.2em }
-  .skconftree.skconftree ul { margin-left: 2px; padding-left: 7px }
-}
-@media print { body { max-width: none; margin: 0 } h2, h3 { break-after: avoid }
-  .chart, table, pre { break-inside: avoid } .wide { background: none }
-  .wide .sct { max-width: 100% !important }
-  .skconftree .bar, .skconftree .key { print-color-adjust: exact }
-  details::details-content { content-visibility: visible; block-size: auto } }
-"""
+STYLE = resources.files(__package__).joinpath("_report.css").read_text("utf-8")
 
 
 def write_report_page(path, title, tree, names, sections):
@@ -368,10 +307,8 @@ def _confusion(figures):
 def _test_table(test):
     if test is None:
         return
-    loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     yield f"<h3>{escape(str(test['name']))}</h3>"
-    right = share(test["accuracy"])
-    yield f"<p>{counted(test['n_rows'], 'row')}: accuracy {right}{loss}.</p>"
+    yield f"<p>{tested_sentence(test)}.</p>"
     yield _confusion(test)
 
 
@@ -429,21 +366,8 @@ def _columns(table, nodes, class_names):
 
 
 def _comparison(results, base):
-    rows = [
-        (
-            name,
-            share(np.mean(figures["accuracy"])),
-            f"{100 * standard_error(figures['accuracy']):.1f}",
-            f"{np.mean(figures['log_loss']):.3f}",
-            f"{np.mean(figures['leaves']):.1f}",
-        )
-        for name, figures in results.items()
-    ]
-    rows.append(("majority class", share(base[0]), "", "", ""))
-    rows.append(("class frequencies", "", "", f"{base[1]:.3f}", ""))
-    return figure.table(
-        ("", "accuracy", "SE", "log loss", "leaves"), rows, own=OUR_MODEL
-    )
+    head, *rows = (row[:-1] for row in results_rows(results, base))  # without times
+    return figure.table(head, rows, own=OUR_MODEL)
 
 
 MAX_CLASSES = 60

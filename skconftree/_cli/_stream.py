@@ -13,7 +13,6 @@ from ..evaluation import PrequentialEvaluator
 from ._columns import (
     READINGS,
     date_types,
-    excluded_columns,
     excluded_notes,
     label_notes,
     with_times,
@@ -24,7 +23,6 @@ from ._common import (
     check_labels_known,
     check_number_of_classes,
     duration,
-    is_missing,
     json_settings,
     make_tree,
     parse_int64,
@@ -42,111 +40,13 @@ from ._readers import (
     UnparseableValues,
     check_categories,
     header_notes,
-    indices_of,
     nominal_indices,
-    open_stream,
+    open_selected,
     settle_columns,
 )
 from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
 from ._text import Progress, UserError, counted, is_terminal, say, warn
-
-
-class SelectedStream:
-    """Wrapper of a reader that leaves out some columns and rows."""
-
-    def __init__(self, stream, drop, skip_missing):
-        self._stream = stream
-        self._skip = skip_missing
-        self.own = excluded_columns(stream, drop)
-        drop = [*drop, *self.own]
-        out = set(indices_of(drop, stream.features, "--drop"))
-        self._selected = [j for j in range(len(stream.features)) if j not in out]
-        if not self._selected:
-            raise UserError("--drop leaves no features")
-        self.features = [stream.features[index] for index in self._selected]
-        self.header = [name for name in stream.header if name not in drop]
-        self.n_left_out = 0  # number of rows
-
-    def __enter__(self):
-        self._stream.__enter__()
-        return self
-
-    def __exit__(self, *error):
-        self._stream.__exit__(*error)
-
-    def __getattr__(self, name):
-        # path, n_rows, fingerprint, skip
-        return getattr(self._stream, name)
-
-    @property
-    def readings(self):
-        """Readings of the columns, None for a nominal column."""
-        return [self._stream.readings[index] for index in self._selected]
-
-    @readings.setter
-    def readings(self, readings):
-        whole = [None] * len(self._stream.features)
-        for index, reading in zip(self._selected, readings, strict=True):
-            whole[index] = reading
-        self._stream.readings = whole
-
-    def lookahead(self):
-        """Infer the types of `features`."""
-        types = self._stream.lookahead()
-        return [types[index] for index in self._selected]
-
-    def labels(self):
-        """Return each distinct label with its first row."""
-        first_rows = self._stream.labels()
-        if not self._skip:
-            return first_rows
-        return {text: row for text, row in first_rows.items() if not is_missing(text)}
-
-    def pieces(self, size):
-        """Read the remaining rows in pieces of at most `size`."""
-        for piece in self._stream.pieces(size):
-            yield from self._rows(self._columns(piece))
-
-    def _columns(self, piece):
-        if len(self._selected) == len(self._stream.features):
-            return piece
-        new_index = {index: new for new, index in enumerate(self._selected)}
-        X = piece.X[:, self._selected]
-        if None not in self.readings:
-            X = X.astype(np.float32)
-        unparseable = [
-            (row, new_index[index], text)
-            for row, index, text in piece.unparseable
-            if index in new_index
-        ]
-        return piece._replace(X=X, unparseable=unparseable)
-
-    def _rows(self, piece):
-        out = [-1, len(piece.labels)]
-        if self._skip:
-            out[1:1] = [
-                row for row, label in enumerate(piece.labels) if is_missing(label)
-            ]
-        self.n_left_out += len(out) - 2
-        for start, stop in zip([row + 1 for row in out], out[1:], strict=False):
-            last = stop == len(piece.labels)
-            if start == stop and not (last and piece.problem is not None):
-                continue
-            part = slice(start, stop)
-            yield piece._replace(
-                first=piece.first + start,
-                X=piece.X[part],
-                labels=piece.labels[part],
-                fingerprints=piece.fingerprints[part],
-                unparseable=[
-                    (row - start, index, text)
-                    for row, index, text in piece.unparseable
-                    if start <= row < stop
-                ],
-                problem=piece.problem if last else None,
-            )
-
 
 FITTED = "fit"  # kind of a model that `fit` saved
 MAX_LABELS = 65_534  # maximal number of classes of a tree
@@ -194,19 +94,9 @@ class Labels:
         return np.array(labels, dtype=self.classes.dtype), problem
 
 
-def open_selected(options):
-    """Open the table of the command."""
-    stream = open_stream(options.data, options.target, options)
-    try:
-        return SelectedStream(stream, options.drop, options.skip_missing)
-    except UserError:
-        with stream:
-            raise
-
-
 def collect_labels(options):
     """Collect the labels in one pass over the target column."""
-    with open_selected(options) as stream:
+    with open_selected(options, options.skip_missing) as stream:
         first_rows = stream.labels()
     check_labels_known(
         first_rows, options.target, "; --skip-missing leaves such rows out"
@@ -329,7 +219,6 @@ class Run:
             )
         try:
             self.labels = Labels(metadata["labels"], self.options.target)
-            metadata = {"--decimal": None, "--numeric": [], **metadata}  # older files
             stored = {name: metadata[name] for name in self._identity()}
             columns = list(stored["columns"])
             readings = [
@@ -337,8 +226,7 @@ class Run:
                 for name in metadata["readings"]
             ]
             self.unparseable = UnparseableValues(metadata["strays"])
-            # missing in older files
-            self.timed = set(metadata.get("times", range(len(self.stream.readings))))
+            self.timed = set(metadata["times"])
             done, fingerprint = metadata["rows"], metadata["fingerprint"]
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error!r}") from None
@@ -535,7 +423,7 @@ def run_stream(options):
 
 def _run_stream(options, progress, scratch=None):
     progress.update(f"reading columns and classes of {options.data}")
-    with open_selected(options) as stream:
+    with open_selected(options, options.skip_missing) as stream:
         run = Run(options, stream, scratch)
         reporter = ProgressReporter(run, progress)
         progress.note(*run.notes)

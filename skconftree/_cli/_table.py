@@ -11,7 +11,6 @@ from ._columns import (
     READINGS,
     column_notes,
     date_types,
-    excluded_columns,
     excluded_notes,
     identifies_rows,
     label_notes,
@@ -26,12 +25,14 @@ from ._options import did_you_mean
 from ._readers import (
     Dialect,
     UnparseableValues,
+    as_matrix,
     check_categories,
     header_notes,
     indices_of,
     listed,
     missing_header_note,
     nominal_indices,
+    open_selected,
     open_stream,
     settle_columns,
 )
@@ -79,16 +80,14 @@ def bundled_table():
 
 def read_table(options, progress):
     """Read the table of `fit`; columns of texts become nominal."""
-    path, target = options.data, options.target
+    target = options.target
     nominal_names = list(options.nominal)
     while True:
-        with open_stream(path, target, options) as stream:
+        with open_selected(options) as stream:
             notes = header_notes(stream)
             notes += settle_columns(
                 stream, nominal_names, options.numeric, is_complete=True
             )
-            own = excluded_columns(stream, options.drop)
-            dropped = indices_of([*options.drop, *own], stream.features, "--drop")
             pieces, unparseable = _pieces(stream, progress)
         if not pieces:
             raise UserError(f"{stream.path} has no rows below its header")
@@ -118,11 +117,12 @@ def read_table(options, progress):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
     check_number_of_classes(len(np.unique(y)), len(y), target)
-    notes = [note for note in notes if not _is_about(note, [*options.drop, *own])]
-    notes += excluded_notes(own)
-    X = _drop_columns(X, stream, dropped)
-    X, more = _drop_identifiers(X, stream, target)
+    notes += excluded_notes(stream.own)
+    retained, more = _identifiers(X, stream, target)
     notes += more
+    if len(retained) < X.shape[1]:
+        stream.select(retained)
+        X = as_matrix(list(X[:, retained].T), len(X), stream.readings)
     notes += column_notes(X, stream)
     notes += label_notes(y, target)
     notes += redundancy_notes(X, y, stream.features, target)
@@ -166,8 +166,7 @@ def model_columns(path):
             features = [
                 name for name in metadata["columns"] if name != metadata["target"]
             ]
-        # older files do not have these
-        like = Dialect(metadata.get("delimiter", ","), metadata.get("--decimal"))
+        like = Dialect(metadata["delimiter"], metadata["--decimal"])
         if len(like.delimiter) != 1 or like.decimal not in (None, *DECIMALS):
             raise ValueError(like)
         return Model(tree, features, readings, metadata["target"], like)
@@ -293,25 +292,13 @@ def _is_about(note, names):
     return any(note.startswith(f"column {name!r}") for name in names)
 
 
-def _drop_columns(X, stream, indices):
-    """Remove columns from `X` and from the reader."""
-    if not indices:
-        return X
-    retained = np.setdiff1d(np.arange(X.shape[1]), indices)
-    if not len(retained):
-        raise UserError("--drop leaves no features")
-    stream.features = [stream.features[index] for index in retained]
-    stream.readings = [stream.readings[index] for index in retained]
-    X = X[:, retained]
-    return X if None in stream.readings else X.astype(np.float32)
+def _identifiers(X, stream, target):
+    """Find columns that identify rows; trees ignore them, but CART would not.
 
-
-def _drop_identifiers(X, stream, target):
-    """Remove columns that identify rows; trees ignore them, but CART would not."""
+    Returns the indices of the other columns, and notes.
+    """
     nominal = nominal_indices(stream.readings)
     out = [index for index in nominal if identifies_rows(X[:, index])]
-    if not out:
-        return X, []
     notes = [
         f"column {stream.features[index]!r} is left out: more than half of the rows "
         "have a unique category there, which new rows will not have"
@@ -322,7 +309,7 @@ def _drop_identifiers(X, stream, target):
             f"{stream.path} has no column besides the target {target!r} that describes "
             f"rows: {notes[0]}"
         )
-    return _drop_columns(X, stream, out), notes
+    return [index for index in range(X.shape[1]) if index not in out], notes
 
 
 def _unparseable_share(unparseable, X, index):

@@ -150,22 +150,11 @@ def test_fit_shows_and_saves_dates(tmp_path, capsys):
         assert "joined <= 19" not in text
 
 
-def test_a_stream_shows_dates_and_goes_on_with_older_files(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_stream_shows_dates(tmp_path, capsys):
     data, model = write_visits(tmp_path / "visits.csv", 3000), tmp_path / "m"
     command = ["stream", data, "--target", "answer", "--dates", "dmy"]
     command += ["--output", model]
     assert main([str(one) for one in command]) == 0
     assert "joined <= 2023-1" in capsys.readouterr().out
-    # A file of before: neither the tree nor the run says what dates are.
-    tree, facts = _model_file.load(model)
-    assert facts["times"] == [1]
-    del facts["times"]
-    state = tree.__getstate__()
-    assert state["_model"]["schema"].pop("dates") == ("day", "time", None)
-    older = ConfidenceTreeClassifier()
-    older.__setstate__(state)
-    _model_file.save(model, older, facts)
     assert main([str(one) for one in [*command, "--resume"]]) == 0
     assert "joined <= 2023-1" in capsys.readouterr().out
