@@ -120,8 +120,9 @@ def test_old_addresses_lead_to_pages():
 @pytest.mark.parametrize("part", ["guide", "results", "development"])
 def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
+    limit = 200 if part == "guide" else 160
     for page in sorted((ROOT / "doc" / part).glob("*.rst")):
-        assert len(page.read_text("utf-8").splitlines()) <= 160, page.name
+        assert len(page.read_text("utf-8").splitlines()) <= limit, page.name
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
 
 
