@@ -4,7 +4,7 @@ A new class arrives
 
 A forest knows six digits, and then the others arrive one after the other. hi-RF grows
 the trees again that are worse than the average, and counts the new rows in the leaves
-of the others. Does it have to be fitted again?
+of the others. Does it have to be retrained?
 """
 
 import time
@@ -19,12 +19,14 @@ X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
-# The same forest with three ways to learn: some trees are grown again, none, or all.
+# The same forest with four updates: some trees are regrown, leaves are only counted,
+# leaves are split on (incrementally growing trees), or all trees are regrown.
 
 updates = {
     "hi-RF": "hi-rf",
-    "leaves alone": "rlp",
-    "fitted again": "retrain",
+    "only leaf counts": "leaves",
+    "trees grow on": "igt",
+    "retrained": "retrain",
 }
 known = y < 6
 forests = {

@@ -184,12 +184,14 @@ def use_class_means(sequence):
         "random_state": draw.whole(0, 1000),
     }
     if draw.chance(0.5):
-        model = NCMTreeClassifier(**parameters, update=draw.one(["rlp", "rlp", "rrn"]))
+        model = NCMTreeClassifier(
+            **parameters, update=draw.one(["leaves", "igt", "rrn"])
+        )
     else:
         model = NCMForestClassifier(
             3,
             **parameters,
-            update=draw.one(["hi-rf", "hi-rf", "rlp", "rrn", "retrain"]),
+            update=draw.one(["hi-rf", "igt", "leaves", "rlp", "rrn", "retrain"]),
             boost=draw.one(["decision", "persistent", None]),
             alpha=draw.one([0.0, 0.3]),
             n_jobs=draw.one([None, 2]),

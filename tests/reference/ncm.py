@@ -213,6 +213,27 @@ class Tree:
             for node in self.path(row):
                 node.counts[label] += k
 
+    # -- Ristin et al.: incrementally growing trees -------------------------------
+
+    def grow_on(self, X, y, times, n_classes, places, n_new):
+        """Put all rows into the nodes, and split the leaves that new rows reach."""
+        self.recount(X, y, times, n_classes, places)
+        self.X, self.y, self.times = X, y, times
+        of_node = {id(node): [] for node in self.nodes}
+        for row in np.flatnonzero(times):
+            for node in self.path(X[row]):
+                of_node[id(node)].append(row)
+        size = len(self.nodes)
+        for node in self.nodes:
+            node.rows = np.array(of_node[id(node)], dtype=int)
+        for place in range(size):
+            node = self.nodes[place]
+            if not node.children and any(node.rows >= len(y) - n_new):
+                self.split(place)
+        while size < len(self.nodes):
+            self.split(size)
+            size += 1
+
 
 def tree_seed(seed, tree):
     return int(unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
@@ -295,6 +316,16 @@ class Forest:
         self.n_classes = n_classes
         regrown = range(self.n_trees)
         self.errors = self.threshold = None
+        if self.update in ("igt", "leaves"):
+            self.regrown = []
+            for t, tree in enumerate(self.trees):
+                times = self.times[t] = np.append(self.times[t], np.ones(n_new, int))
+                rows = self.X, self.y, times, n_classes, places
+                if self.update == "igt":
+                    tree.grow_on(*rows, n_new)
+                else:
+                    tree.recount(*rows)
+            return
         if self.update == "rlp":
             regrown = []
         elif self.update == "hi-rf":

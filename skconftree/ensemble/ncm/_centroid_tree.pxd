@@ -7,7 +7,7 @@ from skconftree.utils._typedefs cimport (
 #
 # A split has the means of some classes, each assigned to a child. A row goes to the
 # child of the nearest mean; ties are broken in favor of the first mean. The means of
-# all splits are stored in one array, ordered by node, then by class.
+# all splits are stored in one array, ordered by first child, then by class.
 #
 # Rows and means are float32 and distances float64: differences of two floats and their
 # squares are exact or nearly exact, whatever the scale of a feature.

@@ -275,22 +275,31 @@ cdef class NCMTree(NodeTable):
         """Leaf reached by each row of a table without NaN; `finite` is not used."""
         return self.leaves_of(X).astype(np.intp)
 
-    def leaves_of(self, const float32_t[:, ::1] X not None, known=None):
-        """Leaf reached by each row; `known` has those of the first rows, or -1."""
+    def leaves_of(
+        self, const float32_t[:, ::1] X not None, known=None,
+        const uint32_t[::1] times=None,
+    ):
+        """Leaf reached by each row; `known` has those of the first rows, or -1.
+
+        Other rows whose count `times` is 0 have leaf -1.
+        """
         cdef intp_t n = X.shape[0]
         leaves = np.full(n, -1, dtype=np.int32)
         if known is not None:
             leaves[: len(known)] = known
         cdef int32_t[::1] out = leaves
+        cdef bint all_rows = times is None
         cdef intp_t i
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, the tree has {self.n_features}."
             )
+        if times is not None and times.shape[0] != n:
+            raise ValueError(f"Expected {n} counts of rows, got {times.shape[0]}.")
         self._check_root()
         with nogil:
             for i in range(n):
-                if out[i] < 0:
+                if out[i] < 0 and (all_rows or times[i] > 0):
                     out[i] = <int32_t> self.leaf_of(&X[i, 0])
         return leaves
 
@@ -298,13 +307,17 @@ cdef class NCMTree(NodeTable):
         # Validate restored arrays, so that routing ends and stays within the arrays.
         NodeTable._check(self, arrays)
         n = arrays["tests"]["n"].astype(np.int64)
-        first = np.where(n > 0, np.cumsum(n) - n, 0)
         n_children = arrays["n_children"]
+        # in the order of splits: leaves, then splits by their first child
+        order = np.argsort(arrays["first_child"], kind="stable")
         if not (
             len(n) == len(n_children)
             and np.array_equal(n_children, 2 * (n > 0))
             and np.all(n >= 0)
-            and np.array_equal(arrays["tests"]["first"], first)
+            and np.array_equal(
+                arrays["tests"]["first"][order],
+                np.where(n[order] > 0, np.cumsum(n[order]) - n[order], 0),
+            )
             and all([len(arrays[name]) == n.sum() for name in CENTROID_ARRAYS])
             and np.all(arrays["sides"] <= 1)
             and np.isfinite(arrays["centroids"]).all()      # they are rounded to integers
@@ -395,16 +408,20 @@ cdef class NCMGrower:
 
     def grow(
         self, const float32_t[:, ::1] X not None, const label_t[::1] y not None,
-        const uint32_t[::1] times not None,
+        const uint32_t[::1] times not None, NCMTree tree=None,
+        int32_t[::1] leaves=None, intp_t n_known=0,
     ):
         """Grow a tree from rows with counts `times`; return it and the leaves of rows.
 
-        Rows that are not in the sample have leaf -1.
+        Rows that are not in the sample have leaf -1. An existing `tree`, whose counts are
+        those of the sample, grows on at the leaves that rows from `n_known` on reach. It
+        is changed, and so are the `leaves` that all rows of the sample reach.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
-        cdef NCMTree tree = NCMTree(self.d, K)
-        cdef intp_t n_rows = 0
+        cdef float64_t[::1] counts
+        cdef intp_t[::1] order, firsts
+        cdef intp_t* starts
         cdef intp_t i
         if X.shape[1] != self.d or y.shape[0] != n or times.shape[0] != n:
             raise ValueError(
@@ -413,38 +430,51 @@ cdef class NCMGrower:
             )
         if n > 2147483647:
             raise ValueError(f"At most 2**31 - 1 rows are supported, got {n}.")
-        self.total_weight = 0.0
-        self.arena = Arena()
-        self.rows = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        root = np.zeros(K)
-        cdef float64_t[::1] counts = root
-        for i in range(n):
-            if y[i] >= K:
-                raise ValueError(f"y must be below {K}, the number of classes.")
-            if times[i] > 0:
-                self.rows[n_rows] = <int32_t> i
-                n_rows += 1
-                counts[y[i]] += times[i]
-                self.total_weight += times[i]
-        if n_rows == 0:
+        labels = np.asarray(y)
+        sample = np.asarray(times) > 0
+        if np.any(labels >= K):
+            raise ValueError(f"y must be below {K}, the number of classes.")
+        if not sample.any():
             raise ValueError("The sample is empty: all rows have count 0.")
+        self.total_weight = np.sum(times, dtype=np.float64)
+        self.arena = Arena()
         self.contingency = Contingency(exact=False)
         self.contingency.reserve(2, max(self.K, 2))
         self.criterion, self.bound = make_kernels(
             self.settings, max(self.K, 2), <intp_t> min(self.total_weight, 2.0**62)
         )
         self.criterion.n_classes = self.K
+        if tree is None:
+            tree = NCMTree(self.d, K)
+            counts = np.bincount(labels, times, K)
+            tree.add_leaf(-1, &counts[0], np.count_nonzero(sample), self.criterion.impurity(
+                &counts[0], self.total_weight
+            ))
+            leaves = np.where(sample, 0, -1).astype(np.int32)
+        reached = np.asarray(leaves)
+        tree._check_rows(reached[sample], labels[sample], K)
+        grows = np.zeros(tree.node_count, dtype=bool)
+        grows[reached[n_known:][sample[n_known:]]] = True
+        rows = np.flatnonzero(sample & grows[reached])
+        rows = rows[np.argsort(reached[rows], kind="stable")]
+        n_rows = np.bincount(reached[rows], minlength=tree.node_count)
+        shown = tree._snapshot().all_arrays()
+        if np.any(
+            grows & ((shown["n_node_samples"] != n_rows) | (shown["n_children"] > 0))
+        ):
+            raise ValueError("The sample differs from the rows that the leaves count.")
         self.X = &X[0, 0]
         self.y = &y[0]
         self.times = &times[0]
-        self._ensure_capacity(n_rows)
-        tree.add_leaf(-1, &counts[0], n_rows, self.criterion.impurity(
-            &counts[0], self.total_weight
-        ))
-        reached = np.full(n, -1, dtype=np.int32)
-        cdef int32_t[::1] leaves = reached
+        self._ensure_capacity(len(rows))
+        order = rows
+        for i in range(order.shape[0]):
+            self.rows[i] = <int32_t> order[i]
+        firsts = np.where(grows, np.cumsum(n_rows) - n_rows, -1)
+        starts = <intp_t*> self.arena.take(tree.node_count, sizeof(intp_t))
+        memcpy(starts, &firsts[0], tree.node_count * sizeof(intp_t))
         with nogil:
-            self._grow(tree, n_rows, &leaves[0])
+            self._grow(tree, starts, &leaves[0])
         tree.cut_to_size()
         self.arena = None
         return tree, reached
@@ -453,6 +483,7 @@ cdef class NCMGrower:
         cdef intp_t K = self.K
         cdef intp_t m = self.max_means
         cdef Arena arena = self.arena
+        self.rows = <int32_t*> arena.take(n, sizeof(int32_t))
         self.right_rows = <int32_t*> arena.take(n, sizeof(int32_t))
         self.near = <uint16_t*> arena.take(n, sizeof(uint16_t))
         self.present = <int32_t*> arena.take(K, sizeof(int32_t))
@@ -469,18 +500,19 @@ cdef class NCMGrower:
         self.sides = <uint8_t*> arena.take(m, sizeof(uint8_t))
 
     cdef int _grow(
-        self, NCMTree tree, intp_t n_rows, int32_t* leaves
+        self, NCMTree tree, intp_t* starts, int32_t* leaves
     ) except -1 nogil:
-        # Nodes are processed in the order of their ids. The rows of a node are
-        # contiguous; those of the children replace the parent's.
+        # Nodes that have a start are processed in the order of their ids. The rows of a
+        # node are contiguous; those of the children replace the parent's.
         cdef intp_t node = 0
-        cdef intp_t capacity = 64
-        cdef intp_t* starts = <intp_t*> self.arena.take(capacity, sizeof(intp_t))
+        cdef intp_t capacity = tree.node_count
         cdef intp_t n_left, i
-        starts[0] = 0
         while node < tree.node_count:
+            if starts[node] < 0:
+                node += 1
+                continue
             if tree.node_count + 2 > capacity:
-                capacity = 2 * capacity
+                capacity = 2 * capacity + 64
                 starts = <intp_t*> self.arena.resize(starts, capacity, sizeof(intp_t))
             n_left = self._examine(tree, node, starts[node])
             if n_left > 0:

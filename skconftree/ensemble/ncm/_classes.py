@@ -26,7 +26,15 @@ from ...utils._fitted import ModelClassifier, fitted
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
-from ._model import NCMTreeModel, Samples, read_numbers, resolve_plan, seed_of_update
+from ._model import (
+    NCMTreeModel,
+    Samples,
+    TreeUpdate,
+    Update,
+    read_numbers,
+    resolve_plan,
+    seed_of_update,
+)
 
 # Parameters of a tree, and of the trees of a forest.
 GROWTH_CONSTRAINTS = {
@@ -140,6 +148,14 @@ class NCMEstimator(ModelClassifier):
             )
         return Call(Rows(X, True, schema), classes.codes(labels), classes)
 
+    def _stored_samples(self, model):
+        if model.samples is None:
+            raise ValueError(
+                f"update={self.update!r} needs the rows of earlier calls, which were "
+                "not stored. Fit the estimator again with this update."
+            )
+        return model.samples
+
     def _rows(self, X):
         check_is_fitted(self)
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
@@ -186,14 +202,18 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         Number of random assignments of means to children that are compared if a split
         has more than ten means. With up to ten means, all assignments are compared.
         Larger values take longer and give better splits.
-    update : {"rlp", "rrn"}, default="rlp"
-        How `partial_fit` updates the tree. ``"rlp"`` retains nodes and means, and
-        updates the class counts of the leaves. ``"rrn"`` stores all rows and grows
-        another tree from them.
+    update : {"leaves", "igt", "rrn"}, default="leaves"
+        How `partial_fit` updates the tree:
+
+        - ``"leaves"``: the new rows are added to the class counts of the leaves. No
+          rows are stored.
+        - ``"igt"``: incrementally growing tree. The new rows are added to the leaves
+          that they reach, and these leaves are split on by the same rule as in `fit`.
+        - ``"rrn"``: another tree is grown from all stored rows.
     max_stored_samples : int or None, default=None
-        Maximum number of rows stored with ``update="rrn"``, divided equally between the
-        classes; at least the number of classes. The tree is grown from the stored rows.
-        None stores all.
+        Maximum number of rows stored with ``update="igt"`` or ``"rrn"``, divided
+        equally between the classes; at least the number of classes. The tree is grown
+        from the stored rows. None stores all.
     random_state : int, RandomState instance or None, default=None
         Seed of the classes and assignments that are drawn.
 
@@ -233,7 +253,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     Each call of `partial_fit` is one update, so the division of rows into calls
     matters. Unlike with :class:`~skconftree.ConfidenceTreeClassifier`, several calls
     differ from one, because the first call determines the classes and means of the
-    splits.
+    splits. With ``update="leaves"``, the division of later rows does not matter.
 
     The means of a split are computed from the labels of the same rows by which the
     bound tests the split. The evidence is therefore optimistic: use a bound to obtain
@@ -261,7 +281,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
 
     _parameter_constraints: dict = {
         **GROWTH_CONSTRAINTS,
-        "update": [StrOptions({"rlp", "rrn"})],
+        "update": [StrOptions({"leaves", "igt", "rrn"})],
     }
 
     def __init__(
@@ -275,7 +295,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         min_samples_leaf: int = 1,
         max_classes: float | Literal["sqrt"] | None = "sqrt",
         n_assignments: int = 256,
-        update: Literal["rlp", "rrn"] = "rlp",
+        update: Literal["leaves", "igt", "rrn"] = "leaves",
         max_stored_samples: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -297,7 +317,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     def _start(self, plan, call):
         seed, retained, n_classes = self._draw_seed(), None, len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
-        if self.update == "rrn":
+        if self.update != "leaves":
             retained = samples = samples.restricted_to(
                 samples.select_retained(self.max_stored_samples)
             )
@@ -314,34 +334,31 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         )
 
     def _updated(self, plan, call, model):
-        n_classes, samples = len(call.classes), model.samples
+        n_classes, labels = len(call.classes), call.labels
         new_codes = call.classes.indices_of(model.classes)
-        if self.update == "rrn":
-            if samples is None:
-                raise ValueError(
-                    "update='rrn' needs the rows of earlier calls, which are only "
-                    "stored if the tree was fitted with update='rrn'. Fit it again."
-                )
-            more = Samples.of(
-                call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
-            )
-            samples = samples.with_classes(n_classes, new_codes).concatenated(more)
-            samples = samples.restricted_to(
-                samples.select_retained(self.max_stored_samples)
-            )
-            seed = seed_of_update(model.seed, model.n_updates + 1)
-            tree = _grown(plan, samples, n_classes, seed)
-        else:
-            tree = model.tree.recounted(
-                n_classes,
-                new_codes,
-                model.tree.leaves_of(call.rows.X),
-                call.labels,
-                np.ones(len(call.labels), dtype=np.uint32),
-                plan.criterion(n_classes),
-                True,
-            )
+        if self.update == "leaves":
             samples = None  # the tree cannot be regrown without all rows
+            new = Samples(call.rows.X, labels, None, None)
+            update = Update(plan, new, n_classes, new_codes, model.seed)
+            tree = update.with_leaf_counts(TreeUpdate(0, model.tree, None)).tree
+        else:
+            known = self._stored_samples(model).with_classes(n_classes, new_codes)
+            more = Samples.of(
+                call.rows.X, labels, n_classes, model.seed, model.n_rows_seen
+            )
+            samples = known.concatenated(more)
+            retained = samples.select_retained(self.max_stored_samples)
+            samples = samples.restricted_to(retained)
+            n_new = len(labels)
+            if retained is not None:
+                n_new = np.count_nonzero(retained[len(known.y) :])
+            if self.update == "rrn":
+                seed = seed_of_update(model.seed, model.n_updates + 1)
+                tree = _grown(plan, samples, n_classes, seed)
+            else:
+                update = Update(plan, samples, n_classes, new_codes, 0, n_new)
+                once = np.ones(len(samples.y), dtype=np.uint32)
+                tree, _ = update.grown_on(model.tree, None, once, model.seed)
         return replace(
             model,
             classes=call.classes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -67,14 +68,21 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     max_classes, n_assignments : object
         Number of class means and assignments that a split compares, as in
         :class:`NCMTreeClassifier`.
-    update : {"hi-rf", "retrain", "rlp", "rrn"}, default="hi-rf"
-        How `partial_fit` updates the forest with new samples of all stored rows:
+    update : {"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"}, default="hi-rf"
+        How `partial_fit` updates the forest. With new samples of all stored rows:
 
         - ``"hi-rf"``: trees with an error above the average are regrown (RRN); the
-          others only update the class counts of their leaves (RLP).
+          others only recount the class counts of their leaves (RLP).
         - ``"rrn"``: all trees are regrown.
-        - ``"rlp"``: all trees only update the class counts of their leaves.
+        - ``"rlp"``: all trees only recount the class counts of their leaves.
         - ``"retrain"``: the forest is fitted to all stored rows.
+
+        With the new rows only:
+
+        - ``"igt"``: incrementally growing trees. The new rows are added to the leaves
+          of each tree, and these leaves are split on by the same rule as in `fit`.
+        - ``"leaves"``: the new rows are added to the class counts of the leaves. No
+          rows are stored.
     boost : {"decision", "persistent"} or None, default="decision"
         How `alpha` modifies the errors that ``"hi-rf"`` compares, see Notes.
     alpha : float, default=0.0
@@ -148,10 +156,11 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     rows.
 
     Each call of `partial_fit` is one update, so the division of rows into calls
-    matters: several calls differ from one. The order of the rows within a call does not
-    matter.
+    matters: several calls differ from one, except with ``"leaves"``. The order of the
+    rows within a call does not matter.
 
-    All rows are stored as float32 for later updates. If there are more than
+    Unless `update` is ``"leaves"``, all rows are stored as float32 for later updates,
+    with 5 bytes per row and tree. If there are more than
     `max_stored_samples`, each class is represented by a random sample of its rows, and
     the samples of all classes are equally large unless a class has fewer rows. The
     forest is then trained as if the classes were about equally frequent.
@@ -161,7 +170,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     .. [1] T. Xie, Y. Peng, C. Wang, "hi-RF: incremental learning random forest for
        large-scale multi-class data classification", 2016.
     .. [2] M. Ristin, M. Guillaumin, J. Gall, L. Van Gool, "Incremental learning of NCM
-       forests for large-scale image classification", CVPR 2014.
+       forests for large-scale image classification", CVPR 2014: ``"leaves"`` and
+       ``"igt"``.
 
     Examples
     --------
@@ -179,7 +189,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     _parameter_constraints: dict = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **GROWTH_CONSTRAINTS,
-        "update": [StrOptions({"hi-rf", "retrain", "rlp", "rrn"})],
+        "update": [StrOptions({"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"})],
         "boost": [StrOptions({"decision", "persistent"}), None],
         "alpha": [Interval(Real, None, None, closed="neither")],
         "n_jobs": [Integral, None],
@@ -198,7 +208,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         min_samples_leaf: object = 1,
         max_classes: object = "sqrt",
         n_assignments: object = 256,
-        update: Literal["hi-rf", "retrain", "rlp", "rrn"] = "hi-rf",
+        update: Literal["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"] = "hi-rf",
         boost: Literal["decision", "persistent"] | None = "decision",
         alpha: float = 0.0,
         max_stored_samples: int | None = None,
@@ -243,7 +253,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     def n_rows_stored_(self) -> int:
         """Number of stored rows."""
         check_is_fitted(self)
-        return len(self._model.samples.y)
+        samples = self._model.samples
+        return 0 if samples is None else len(samples.y)
 
     def _start(self, plan, call):
         seed, n_classes = self._draw_seed(), len(call.classes)
@@ -253,34 +264,55 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         )
         update = Update(plan, samples, n_classes, np.arange(0), seed)
         new_trees = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
-        return self._apply_update(update, new_trees, call, None)
+        model = self._apply_update(update, new_trees, call, None)
+        if self.update == "leaves":
+            model = replace(model, samples=None, times=None, leaves=None)
+        return model
 
     def _updated(self, plan, call, model):
         n_classes, new_codes = len(call.classes), call.classes.indices_of(model.classes)
         more = Samples.of(
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
         )
-        n_before = len(model.samples.y)
+        n_updates = 0 if self.update == "retrain" else model.n_updates + 1
+        seed = seed_of_update(model.seed, n_updates)
+        if self.update == "leaves":
+            update = Update(plan, more, n_classes, new_codes, seed)
+            trees = [TreeUpdate(i, tree, None) for i, tree in enumerate(model.trees)]
+            return self._apply_update(
+                update._replace(samples=None),
+                trees,
+                call,
+                model,
+                function=update.with_leaf_counts,
+            )
+        n_before = len(self._stored_samples(model).y)
         samples = model.samples.with_classes(n_classes, new_codes).concatenated(more)
         retained = samples.select_retained(self.max_stored_samples)
         samples = samples.restricted_to(retained)
-        n_updates = 0 if self.update == "retrain" else model.n_updates + 1
-        seed = seed_of_update(model.seed, n_updates)
         if self.update == "retrain":
             samples = samples.reordered()
         update = Update(plan, samples, n_classes, new_codes, seed)
         new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
-        if self.update not in ("hi-rf", "rlp"):
+        if self.update in ("retrain", "rrn"):
             return self._apply_update(update, new_trees, call, model)
+        leaves, times = _of_retained(model, n_before, retained)
         tree_updates = [
-            TreeUpdate(i, tree, leaves)
-            for i, (tree, leaves) in enumerate(
-                zip(model.trees, _known_leaves(model, n_before, retained), strict=True)
-            )
+            TreeUpdate(*parts)
+            for parts in zip(range(len(leaves)), model.trees, leaves, strict=True)
         ]
-        if self.update == "rlp":
+        if self.update == "igt":
+            tree_updates = [
+                tree._replace(seed=seed, times=of_tree)
+                for tree, seed, of_tree in zip(
+                    tree_updates, model.seeds, times, strict=True
+                )
+            ]
+            update = update._replace(n_new=len(samples.y) - times.shape[1])
+        if self.update != "hi-rf":
             return self._apply_update(update, tree_updates, call, model)
-        in_bag = _rows_in_bag(model, n_before, len(call.labels), retained)
+        in_bag = np.zeros((len(times), len(samples.y)), dtype=bool)
+        in_bag[:, : times.shape[1]] = times > 0  # new rows were in no sample
         errors_and_leaves = self._in_threads(
             lambda tree: update.error_out_of_bag(tree, in_bag[tree.index]), tree_updates
         )
@@ -304,9 +336,12 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             threshold=threshold,
         )
 
-    def _apply_update(self, update, tree_updates, call, model, **results):
+    def _apply_update(
+        self, update, tree_updates, call, model, function=None, **results
+    ):
         # The forest model after an update; `model` is None on the first call.
-        updated = self._in_threads(update.apply_to, tree_updates)
+        updated = self._in_threads(function or update.apply_to, tree_updates)
+        stored = updated[0].leaves is not None
         regrown = np.array([tree_update.tree is None for tree_update in tree_updates])
         seeds = [
             tree_seed(update.seed, i) if is_new else model.seeds[i]
@@ -326,8 +361,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             trees=[tree.tree for tree in updated],
             seeds=seeds,
             regrown=regrown,
-            in_bag=np.stack([tree.in_bag for tree in updated]),
-            leaves=np.stack([tree.leaves for tree in updated]),
+            times=np.stack([tree.times for tree in updated]) if stored else None,
+            leaves=np.stack([tree.leaves for tree in updated]) if stored else None,
             **{"penalty": np.zeros(len(updated))} | results,
         )
 
@@ -385,16 +420,10 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return np.column_stack(leaves)
 
 
-def _known_leaves(model, n_before, retained):
-    # Leaves of the retained rows in each tree, if they are known.
-    leaves = model.leaves
-    if leaves is None:  # leaves are not part of the serialized state
-        return [None] * len(model.trees)
-    return list(leaves if retained is None else leaves[:, retained[:n_before]])
-
-
-def _rows_in_bag(model, n_before, n_new, retained):
-    # Whether each row was in the last sample of each tree; new rows were in none.
-    in_bag = np.zeros((len(model.trees), n_before + n_new), dtype=bool)
-    in_bag[:, :n_before] = np.unpackbits(model.in_bag, axis=1, count=n_before)
-    return in_bag if retained is None else in_bag[:, retained]
+def _of_retained(model, n_before, retained):
+    # Leaves of the retained rows of earlier calls in each tree, if they are known, and
+    # how often these rows are in its sample.
+    rows = slice(None) if retained is None else retained[:n_before]
+    leaves = model.leaves  # not part of the serialized state
+    known = [None] * len(model.trees) if leaves is None else list(leaves[:, rows])
+    return known, model.times[:, rows]

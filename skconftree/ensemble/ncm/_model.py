@@ -193,16 +193,17 @@ class NCMTreeModel(NCMModel):
 class NCMForestModel(NCMModel):
     """Model of a forest.
 
-    `regrown` is a mask of the trees grown by the last call. The bits of `in_bag`, of
-    shape (n_trees, n_bytes), tell whether each stored row is in the sample of a tree.
-    `leaves` caches the leaves of the stored rows in each tree; it is not serialized.
+    `regrown` is a mask of the trees grown by the last call. `times`, of shape (n_trees,
+    n_rows), tells how often each stored row is in the sample of a tree. `leaves` caches
+    the leaves of the stored rows in each tree; it is not serialized. Without stored
+    rows, all of them are None.
     """
 
     parameters: dict
     trees: list
     seeds: list
     regrown: np.ndarray
-    in_bag: np.ndarray
+    times: np.ndarray | None
     penalty: np.ndarray
     tree_errors: np.ndarray | None = None
     threshold: float | None = None
@@ -211,11 +212,9 @@ class NCMForestModel(NCMModel):
     @property
     def n_bytes(self):
         """Number of bytes that trees and stored rows occupy."""
-        return (
-            sum(tree.n_bytes for tree in self.trees)
-            + sum(part.nbytes for part in self.samples)
-            + self.in_bag.nbytes
-            + (0 if self.leaves is None else self.leaves.nbytes)
+        arrays = *(self.samples or ()), self.times, self.leaves
+        return sum(tree.n_bytes for tree in self.trees) + sum(
+            part.nbytes for part in arrays if part is not None
         )
 
     def members(self):
@@ -261,55 +260,83 @@ def _are_valid(samples, parts):
 
 
 class TreeUpdate(NamedTuple):
-    """A tree to update (None: grow a new tree) and the known leaves of rows, or -1."""
+    """A tree to update (None: grow a new tree) and the known leaves of rows, or -1.
+
+    With a `seed`, the tree grows on, and `times` are the rows of its sample so far.
+    """
 
     index: int
     tree: object
     leaves: np.ndarray | None
+    seed: int | None = None
+    times: np.ndarray | None = None
 
 
 class UpdatedTree(NamedTuple):
-    """An updated tree, bits of the rows in its sample, and the leaf of each or -1."""
+    """An updated tree, how often rows are in its sample, and the leaf of each or -1."""
 
     tree: object
-    in_bag: np.ndarray
-    leaves: np.ndarray
+    times: np.ndarray | None
+    leaves: np.ndarray | None
 
 
 class Update(NamedTuple):
-    """An update of all trees; `new_codes` are those of classes of retained trees."""
+    """An update of all trees; `new_codes` are those of classes of retained trees.
+
+    The last `n_new` rows are those of this call.
+    """
 
     plan: object
     samples: object
     n_classes: int
     new_codes: np.ndarray
     seed: int
+    n_new: int = 0
 
     def apply_to(self, tree_update):
-        """Grow a tree, or update its counts."""
+        """Grow a tree, let it grow on, or update its counts."""
         X, y, _, _ = self.samples
-        ends, index = np.arange(1.0, len(y) + 1.0), tree_update.index
-        times = draw_counts(ends, len(y), self.seed, index)
-        if tree_update.tree is None:
+        index, tree, leaves, seed, times = tree_update
+        if seed is not None:
+            times = np.pad(times, (0, self.n_new), constant_values=1).astype(np.uint32)
+            tree, leaves = self.grown_on(tree, leaves, times, seed)
+            return UpdatedTree(tree, times.astype(np.uint8), leaves)
+        times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, index)
+        if tree is None:
             seed = tree_seed(self.seed, index)
             tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
         else:
-            leaves = tree_update.tree.leaves_of(X, tree_update.leaves)
-            tree = tree_update.tree.recounted(
-                self.n_classes,
-                self.new_codes,
-                leaves,
-                y,
-                times,
-                self.plan.criterion(self.n_classes),
-                False,
-            )
-        return UpdatedTree(tree, np.packbits(times > 0), leaves)
+            leaves = tree.leaves_of(X, leaves)
+            tree = self.recounted(tree, leaves, y, times)
+        return UpdatedTree(tree, np.minimum(times, 255).astype(np.uint8), leaves)
+
+    def recounted(self, tree, leaves, y, times, keep=False):
+        """Copy a tree with the counts of a sample."""
+        criterion = self.plan.criterion(self.n_classes)
+        codes = self.n_classes, self.new_codes
+        return tree.recounted(*codes, leaves, y, times, criterion, keep)
+
+    def with_leaf_counts(self, tree_update):
+        """Add new rows, of which none is stored, to the counts of a tree."""
+        X, y, _, _ = self.samples
+        tree, once = tree_update.tree, np.ones(len(y), dtype=np.uint32)
+        tree = self.recounted(tree, tree.leaves_of(X), y, once, keep=True)
+        return UpdatedTree(tree, None, None)
+
+    def grown_on(self, tree, leaves, times, seed):
+        """Add the last rows of a sample to a tree, which grows on at their leaves."""
+        X, y, _, _ = self.samples
+        leaves, sample = tree.leaves_of(X, leaves, times), times > 0
+        tree = self.recounted(tree, leaves[sample], y[sample], times[sample])
+        if self.n_new == 0:  # none of them is stored
+            return tree, leaves
+        existing = tree, leaves, len(y) - self.n_new
+        return self.plan.grow(X, y, times, self.n_classes, seed, *existing)
 
     def error_out_of_bag(self, tree_update, in_bag):
         """Out-of-bag error of a tree, and the leaves of all rows."""
-        _, tree, leaves = tree_update
-        leaves = tree.leaves_of(self.samples.X, leaves)
+        tree = tree_update.tree
+        leaves = tree.leaves_of(self.samples.X, tree_update.leaves)
         out_of_bag = (~in_bag).view(np.uint8)
         error = tree.error_of(leaves, self.samples.y, self.new_codes, out_of_bag)
         return error, leaves
@@ -342,8 +369,8 @@ class NCMPlan(NamedTuple):
     max_classes: object
     n_assignments: int
 
-    def grow(self, X, y, times, n_classes, seed):
-        """Grow a tree."""
+    def grow(self, X, y, times, n_classes, seed, *existing):
+        """Grow a tree, or let an existing one grow on, see `NCMGrower.grow`."""
         grower = NCMGrower(
             self.settings,
             X.shape[1],
@@ -352,7 +379,7 @@ class NCMPlan(NamedTuple):
             self.n_assignments,
             seed,
         )
-        return grower.grow(X, y, times)
+        return grower.grow(X, y, times, *existing)
 
     def criterion(self, n_classes):
         """Create the criterion that computes impurities."""

@@ -26,7 +26,8 @@ from skconftree.ensemble.ncm._model import (
 )
 from skconftree.tables._content_order import ContentOrder, hash_rows
 
-UPDATES = ["hi-rf", "retrain", "rlp", "rrn"]
+UPDATES = ["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"]
+STORING = [update for update in UPDATES if update != "leaves"]
 
 
 def make_table(seed, n_rows=60, n_features=4, n_classes=6):
@@ -111,7 +112,9 @@ def in_order(X, y):
     return X[order], y[order]
 
 
-@pytest.mark.parametrize("update", ["hi-rf", "rlp", "rrn", "persistent"])
+@pytest.mark.parametrize(
+    "update", ["hi-rf", "igt", "leaves", "rlp", "rrn", "persistent"]
+)
 @settings(max_examples=examples(10, by_day=2))
 @given(seed=st.integers(0, 10**6))
 def test_updates_are_those_of_the_reference(update, seed):
@@ -206,7 +209,8 @@ def test_any_division_into_calls_is_taken(seed, update):
         start = end
         assert forest.classes_.tolist() == np.unique(y[:end]).tolist()
         assert forest.n_updates_ == calls
-        assert forest.n_rows_seen_ == forest.n_rows_stored_ == end
+        assert forest.n_rows_seen_ == end
+        assert forest.n_rows_stored_ == (0 if update == "leaves" else end)
         proba = forest.predict_proba(X)
         assert proba.shape == (50, len(forest.classes_))
         assert proba.sum(axis=1) == pytest.approx(np.ones(50))
@@ -271,6 +275,8 @@ def test_new_classes_are_learned():
     assert scores["hi-rf"] > 0.96
     assert abs(scores["retrain"] - scores["rrn"]) < 0.02
     assert 0.5 < scores["rlp"] < scores["hi-rf"]
+    assert 0.5 < scores["leaves"] < scores["hi-rf"]
+    assert scores["igt"] > scores["retrain"] - 0.01
 
 
 def test_trees_are_estimators():
@@ -304,10 +310,10 @@ def test_rows_are_stored_once_as_float32():
     assert forest._model.samples.X.dtype == np.float32
     trees = sum(one.tree_.n_bytes for one in forest.estimators_)
     rows = 100 * (4 * 4 + 2 + 4) + 6 * 8
-    assert forest.n_bytes_ == trees + rows + 2 * (13 + 100 * 4)
+    assert forest.n_bytes_ == trees + rows + 2 * (100 + 100 * 4)
 
 
-@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("update", STORING)
 def test_classes_keep_equal_parts(update):
     X, y = make_table(5, 300)
     forest = forest_of(3, update=update, max_stored_samples=30)
@@ -317,7 +323,61 @@ def test_classes_keep_equal_parts(update):
     assert forest.n_rows_seen_ == 300
     kept = np.bincount(forest._model.samples.y)
     assert (len(kept), kept.sum(), kept.max()) == (12, 24, 2)
-    assert all(one.tree_.counts[0].sum() == 24 for one in forest.estimators_)
+    samples = forest._model.times.sum(axis=1)
+    if update == "igt":  # their sizes vary after rows of the first sample were dropped
+        assert (samples >= 12).all()
+        assert samples.mean() == pytest.approx(24, abs=8)
+    else:
+        assert (samples == 24).all()
+    for one, n in zip(forest.estimators_, samples, strict=True):
+        assert one.tree_.counts[0].sum() == n
+
+
+def test_calls_that_only_update_leaves_may_be_divided():
+    X, y = make_table(5, 300)
+    forest = forest_of(update="leaves").fit(X[:100], y[:100])
+    other = clone(forest).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    for part in (slice(100, 101), slice(101, 180), slice(180, 300)):
+        forest.partial_fit(X[part], y[part])
+    for one, two in zip(forest.estimators_, other.estimators_, strict=True):
+        assert pickle.dumps(one.tree_) == pickle.dumps(two.tree_)
+    assert forest.n_rows_seen_ == other.n_rows_seen_ == 300
+    assert forest.n_bytes_ == sum(one.tree_.n_bytes for one in forest.estimators_)
+    before = pickle.dumps(forest)
+    for update in STORING:
+        with pytest.raises(ValueError, match=f"update='{update}' needs the rows"):
+            forest.set_params(update=update).partial_fit(X, y)
+        assert pickle.dumps(forest.set_params(update="leaves")) == before
+
+
+def test_trees_grow_on_at_leaves_that_new_rows_reach():
+    X, y = make_table(5, 300)
+    forest = forest_of(update="igt").fit(X[:200], y[:200])
+    before = [one.tree_ for one in forest.estimators_]
+    new = X[200:203]
+    forest.partial_fit(new, [6, 6, 6])
+    for old, one in zip(before, forest.estimators_, strict=True):
+        size, tree = old.node_count, one.tree_
+        assert np.array_equal(tree.parent[:size], old.parent)
+        grown_on = tree.children_left[:size] != old.children_left
+        assert set(np.flatnonzero(grown_on)) <= set(old.apply(new))
+        assert tree.node_count > size
+        for node in np.flatnonzero(old.children_left >= 0):
+            means, classes, children = old.centroids(node)
+            found = tree.centroids(node)
+            assert np.array_equal(found[0], means)
+            assert np.array_equal(found[1], classes)
+            assert np.array_equal(found[2], children)
+
+
+def test_an_update_may_store_none_of_its_rows():
+    X, y = make_table(5, 300)
+    forest = forest_of(update="igt", max_stored_samples=6).fit(X, y)
+    counts = [one.tree_.counts[0] for one in forest.estimators_]
+    for _ in range(3):
+        forest.partial_fit(X[:1], y[:1])
+    assert forest.n_rows_stored_ == 6
+    assert np.array_equal(counts, [one.tree_.counts[0] for one in forest.estimators_])
 
 
 def test_stored_rows_are_a_fair_sample():

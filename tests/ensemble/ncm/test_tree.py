@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ncm
 from reference.effort import examples
+from skconftree.ensemble.ncm._centroid_tree import NCMGrower
 from sklearn.base import clone
 
 from skconftree import NCMTreeClassifier
@@ -22,6 +23,7 @@ from skconftree.bounds import (
     McDiarmidBound,
     gtest_pvalue,
 )
+from skconftree.ensemble.ncm._model import resolve_plan
 from skconftree.tables._content_order import ContentOrder, hash_rows
 
 
@@ -238,7 +240,7 @@ def test_rows_of_a_new_class_are_counted_in_the_leaves_of_others():
             assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("update", ["rlp", "rrn"])
+@pytest.mark.parametrize("update", ["leaves", "rrn"])
 def test_classes_between_those_that_are_known(update):
     """Indices of classes move, and what is known of each moves along."""
     X, y = make_table(1, 120)
@@ -251,7 +253,7 @@ def test_classes_between_those_that_are_known(update):
     assert tree.classes_.tolist() == ["a", "b", "c", "d", "e", "f"]
     totals = [np.count_nonzero(names == one) for one in tree.classes_]
     assert tree.tree_.counts[0].tolist() == totals
-    if update == "rlp":
+    if update == "leaves":
         assert tree.tree_.centroids(0)[1].tolist() == [[1, 3, 5][c] for c in means]
     else:
         assert tree.score(X, names) > 0.95
@@ -267,6 +269,50 @@ def test_rrn_is_a_tree_of_all_rows():
     assert few.tree_.counts[0].tolist() == [5] * 6
 
 
+@settings(max_examples=examples(20, by_day=2))
+@given(seed=st.integers(0, 10**6), grid=st.sampled_from([None, 1]))
+def test_a_tree_grows_on_like_the_reference(seed, grid):
+    X, y = make_table(seed, 90, grid=grid)
+    y[:50] %= 4  # two classes come later
+    tree = NCMTreeClassifier(random_state=seed, update="igt", min_samples_split=4)
+    tree.fit(X[:50], y[:50])
+    slow = reference_of(tree, X[:50], y[:50], min_samples_split=4)
+    known, (places, done) = slow.X, (tree.classes_, 50)
+    labels = places[slow.y]
+    for end in (51, 70, 90):
+        tree.partial_fit(X[done:end], y[done:end])
+        codes = np.searchsorted(tree.classes_, y[done:end]).astype(np.uint16)
+        order = ContentOrder(*hash_rows(X[done:end], codes)).row_indices
+        known = np.concatenate([known, X[done:end][order]])
+        labels = np.append(labels, y[done:end][order])
+        slow.grow_on(
+            known,
+            np.searchsorted(tree.classes_, labels),
+            np.ones(end, int),
+            tree.n_classes_,
+            np.searchsorted(tree.classes_, places).tolist(),
+            end - done,
+        )
+        places, done = tree.classes_, end
+        assert_same_nodes(tree.tree_, slow)
+
+
+def test_a_sample_of_other_rows_is_refused():
+    X, y = make_table(2, 100)
+    tree = NCMTreeClassifier(random_state=0).fit(X, y)
+    labels, once = y.astype(np.uint16), np.ones(100, dtype=np.uint32)
+    grower = NCMGrower(resolve_plan(tree).settings, 5, 6, None, 1, 0)
+    leaves, less = tree.tree_.leaves_of(X), once.copy()
+    less[0] = 0
+    inner, absent = np.zeros_like(leaves), leaves.copy()
+    absent[3] = -1
+    for times, reached in ((less, leaves), (once, inner), (once, absent)):
+        with pytest.raises(ValueError, match=r"nodes and classes of the tree|differs"):
+            grower.grow(X, labels, times, tree.tree_, reached, 0)
+    with pytest.raises(ValueError, match="Expected 100 counts of rows, got 99"):
+        tree.tree_.leaves_of(X, None, once[1:])
+
+
 def test_what_is_refused_changes_nothing():
     X, y = make_table(4)
     tree = NCMTreeClassifier(random_state=0).fit(X, y)
@@ -280,7 +326,7 @@ def test_what_is_refused_changes_nothing():
     tree.update = "rrn"
     with pytest.raises(ValueError, match="update='rrn'"):
         tree.partial_fit(X, y)
-    tree.update = "rlp"
+    tree.update = "leaves"
     assert pickle.dumps(tree) == before
 
 
@@ -308,7 +354,7 @@ def test_a_criterion_is_checked_by_every_call():
 
 def test_pickles_and_copies_go_on_alike():
     X, y = make_table(7, 120)
-    for update in ("rlp", "rrn"):
+    for update in ("leaves", "igt", "rrn"):
         tree = NCMTreeClassifier(random_state=0, update=update).fit(X[:80], y[:80])
         data = pickle.dumps(tree)
         others = [pickle.loads(data), copy.copy(tree), copy.deepcopy(tree)]
