@@ -1,10 +1,10 @@
-"""Detectors of concept drift: changes of the distribution behind a stream.
+"""Detectors of concept drift: changes of the distribution of a stream.
 
-A detector watches the errors of a model, a stream of 0 and 1. It knows no model and
-keeps a handful of numbers. `LocalRepair` is none: a tree that has it watches each of
-its nodes, and replaces the part that broke.
+A detector monitors the errors of a model, a stream of 0 and 1. It is independent of the
+model and stores only a few numbers. `LocalRepair` is not a detector: it lets a tree
+monitor each of its nodes and replace the subtrees that a drift affects.
 
-`drift=` also takes the detectors of river, and any object with their protocol.
+`drift=` also accepts the detectors of river, and any object with their protocol.
 """
 
 from ._adwin import ADWIN

@@ -21,23 +21,23 @@ from ..utils._codec import (
 from ..utils._lock import Lockable, learns, reads
 from ._detector import Detector, read_detector, write_detector
 
-LARGEST = 2**62  # of the parameters that count rows
-LARGEST_NUMBER = 1e100  # to watch: the sum of squares is finite
+MAX_ROWS = 2**62  # of parameters that are numbers of rows
+MAX_VALUE = 1e100  # of a monitored number, so that sums of squares are finite
 
 
 class DriftState(IntEnum):
-    """What a drift detector says after a row.
+    """State of a drift detector after a row.
 
-    A state is an integer, so that arrays of states compare with it too.
+    States are integers, so that they can be compared with arrays of states.
 
     Attributes
     ----------
     STABLE : int
-        0. The error rate is about as low as it ever was.
+        0. The error rate is close to its minimum so far.
     WARNING : int
-        1. It may be rising: time to train a model on the rows that follow.
+        1. The error rate may be rising. A new model can be trained on the next rows.
     DRIFT : int
-        2. It has risen; the detector starts again with the next row.
+        2. The error rate has risen. The detector restarts with the next row.
 
     Examples
     --------
@@ -55,20 +55,21 @@ class DriftState(IntEnum):
 
 
 class BaseDetector(Lockable, BaseEstimator):
-    """Parameters of a change detector, and one that runs with them.
+    """Base class of change detectors: parameters, and a running detector.
 
-    A detector is one file with one subclass, registered by name in ``_registry.py``.
-    Parameters are only stored; they are checked when a detector is started. A subclass
-    defines ``_make_kernel``, which makes the compiled detector of its parameters.
+    Each detector is one file with one subclass, which is registered by name in
+    ``_registry.py``. Its constructor only stores the parameters; they are validated
+    when the first row arrives. A subclass defines ``_make_kernel``, which creates the
+    compiled detector from the parameters.
 
-    Any number of threads may share a detector: one that learns keeps the others
-    waiting. A call that is interrupted has learned rows up to a multiple of 1,024;
-    `n_rows_seen_` says how many.
+    Threads can share a detector; calls that learn are executed one after the other. An
+    interrupted call has learned rows up to a multiple of 1,024; `n_rows_seen_` is their
+    number.
 
     See Also
     --------
-    DDM : The detector to take as a model for another one.
-    skconftree.testing.check_detector : Tries a detector of your own.
+    DDM : A simple detector, suitable as a template.
+    skconftree.testing.check_detector : Checks detectors of users.
 
     Examples
     --------
@@ -80,12 +81,12 @@ class BaseDetector(Lockable, BaseEstimator):
     array([0, 0, 2], dtype=int8)
     """
 
-    _takes_numbers = False  # other than errors
+    _takes_numbers = False  # whether it accepts other numbers than 0 and 1
 
     @reads
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if "_running" in state:  # a copy neither learns along nor is of two moments
+        if "_running" in state:  # copied, so that copies are independent
             state["_running"] = write_detector(self._running)
         return with_version(state)
 
@@ -93,14 +94,14 @@ class BaseDetector(Lockable, BaseEstimator):
         kind = type(self)
         state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(state)
-        if "_running" in vars(self):  # it has begun
+        if "_running" in vars(self):  # a row has arrived
             self._running = read_detector(type(self.kernel()), self._running)
 
     def check_parameters(self) -> None:
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
 
     def kernel(self) -> Detector:
-        """Make a running detector for compiled code, independent of this one.
+        """Create a new running detector for compiled code from the parameters.
 
         Returns
         -------
@@ -110,50 +111,51 @@ class BaseDetector(Lockable, BaseEstimator):
         return self._make_kernel()
 
     def _make_kernel(self):
-        """Make the running detector; parameters have been checked."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no _make_kernel, which makes its detector."
-        )
+        """Create the running detector; the parameters are already validated."""
+        raise NotImplementedError(f"{type(self).__name__} must define _make_kernel.")
 
     @learns
     def reset(self) -> Self:
-        """Forget everything, totals included, and take the parameters as they are.
+        """Return to the initial state, with the current parameters.
 
         Returns
         -------
         BaseDetector
-            Itself.
+            This object.
         """
         self._running = self.kernel()
         return self
 
     def update(self, error: float) -> DriftState:
-        """Learn whether the model was wrong on one row.
+        """Update with the outcome of one row.
 
         Parameters
         ----------
-        error : bool
-            Or 0 or 1; ADWIN takes any number.
+        error : bool or {0, 1}
+            Whether the prediction was wrong. ADWIN accepts any number.
 
         Returns
         -------
         DriftState
+            State after the row.
         """
         return DriftState(int(self.update_many([error])[0]))
 
     @learns
     def update_many(self, errors: ArrayLike) -> NDArray[np.int8]:
-        """Learn outcomes in order, as a loop over `update` would.
+        """Update with the outcomes of rows, in order.
+
+        The result is the same as that of calling `update` for each row, but faster.
 
         Parameters
         ----------
-        errors : array-like of shape (n_rows,), bool
-            Or of 0 and 1; ADWIN takes any numbers.
+        errors : array-like of shape (n_rows,), of bool or {0, 1}
+            Whether each prediction was wrong. ADWIN accepts any numbers.
 
         Returns
         -------
         ndarray of shape (n_rows,), int8
-            State after each row: values of `DriftState`.
+            State after each row, a value of `DriftState`.
         """
         outcomes = check_outcomes(errors, self._takes_numbers)
         if not hasattr(self, "_running"):
@@ -166,46 +168,46 @@ class BaseDetector(Lockable, BaseEstimator):
     @property
     @reads
     def state_(self) -> Any:
-        """What the last row gave."""
+        """State after the last row."""
         return DriftState(self._current().state)
 
     @property
     def drift_detected(self) -> bool:
-        """Whether the last row gave a drift."""
+        """Whether a drift was detected at the last row."""
         return self.state_ is DriftState.DRIFT
 
     @property
     def warning_detected(self) -> bool:
-        """Whether the last row gave a warning."""
+        """Whether the state after the last row is a warning."""
         return self.state_ is DriftState.WARNING
 
     @property
     @reads
     def n_rows_seen_(self) -> int:
-        """Rows given so far."""
+        """Number of rows so far."""
         return self._current().n_seen
 
     @property
     @reads
     def n_drifts_(self) -> int:
-        """Drifts found so far."""
+        """Number of drifts so far."""
         return self._current().n_drifts
 
     @property
     @reads
     def n_rows_(self) -> int:
-        """Rows since the last drift."""
+        """Number of rows since the last drift."""
         return self._current().n
 
 
-def check_count(detector, name, low, high=LARGEST):
-    """Raise unless a parameter is a number of rows from `low` to `high`."""
+def check_count(detector, name, low):
+    """Raise unless a parameter is a number of rows of at least `low`."""
     value = getattr(detector, name)
-    check_scalar(value, name, Integral, min_val=low, max_val=high)
+    check_scalar(value, name, Integral, min_val=low, max_val=MAX_ROWS)
 
 
 def check_number(detector, name, high=sys.float_info.max, boundaries="both"):
-    """Raise unless a parameter is a number from 0 to `high`, with these boundaries."""
+    """Raise unless a parameter is in the interval from 0 to `high`."""
     value = getattr(detector, name)
     check_scalar(
         value, name, Real, min_val=0, max_val=high, include_boundaries=boundaries
@@ -213,55 +215,57 @@ def check_number(detector, name, high=sys.float_info.max, boundaries="both"):
 
 
 def check_order(detector, low, high):
-    """Raise if the first of two parameters is the larger one."""
-    least, most = getattr(detector, low), getattr(detector, high)
-    if not least <= most:
+    """Raise if the parameter named `low` is larger than that named `high`."""
+    lower, upper = getattr(detector, low), getattr(detector, high)
+    if not lower <= upper:
         raise ValueError(
-            f"{high} must be at least {low}. Got {high}={most} and {low}={least}."
+            f"{high} must be at least {low}. Got {high}={upper} and {low}={lower}."
         )
 
 
 def check_deltas(detector):
-    """Raise unless both deltas are shares, that of a drift not the larger one."""
+    """Raise unless 0 < drift_delta <= warning_delta < 1."""
     for name in ("warning_delta", "drift_delta"):
         check_number(detector, name, 1, "neither")
     check_order(detector, "drift_delta", "warning_delta")
 
 
 def check_outcomes(errors, takes_numbers):
-    """Return numbers, or errors as 0 and 1, as a C-contiguous array, or raise."""
-    given = np.asarray(errors)
-    if given.ndim != 1:
+    """Validate outcomes of rows, and return them as a float64 array."""
+    values = np.asarray(errors)
+    if values.ndim != 1:
         raise ValueError(
-            "errors must be one-dimensional, one outcome a row. Got shape "
-            f"{given.shape}."
+            f"errors must be 1d, with one value per row. Got shape {values.shape}."
         )
-    allowed = "numbers" if takes_numbers else "booleans or 0 and 1"
-    if given.dtype.kind not in "biuf" and given.size:
-        raise ValueError(f"errors must be {allowed}. Got {errors!r}.")
-    given = np.ascontiguousarray(given, dtype=np.float64)
+    allowed = "booleans, or 0 and 1"
     if takes_numbers:
-        allowed += f" of a size up to {LARGEST_NUMBER:g}"
-        sound = np.abs(given) <= LARGEST_NUMBER
+        allowed = f"numbers between -{MAX_VALUE:g} and {MAX_VALUE:g}"
+    if values.dtype.kind not in "biuf" and values.size:
+        raise ValueError(f"errors must be {allowed}. Got {errors!r}.")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if takes_numbers:
+        is_valid = np.abs(values) <= MAX_VALUE
     else:
-        sound = (given == 0.0) | (given == 1.0)
-    if not sound.all():
-        raise ValueError(f"errors must be {allowed}. Got {given[~sound][0]}.")
-    return given
+        is_valid = (values == 0.0) | (values == 1.0)
+    if not is_valid.all():
+        raise ValueError(f"errors must be {allowed}. Got {values[~is_valid][0]}.")
+    return values
 
 
 class LocalRepair(VersionedState, BaseEstimator):
-    """Repair of the part of a tree that broke: what ``drift="local"`` stands for.
+    """Replacement of the subtrees that a drift affects; also ``drift="local"``.
 
-    It is not a detector of errors. Each node of a growing tree is watched; once the
-    errors of the rows that come to it seem to rise, a tree grows beside it, which takes
-    the place of all below when it has shown to be better, or the errors to have risen.
+    This is not a drift detector. Each node of a growing tree is monitored. When the
+    error rate of the rows that reach a node seems to rise, an alternative subtree is
+    trained on the next rows. It replaces the subtree of the node when it is
+    significantly better, or when the error rate of the node has risen significantly.
 
     Parameters
     ----------
     delta : float, default=0.05
-        Where neither is so, a node is replaced with this probability at most, however
-        many trees are begun beside it.
+        Maximum probability that a node is replaced although neither is the case, over
+        all alternative subtrees of the node, in (0, 1). Smaller values give fewer and
+        later replacements. Decrease it if accurate subtrees are replaced.
 
     Examples
     --------

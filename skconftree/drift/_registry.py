@@ -1,4 +1,4 @@
-"""Names of change detectors: one row each."""
+"""Names of drift detectors."""
 
 from sklearn.base import clone
 
@@ -11,7 +11,7 @@ DETECTORS: dict[str, type[BaseDetector]] = {"ddm": DDM, "adwin": ADWIN}
 
 
 def name_of_detector(drift):
-    """Name of what `resolve_detector` has made; that of its class if it has none."""
+    """Return the name of a result of `resolve_detector`, or the name of its class."""
     if isinstance(drift, LocalRepair):
         return "local"
     for name, kind in DETECTORS.items():
@@ -22,7 +22,7 @@ def name_of_detector(drift):
 
 
 def resolve_detector(drift):
-    """A private, checked copy of what the user named or made, or None."""
+    """Return a validated copy of the detector that `drift` is or names, or None."""
     if drift is None:
         return None
     kinds = DETECTORS | {"local": LocalRepair}

@@ -1,4 +1,4 @@
-"""Detectors with the protocol of river, which is not imported here."""
+"""Adapter for detectors with the protocol of river, which is not imported here."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from ._detector import PythonKernel
 
 
 class RiverDetector(Protocol):
-    """What `drift` needs of a detector that is not derived from `BaseDetector`.
+    """Protocol of detectors for `drift` that are not derived from `BaseDetector`.
 
-    It is updated with 1 for each row that was predicted wrong, and with 0 for the
-    others; afterwards it says whether that was a drift. A clone has its parameters and
-    has seen no row. `warning_detected`, if there is one, begins another tree. Copies
-    (`copy.deepcopy`) and pickles go on as it would.
+    `update` is called with 1 for each wrong prediction and with 0 for each correct one;
+    then `drift_detected` is whether that was a drift. `clone` returns an object with
+    the same parameters in its initial state. If `warning_detected` exists and is true,
+    an alternative tree is started. A copy (`copy.deepcopy`) or an unpickled object must
+    have the same state.
     """
 
     def update(self, x: Any) -> Any: ...
@@ -27,19 +28,19 @@ class RiverDetector(Protocol):
 
 
 class DetectorAdapter(BaseDetector):
-    """A detector with river's protocol, as one of this package.
+    """Adapter of a detector with river's protocol to `BaseDetector`.
 
     Parameters
     ----------
     detector : object
-        Of which clones run; it is left alone.
+        Its clones are updated; the object itself does not change.
     """
 
     def __init__(self, detector):
         self.detector = detector
 
     def check_parameters(self):
-        """Raise ``TypeError`` unless it has the protocol."""
+        """Raise ``TypeError`` unless the detector has the protocol."""
         check_protocol(self.detector, "detector")
 
     def _make_kernel(self):
@@ -54,39 +55,40 @@ class DetectorAdapter(BaseDetector):
     def __getstate__(self):
         # pickle calls __reduce__, skops this method
         raise TypeError(
-            f"{type(self.detector).__name__}, the detector of drifts, is not of "
-            "skconftree and can be saved with pickle only. Save the model with pickle, "
-            "or use a detector of skconftree.drift."
+            f"The drift detector {type(self.detector).__name__} is not part of "
+            "skconftree and can only be pickled. Save the model with pickle, or use a "
+            "detector of skconftree.drift."
         )
 
 
 def check_protocol(detector, name):
-    """Raise ``TypeError`` that says what an object lacks of the protocol."""
+    """Raise ``TypeError`` unless an object has river's protocol."""
     if inspect.isclass(detector):
         raise TypeError(
-            f"{name} must be an object. Got the class {detector.__name__}. Pass "
-            f"{detector.__name__}(), with the parameters that it needs."
+            f"{name} must be an object, not a class. Got {detector.__name__}. Pass "
+            f"{detector.__name__}(), with parameters if needed."
         )
-    lacks = [
-        f"{one}()"
-        for one in ("update", "clone")
-        if not callable(getattr(detector, one, None))
+    missing = [
+        f"{method}()"
+        for method in ("update", "clone")
+        if not callable(getattr(detector, method, None))
     ]
-    lacks += ["drift_detected"] if not hasattr(detector, "drift_detected") else []
-    if lacks:
+    missing += ["drift_detected"] if not hasattr(detector, "drift_detected") else []
+    if missing:
         raise TypeError(
-            f"{name} must have update(x), drift_detected and clone(), as the detectors "
-            f"of river have. Got {detector!r}, which has no {' and no '.join(lacks)}."
+            f"{name} must have update(x), drift_detected and clone(), like the "
+            f"detectors of river. Got {detector!r}, which has no "
+            f"{' and no '.join(missing)}."
         )
 
 
 def fresh(detector):
-    """A clone of a detector; ``TypeError`` if it is not another one of its kind."""
+    """Return a validated clone of a detector."""
     clone = detector.clone()
     if clone is detector:
         raise TypeError(
-            f"clone() of {type(detector).__name__} must return another detector. It "
-            "returned the same one."
+            f"clone() of {type(detector).__name__} must return a new object. Got the "
+            "same object."
         )
     check_protocol(clone, f"clone() of {type(detector).__name__}")
     return clone

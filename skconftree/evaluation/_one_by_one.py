@@ -1,14 +1,14 @@
-"""`OneByOne`: a model that learns dictionaries, one row at a time."""
+"""Train and predict with dictionaries, one row at a time, like river does."""
 
 from __future__ import annotations
 
 import copy
 import math
 import struct
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from ..tables._labels import exact_labels
 from ..tables._records import Records
-from ..utils._available import absence_error
+from ..utils._available import absence_error, available_if
 from ..utils._codec import (
     NO_DEFAULT,
     check_state_parts,
@@ -29,9 +29,12 @@ from ..utils._types import Estimator
 from ..utils._warnings import warn
 from ._evaluator import resolve_classes
 
+MAX_WAITING = 100  # rows after which the type of each column must be known
+KINDS = ("number", "category")
+
 
 class Dictionaries:
-    """Tables of dictionaries, whose columns are those of the first table or the fit."""
+    """Converts lists of dictionaries to tables with the columns of the first list."""
 
     def __init__(self, estimator):
         self.columns = None
@@ -39,29 +42,31 @@ class Dictionaries:
         if hasattr(estimator, "classes_"):
             if not hasattr(estimator, "feature_names_in_"):
                 raise ValueError(
-                    "The estimator was fitted with rows without names, so that a "
-                    "dictionary does not say which value belongs to which column."
+                    "The rows of the stream are dictionaries, but the estimator was "
+                    "fitted without column names. Fit it with a frame, or pass arrays."
                 )
             self.columns = columns_of_model(estimator, None)
 
     def table(self, rows):
-        """Make a table of dictionaries."""
+        """Convert dictionaries to a table."""
         if self.columns is None:
-            found = columns_in(rows)
-            self.columns = [(name, kind or "number") for name, kind in found.items()]
-        names = {name for name, _ in self.columns}
-        unknown = set().union(*rows) - names
+            self.columns = complete(columns_in(rows))
+        unknown = set().union(*rows) - {name for name, _ in self.columns}
         if unknown and not self.warned:
             self.warned = True
-            warn(
-                "Keys that came with none of the first rows are left out: "
-                f"{sorted(unknown, key=str)}."
-            )
+            _warn_about_keys(unknown)
         return table_of(rows, self.columns)
 
 
+def _warn_about_keys(unknown, remedy=""):
+    warn(
+        "Keys that do not occur in the first rows are ignored: "
+        f"{sorted(unknown, key=str)}.{remedy}"
+    )
+
+
 def is_row(chunk):
-    """Whether it is a dictionary with its label, and maybe a weight."""
+    """Whether a chunk is a dictionary with its label and optionally its weight."""
     return (
         isinstance(chunk, tuple)
         and len(chunk) in (2, 3)
@@ -70,7 +75,10 @@ def is_row(chunk):
 
 
 def table_of(rows, columns, *, declared=False):
-    """Table of dictionaries, with columns as (name, kind), `declared` or inferred."""
+    """Convert dictionaries to a table.
+
+    `columns` are pairs of name and kind; `declared`: whether the user specified them.
+    """
     values = [
         [
             row.get(name) if kind == "category" else number(row.get(name), name)
@@ -79,45 +87,50 @@ def table_of(rows, columns, *, declared=False):
         for row in rows
     ]
     names = [name for name, _ in columns]
-    texts = all(isinstance(name, str) for name in names)
-    feature_names = np.array(names, dtype=object) if texts else None
+    has_names = all(isinstance(name, str) for name in names)
+    feature_names = np.array(names, dtype=object) if has_names else None
     category = "category" if declared else "str"
     dtypes = [category if kind == "category" else "float64" for _, kind in columns]
     return Records(names, feature_names, dtypes, None, values)
 
 
-def columns_of_model(model, given):
-    """Columns of a model that is fitted; those `given` if it knows no names."""
+def columns_of_model(model, declared):
+    """Return pairs of name and kind of the columns of a fitted model.
+
+    `declared` are the columns that the user specified, or None. They are needed if the
+    model has no column names.
+    """
     names = getattr(model, "feature_names_in_", None)
     nominal = getattr(model, "is_categorical_", None)
     if names is not None:
         names = names.tolist()
-    elif given is not None:
-        names = [name for name, _ in given]
+    elif declared is not None:
+        names = [name for name, _ in declared]
     else:
         raise ValueError(
-            "columns must name the columns of the model, which has been fitted with "
-            "rows without names."
+            "The model was fitted without column names. Pass its columns in order, as "
+            "columns={name: 'number' or 'category'}."
         )
     if len(names) != model.n_features_in_:
         raise ValueError(
-            f"columns must have the {model.n_features_in_} columns that the model has "
-            f"been fitted with. Got {len(names)} instead."
+            f"columns must have the {model.n_features_in_} columns that the model was "
+            f"fitted with. Got {len(names)}."
         )
     if nominal is None:
         nominal = np.zeros(len(names), dtype=bool)
-    kinds = ["category" if one else "number" for one in nominal]
-    found = list(zip(names, kinds, strict=True))
-    if given is not None and dict(found) != dict(given):
+    columns = [
+        (name, KINDS[int(kind)]) for name, kind in zip(names, nominal, strict=True)
+    ]
+    if declared is not None and dict(columns) != dict(declared):
         raise ValueError(
-            f"columns must be those of the fitted model, {dict(found)}. Got "
-            f"{dict(given)} instead."
+            f"columns must be those of the fitted model, {dict(columns)}. Got "
+            f"{dict(declared)}."
         )
-    return found
+    return columns
 
 
 def columns_in(rows):
-    """Kind of each column, by the first value that it has in the rows, or None."""
+    """Map each key to the kind of its first value, or to None if all are missing."""
     columns = {}
     for row in rows:
         for name, value in row.items():
@@ -126,7 +139,13 @@ def columns_in(rows):
     return columns
 
 
+def complete(columns):
+    """Return pairs of name and kind; columns without any value contain numbers."""
+    return [(name, kind or "number") for name, kind in columns.items()]
+
+
 def number(value, name):
+    """Convert a value of a numeric column to float; None becomes NaN."""
     if value is None:
         return math.nan
     try:
@@ -136,82 +155,70 @@ def number(value, name):
         pass
     except OverflowError as error:
         raise ValueError(
-            f"Column {name!r} holds a number that is too large for float32."
+            f"Column {name!r} contains a number that is too large for float32."
         ) from error
     raise ValueError(
-        f"Column {name!r} holds numbers. Got {value!r} instead. A column of categories "
-        "has a text as its first value, or is named in columns."
+        f"Column {name!r} is numeric. Got {value!r}. A column is categorical if its "
+        "first value is a string, or if `columns` declares it as 'category'."
     )
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Method = TypeVar("_Method")
-
-    # scikit-learn's has no type, and would hide that of the method.
-    def available_if(check: Any) -> Callable[[_Method], _Method]: ...
-else:
-    from sklearn.utils.metaestimators import available_if
-
-MAX_WAITING = 100  # rows until the type of each column must be known
-KINDS = ("number", "category")
-
-
 class OneByOne(Lockable):
-    """Let a model learn and predict dictionaries, one row at a time.
+    """Wrapper that trains a model with dictionaries, one row at a time.
 
-    For streams that come as dictionaries, and for loops written for river, whose
-    methods these are. A call takes a few microseconds more than the model takes for
-    the same row of an array; rows that are there anyway are learned many times faster
-    if the model gets them as a table (:doc:`/guide/from_river`). The model becomes what
-    it becomes by a frame of the same rows.
+    Use it for streams of dictionaries, and for code that is written for river, because
+    it has the same methods. A call takes a few microseconds more than for the same row
+    of an array. If many rows are available at once, training with a table is many times
+    faster (:doc:`/guide/from_river`). The fitted model is the same as that of a frame
+    with the same rows.
 
-    A key is a column, wherever it stands in its dictionary. A column is a number or a
-    category as its first value is a number or a text, and the first rows wait until
-    each column they have has had a value, at most 100 rows long; a column without any
-    by then holds numbers. A missing key is a missing value, as None and NaN are. A key
-    that came with none of the first rows is left out, with one warning.
-    Categories get their codes in the order in which they come.
+    Each key is a column; the order of keys in a dictionary does not matter. A column is
+    numeric or categorical if its first value is a number or a string. Therefore, the
+    first rows are only learned when each of their columns has had a value, or after 100
+    rows; a column without any value until then is numeric. A missing key is a missing
+    value, like None and NaN. A key that does not occur in the first rows is ignored,
+    with one warning. Categories are encoded in the order of their appearance.
 
-    Any number of threads may share one. A pickle has the model in it, and the rows that
-    wait.
+    Threads can share an object. A pickle contains the model and the rows that wait to
+    be learned.
 
     Parameters
     ----------
     model : classifier of this package with `partial_fit`
-        It is trained in place. A model that has learned rows already goes on; if their
-        columns had names, dictionaries must have these keys.
+        It is trained in place. If it is already fitted with column names, the keys must
+        be these names.
     classes : array-like of shape (n_classes,), default=None
-        All labels that may come. None takes those that the model has been fitted with.
+        All labels that can occur. None takes those of the fitted model.
     columns : dict of str to {"number", "category"}, default=None
-        The columns and what they hold, so that no row has to wait and keys that come
-        late are known. None takes the keys of the first rows, or the names of the
-        columns that the model has been fitted with.
+        Names and kinds of the columns. With it, rows are learned immediately, and keys
+        that first occur later are known. None infers the columns from the first rows,
+        or takes those of the fitted model.
 
     Attributes
     ----------
     model : object
-        The model given.
+        The wrapped model.
     classes : list
-        All labels that may come, in ascending order.
+        All labels that can occur, in ascending order.
     columns : dict of str to {"number", "category"} or None
-        The columns given.
+        The constructor argument.
     columns_ : dict of str to {"number", "category"} or None
-        The columns in their order, and what they hold. None until that is known.
+        Names and kinds of the columns in their order; None until they are known.
     n_waiting_ : int
-        Rows that wait to be learned. They are not, if the stream ends.
+        Number of rows that wait to be learned. If the stream ends before, they are
+        never learned.
 
     Raises
     ------
     TypeError
-        If the model cannot learn from a stream.
+        If the model has no `partial_fit` or `predict`.
     ValueError
-        If the classes or the columns are not known, or not those of the model.
+        If the classes or the columns are neither passed nor known from the model, or
+        differ from those of the model.
 
     See Also
     --------
-    prequential_score : Score of a model that is tested on each row, then learns it.
+    prequential_score : Score of a model that is tested on each row, then trained on it.
 
     Examples
     --------
@@ -240,15 +247,14 @@ class OneByOne(Lockable):
         absent = absence_error(model, "partial_fit", "predict")
         if absent is not None:
             raise TypeError(
-                f"model must have partial_fit and predict. Got {model!r} instead: "
-                f"{absent}"
+                f"model must have partial_fit and predict. Got {model!r}: {absent}"
             ) from absent
         columns = None if columns is None else _checked_columns(columns)
         self.model = model
         self._given_columns = columns
         self._classes = resolve_classes(model, classes, "model")
         self._fitted = hasattr(model, "classes_")
-        # pairs, as a pickle does not keep the order of a dict
+        # pairs, because the pickle sorts the keys of a dict
         self._columns = columns_of_model(model, columns) if self._fitted else columns
         self._waiting = []
         self._warned = False
@@ -256,22 +262,22 @@ class OneByOne(Lockable):
 
     @property
     def classes(self) -> list[Any]:
-        """All labels that may come, in ascending order."""
+        """All labels that can occur, in ascending order."""
         return self._classes.tolist()
 
     @property
     def columns(self) -> dict[str, str] | None:
-        """The columns given."""
+        """The constructor argument."""
         return None if self._given_columns is None else dict(self._given_columns)
 
     @property
     def columns_(self) -> dict[str, str] | None:
-        """The columns in their order, and what they hold."""
+        """Names and kinds of the columns in their order."""
         return dict(self._columns) if self._fitted else None
 
     @property
     def n_waiting_(self) -> int:
-        """Rows that wait to be learned."""
+        """Number of rows that wait to be learned."""
         return len(self._waiting)
 
     @learns
@@ -290,15 +296,15 @@ class OneByOne(Lockable):
         Raises
         ------
         ValueError
-            If a value does not fit its column, or the label is not known; the row is
-            not learned then.
+            If a value does not fit its column, or the label is not in `classes`. The
+            row is then not learned.
         """
         if not self._fitted:
             self._begin(x, y, w)
             return
         label = self._labels.get(y)
         if label is None:
-            label = exact_labels([y])  # the model says what is wrong, or learns it
+            label = exact_labels([y])  # the model raises the error, or learns the label
         if w == 1.0:
             self._call(self.model.partial_fit, x, label)
         else:
@@ -343,21 +349,21 @@ class OneByOne(Lockable):
             )
         return {}
 
-    @available_if(lambda self: hasattr(super(), "clone"))
+    @available_if(lambda self: super().clone)
     @reads
     def clone(
         self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
     ) -> OneByOne:
-        """Make another one with the same parameters that has not learned any rows.
+        """Return an unfitted object with the same parameters, like river's `clone`.
 
-        Only a subclass that is a model of river has this method, which is river's.
+        Only subclasses that also inherit from a class of river have this method.
 
         Parameters
         ----------
         new_params : dict, default=None
-            Parameters that are to be different.
+            Parameters to change.
         include_attributes : bool, default=False
-            Whether the copy has learned what this one has.
+            Whether to copy the fitted model.
 
         Returns
         -------
@@ -373,28 +379,30 @@ class OneByOne(Lockable):
         return f"{type(self).__name__}({self.model!r}, classes={self.classes}{columns})"
 
     def _prepare(self):
-        # What reading a row needs. A model has its own opinion of what is nominal.
-        labels = self.classes
-        self._labels = {one: self._classes[i : i + 1] for i, one in enumerate(labels)}
+        # Prepares the conversion of rows; the model determines the nominal columns.
+        self._labels = {
+            label: self._classes[i : i + 1] for i, label in enumerate(self.classes)
+        }
         if not self._fitted:
             return
         names = [name for name, _ in self._columns]
         nominal = getattr(self.model, "is_categorical_", None)
-        plain = nominal is None or not any(nominal)
-        nominal = [False] * len(names) if plain else map(bool, nominal)
-        self._dtypes = ["str" if one else "float64" for one in nominal]
+        is_numeric = nominal is None or not any(nominal)
+        nominal = [False] * len(names) if is_numeric else nominal
+        self._dtypes = ["str" if is_nominal else "float64" for is_nominal in nominal]
         self._names = names
         self._feature_names = getattr(self.model, "feature_names_in_", None)
-        self._pack = struct.Struct(f"{len(names)}d").pack if plain else None
-        self._take = itemgetter(*names) if len(names) > 1 else _Only(*names)
+        self._pack = struct.Struct(f"{len(names)}d").pack if is_numeric else None
+        take = itemgetter(*names)  # returns a tuple unless there is only one name
+        self._take = take if len(names) > 1 else lambda x: (take(x),)
 
     def _call(self, method, x, *args, **kwargs):
-        """Hand a row to the model."""
+        """Call a method of the model with a row."""
         row = self._row(x)
         try:
             return method(row, *args, **kwargs)
         except ValueError:
-            # what the model says of columns is about frames
+            # a message about the value is more helpful than that of the model
             for name, dtype in zip(self._names, self._dtypes, strict=True):
                 if dtype == "float64":
                     number(x.get(name), name)
@@ -408,8 +416,8 @@ class OneByOne(Lockable):
         except KeyError:
             values = [x.get(name) for name in self._names]
             self._warn_of(x)
-        except (TypeError, IndexError) as error:  # of a list, say
-            raise TypeError(_refusal(x)) from error
+        except (TypeError, IndexError) as error:  # if x is a list
+            raise _not_a_row(x) from error
         if self._pack is None:
             return self._records(None, [values])
         try:
@@ -425,18 +433,15 @@ class OneByOne(Lockable):
         unknown = x.keys() - set(self._names)
         if unknown and not self._warned:
             self._warned = True
-            warn(
-                "Keys that came with none of the first rows are left out: "
-                f"{sorted(unknown, key=str)}. Name them in columns to keep them."
-            )
+            _warn_about_keys(unknown, " Declare them in `columns` to use them.")
 
     def _begin(self, x, y, w):
-        # Learn them at once, as soon as it is known what their columns are.
+        # Learn the waiting rows at once, when their columns are known.
         if not isinstance(x, Mapping):
-            raise TypeError(_refusal(x))
+            raise _not_a_row(x)
         if y not in self._labels:
             raise ValueError(
-                f"y must be one of the classes {list(self._labels)}. Got {y!r} instead."
+                f"y must be one of the classes {list(self._labels)}. Got {y!r}."
             )
         waiting = [*self._waiting, (list(x.items()), y, w)]
         pairs, labels, weights = map(list, zip(*waiting, strict=True))
@@ -447,11 +452,11 @@ class OneByOne(Lockable):
             if None in columns.values() and len(rows) < MAX_WAITING:
                 self._waiting = waiting
                 return
-            columns = [(name, kind or "number") for name, kind in columns.items()]
+            columns = complete(columns)
         given = {} if set(weights) == {1.0} else {"sample_weight": weights}
         self.model.partial_fit(
             table_of(rows, columns, declared=declared),
-            np.concatenate([self._labels[one] for one in labels]),
+            np.concatenate([self._labels[label] for label in labels]),
             classes=self._classes,
             **given,
         )
@@ -461,72 +466,48 @@ class OneByOne(Lockable):
 
     @reads
     def __getstate__(self):
-        # The model and what is known of its rows are of one moment.
-        state = {name: vars(self)[name] for name in KEPT}
-        return with_version(copy.deepcopy(state))
+        # Copied under the lock, so that the model and the waiting rows are consistent.
+        return with_version(copy.deepcopy({name: vars(self)[name] for name in STATE}))
 
     def __setstate__(self, state):
-        later = {"_given_columns": None, "_waiting": [], "_warned": False}
-        known = dict.fromkeys(KEPT, NO_DEFAULT) | later
-        vars(self).update(without_version(state, known, type(self).__name__))
+        vars(self).update(without_version(state, STATE, type(self).__name__))
         self._prepare()
-        sound = isinstance(self._waiting, list) and all(
-            _is_waiting(one, self._labels) for one in self._waiting
+        is_valid = isinstance(self._waiting, list) and all(
+            _is_waiting(row, self._labels) for row in self._waiting
         )
-        check_state_parts(self, {"n_waiting_": sound})
+        check_state_parts(self, {"n_waiting_": is_valid})
 
 
 def _is_waiting(row, labels):
-    # Pairs of column and value, the label and the weight, which is checked later.
-    if not (isinstance(row, tuple) and len(row) == 3 and isinstance(row[0], list)):
+    # Whether this is a tuple of pairs of column and value, a label and a weight.
+    try:
+        pairs, label, weight = row
+        dict(pairs)
+        return isinstance(pairs, list) and label in labels and isinstance(weight, Real)
+    except (TypeError, ValueError):
         return False
-    pairs, label, weight = row
-    return (
-        all(isinstance(one, tuple) and len(one) == 2 for one in pairs)
-        and isinstance(label, Hashable)
-        and label in labels
-        and isinstance(weight, Real)
-    )
 
 
-KEPT = (
-    "model",
-    "_classes",
-    "_columns",
-    "_fitted",
-    "_given_columns",
-    "_waiting",
-    "_warned",
-)
+STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
+STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}  # defaults
 
 
-class _Only:
-    """Take the value of the only column there is."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __call__(self, x):
-        return (x[self.name],)
-
-
-def _refusal(x):
-    return (
-        "x must be a dict of values by the names of their columns. Got "
-        f"{type(x).__name__} instead."
+def _not_a_row(x):
+    return TypeError(
+        "x must be a dict that maps the names of columns to values. Got "
+        f"{type(x).__name__}."
     )
 
 
 def _checked_columns(columns):
     if not isinstance(columns, dict) or not columns:
         raise ValueError(
-            "columns must be a dict of names to 'number' or 'category'. Got "
-            f"{columns!r} instead."
+            "columns must be a dict that maps names to 'number' or 'category'. Got "
+            f"{columns!r}."
         )
     for name, kind in columns.items():
         if kind not in KINDS:
             raise ValueError(
-                f"columns must say 'number' or 'category' of {name!r}. Got {kind!r} "
-                "instead."
+                f"columns must map {name!r} to 'number' or 'category'. Got {kind!r}."
             )
     return list(columns.items())

@@ -172,10 +172,10 @@ def test_bad_parameters(params, error, words):
         ([0, 1, 2], "Got 2"),
         ([0.0, 0.5], r"Got 0\.5"),
         ([0.0, math.nan], "Got nan"),
-        (["0", "1"], "booleans or 0 and 1"),
-        ([None, True], "booleans or 0 and 1"),
-        ([[0, 1]], r"one-dimensional.*\(1, 2\)"),
-        (1, r"one-dimensional.*\(\)"),
+        (["0", "1"], "booleans, or 0 and 1"),
+        ([None, True], "booleans, or 0 and 1"),
+        ([[0, 1]], r"1d, with one.*\(1, 2\)"),
+        (1, r"1d, with one.*\(\)"),
     ],
 )
 def test_bad_outcomes_leave_the_detector_as_it_was(errors, words):

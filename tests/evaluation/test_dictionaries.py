@@ -147,7 +147,7 @@ def test_a_key_that_comes_late_is_left_out_with_one_warning():
         warnings.simplefilter("always")
         prequential_score(tree, rows, classes=[0, 1], chunk_size=1)
     assert [str(one.message) for one in found] == [
-        "Keys that came with none of the first rows are left out: ['b']."
+        "Keys that do not occur in the first rows are ignored: ['b']."
     ]
 
 
@@ -158,12 +158,12 @@ def test_what_cannot_be_read_is_named():
         prequential_score(model, zip(np.eye(2), [0, 1], strict=True), classes=[0, 1])
     with pytest.raises(TypeError, match="Pass its model: it gets dictionaries"):
         prequential_score(OneByOne(model, classes=[0, 1]), alone(rows, y))
-    with pytest.raises(ValueError, match="Column 'size' holds numbers. Got 'big'"):
+    with pytest.raises(ValueError, match="Column 'size' is numeric. Got 'big'"):
         prequential_score(
             model, [({"size": 1.0}, 0), ({"size": "big"}, 1)], classes=[0, 1]
         )
     known = ConfidenceTreeClassifier().fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="fitted with rows without names"):
+    with pytest.raises(ValueError, match="fitted without column names"):
         prequential_score(known, [({"a": 1.0}, 0)])
 
 

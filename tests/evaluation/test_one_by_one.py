@@ -150,7 +150,7 @@ def test_no_more_than_a_hundred_rows_wait():
     one.learn_one({"a": 3, "b": None}, 1)
     assert one.n_waiting_ == 0
     assert one.columns_ == {"a": "number", "b": "number"}
-    with pytest.raises(ValueError, match="Column 'b' holds numbers. Got 'x' instead"):
+    with pytest.raises(ValueError, match=r"Column 'b' is numeric. Got 'x'\."):
         one.learn_one({"a": 3, "b": "x"}, 1)
     assert one.model.n_rows_seen_ == 100
 
@@ -167,7 +167,7 @@ def test_declared_columns_start_at_once():
 def test_an_unknown_key_is_left_out_with_one_warning():
     one = OneByOne(tree(), classes=[0, 1])
     one.learn_one({"a": 1, "b": 2}, 0)
-    with pytest.warns(UserWarning, match=r"left out: \['c', 'd'\]") as caught:
+    with pytest.warns(UserWarning, match=r"are ignored: \['c', 'd'\]") as caught:
         one.learn_one({"a": 1, "b": 2, "c": 0, "d": 4}, 1)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -186,7 +186,7 @@ def test_a_fitted_model_goes_on():
     whole = tree().partial_fit(frame, y, classes=[0, 1])
     assert pickle.dumps(one.model) == pickle.dumps(whole)
     nameless = tree().partial_fit([[1.0, 2.0]], [0], classes=[0, 1])
-    with pytest.raises(ValueError, match="columns must name the columns"):
+    with pytest.raises(ValueError, match="fitted without column names"):
         OneByOne(nameless)
     one = OneByOne(nameless, columns={"b": "number", "a": "number"})
     one.learn_one({"a": 5.0, "b": -1.0}, 1)
@@ -258,11 +258,11 @@ def begun():
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ({"a": "1", "b": "x"}, 0, "Column 'a' holds numbers. Got '1'"),
+        ({"a": "1", "b": "x"}, 0, "Column 'a' is numeric. Got '1'"),
         ({"a": 1, "b": 2}, 0, "Column 'b' had text when"),
         ({"a": 1, "b": "x"}, 2, "label"),
         ({"a": float("inf"), "b": "x"}, 0, "infinity"),
-        ({"a": 10**400, "b": "x"}, 0, "Column 'a' holds a number that is too large"),
+        ({"a": 10**400, "b": "x"}, 0, "Column 'a' contains a number that is too large"),
     ],
 )
 def test_an_invalid_row_is_rejected(x, y, message):
@@ -276,9 +276,9 @@ def test_an_invalid_row_is_rejected(x, y, message):
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ({"a": 1}, 2, r"y must be one of the classes \[0, 1\]. Got 2 instead"),
-        ({"a": [1]}, 0, r"Column 'a' holds numbers. Got \[1\] instead"),
-        ({"a": 10**400}, 0, "Column 'a' holds a number that is too large"),
+        ({"a": 1}, 2, r"y must be one of the classes \[0, 1\]. Got 2"),
+        ({"a": [1]}, 0, r"Column 'a' is numeric. Got \[1\]"),
+        ({"a": 10**400}, 0, "Column 'a' contains a number that is too large"),
         ({}, 0, "columns|feature"),
     ],
 )
@@ -294,9 +294,9 @@ def test_a_first_row_that_does_not_fit_is_refused(x, y, message):
 @pytest.mark.parametrize("x", [{"a": "1"}, {"a": [2]}, {"a": 10**400}])
 def test_a_value_that_is_no_number_is_refused(x):
     one = taught(tree(), [{"a": 1}], [0])
-    with pytest.raises(ValueError, match="Column 'a' holds"):
+    with pytest.raises(ValueError, match="Column 'a' (is numeric|contains)"):
         one.learn_one(x, 0)
-    with pytest.raises(ValueError, match="Column 'a' holds"):
+    with pytest.raises(ValueError, match="Column 'a' (is numeric|contains)"):
         one.predict_one(x)
 
 
@@ -306,7 +306,7 @@ def test_a_value_that_is_no_number_is_refused(x):
         ({}, "classes must list all labels"),
         ({"classes": [0, 1], "columns": ["a"]}, "columns must be a dict"),
         ({"classes": [0, 1], "columns": {}}, "columns must be a dict"),
-        ({"classes": [0, 1], "columns": {"a": "text"}}, "'category' of 'a'. Got 'tex"),
+        ({"classes": [0, 1], "columns": {"a": "text"}}, "map 'a' to .*Got 'tex"),
     ],
 )
 def test_wrong_arguments(options, message):
@@ -348,7 +348,7 @@ def test_a_model_of_others_learns_numbers():
 def test_an_invalid_value_is_reported_with_its_key():
     one = taught(tree(), *people(30)[1:])
     for call in (one.predict_one, one.predict_proba_one, lambda x: one.learn_one(x, 0)):
-        with pytest.raises(ValueError, match="'salary' holds numbers. Got 'high'"):
+        with pytest.raises(ValueError, match="'salary' is numeric. Got 'high'"):
             call({"salary": "high"})
     with pytest.raises(ValueError, match=r"not among the classes .*: \['rich'\]"):
         one.learn_one({"salary": 1.0}, "rich")
@@ -356,7 +356,7 @@ def test_an_invalid_value_is_reported_with_its_key():
 
 def test_rows_that_are_no_dictionaries_are_refused():
     waits = OneByOne(tree(), classes=[0, 1])
-    with pytest.raises(TypeError, match="x must be a dict .* Got list instead"):
+    with pytest.raises(TypeError, match="x must be a dict .* Got list"):
         waits.learn_one([1.0, 2.0], 0)
     one = taught(tree(), [{"a": 1.0}, {"a": 2.0}], [0, 1])
     for x in ([1.0], (1.0,), 1.0, None):
@@ -366,7 +366,7 @@ def test_rows_that_are_no_dictionaries_are_refused():
 
 def test_warnings_of_keys_point_to_the_call():
     one = taught(tree(), [{"a": 1.0, "b": 2.0}], [0])
-    with pytest.warns(UserWarning, match="left out") as said:
+    with pytest.warns(UserWarning, match="are ignored") as said:
         one.predict_one({"a": 1.0, "c": 2.0})
     assert said[0].filename == __file__
 
