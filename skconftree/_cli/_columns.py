@@ -653,7 +653,7 @@ def unknown_categories(X, categories):
 OWN_SUFFIX = " (skconftree)"  # appended to a name that the table already has
 PREDICTED = "predicted"
 SHARE = "probability of "
-LABELED_BY, LABELED_AT = "said by", "at"
+LABELED_BY, LABELED_AT = "labeled by", "labeled at"
 
 
 def own_name(name, taken):
@@ -664,9 +664,9 @@ def own_name(name, taken):
 def own_columns(header, target=None):
     """Recognize columns that `skconftree label` or `predict` wrote, by their names.
 
-    ``label`` writes *predicted*, *probability of A*, ..., *said by*, *at*; ``predict``
-    the target, or *predicted TARGET*, and then *probability* as the last column, or
-    *probability of A*, ...
+    ``label`` writes *predicted*, *probability of A*, ..., *labeled by*, *labeled at*;
+    ``predict`` the target, or *predicted TARGET*, and then *probability* as the last
+    column, or *probability of A*, ...
     """
     columns = []
     for index, name in enumerate(header):
@@ -706,10 +706,7 @@ def excluded_notes(names):
     """Return a note on columns that are left out because a command wrote them."""
     if not names:
         return []
-    columns = ", ".join(map(repr, names))
-    are = "columns {} are" if len(names) > 1 else "column {} is"
     return [
-        f"{are.format(columns)} left out: `skconftree label` or `predict` wrote "
-        f"{'them' if len(names) > 1 else 'it'}; under another name "
-        f"{'they are' if len(names) > 1 else 'it is'} learned from"
+        "columns that `skconftree label` or `predict` wrote are left out: "
+        f"{', '.join(map(repr, names))}; rename a column to use it as a feature"
     ]

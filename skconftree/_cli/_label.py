@@ -271,7 +271,7 @@ def run_label(options):
                 columns=pool.columns,
             )
         except JournalError as error:
-            raise UserError(f"{error} --answers names another file.") from error
+            raise UserError(f"{error} Use --answers to name another file.") from error
         with session:
             if options.web:
                 with WebOracle(session, show=show, images=options.images) as page:

@@ -135,12 +135,12 @@ def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
             assert "13 of 50" in one.question()
             one.press("u")
             again = one.question()
-            assert "the answer is taken back" in again
+            assert "label withdrawn" in again
             assert row_of(again) == row
         given[row] = labels[row]
         one.press(KEYS[labels[row]])
     shown = one.question()
-    told = r"20 of 50, the model says (ham|spam) \(\S+\), at most \d+ % wrong"
+    told = r"20 of 50, predicted: (ham|spam) \(\S+\), error rate at most \d+%"
     assert re.search(told, shown)
     os.kill(one.run.pid, signal.SIGKILL)
     other = terminal(*argv)
@@ -148,7 +148,7 @@ def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
     assert "20 of 50" in shown_again
     assert row_of(shown_again) == row_of(shown)
     other.press("?")
-    assert "The nearest rows with a label are" in other.read_until("are: row")
+    assert "Nearest labeled rows" in other.read_until("rows: row")
     other.press("x")
     shown = other.read_until(r"A key from 1 to 2.*\n")
     row = row_of(shown_again)
@@ -158,9 +158,9 @@ def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
         shown = other.question()
         if "Row" in shown:
             row = row_of(shown)
-    assert "All labels of the budget are given" in shown
+    assert "The budget is used up" in shown
     assert "50 labels are in" in shown
-    other.read_until("if the next 20 labels go on like this, at most")
+    other.read_until("after 20 more labels")
     assert other.run.wait(60) == 0
     lines = path.with_name("pool.answers.jsonl").read_text().splitlines()
     assert len(lines) == 1 + 50 + 2
@@ -170,7 +170,7 @@ def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
         row: line["label"] for row, line in enumerate(written) if line["label"]
     } == given
     assert all(
-        (line["said by"] == "anna") == (row in given)
+        (line["labeled by"] == "anna") == (row in given)
         for row, line in enumerate(written)
     )
     predicted = np.array([line["predicted"] for line in written])
@@ -188,7 +188,7 @@ def test_an_interrupt_is_a_quiet_exit(pool, terminal):
         one.press(KEYS[labels[row_of(one.question())]])
     one.question()
     one.press("\x03")  # Ctrl-C
-    shown = one.read_until(r"At least 20 labels")
+    shown = one.read_until(r"at least 20 labels")
     assert "Traceback" not in shown
     assert "3 labels are in" in shown
     assert one.run.wait(60) == 0
@@ -213,7 +213,7 @@ def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
     assert main([*argv, "--stop-risk", ".1"]) == 1
     told = capsys.readouterr().err
     assert "was begun with stop=[]. Got [RiskBelow(" in told
-    assert told.endswith("or another file. --answers names another file.\n")
+    assert told.endswith("or another file. Use --answers to name another file.\n")
 
 
 def test_a_file_that_is_not_a_journal_is_an_error_with_a_remedy(
@@ -224,7 +224,9 @@ def test_a_file_that_is_not_a_journal_is_an_error_with_a_remedy(
     argv = [numbers, "--target", "class", "--answers", other]
     assert label(monkeypatch, "q", *argv) == 1
     told = capsys.readouterr().err
-    assert told.endswith("is not a journal of labels. --answers names another file.\n")
+    assert told.endswith(
+        "is not a journal of labels. Use --answers to name another file.\n"
+    )
     assert other.read_text() == "a,b\n1,2\n"
 
 
@@ -266,10 +268,10 @@ def test_a_page_makes_the_queries_of_a_terminal(pool, terminal):
         else:
             one.press(ending)  # Ctrl-C
         assert f"{end} labels are in" in one.read_until("labels are in")
-        shown = one.read_until("At least 20 labels|if the next 20 labels")
+        shown = one.read_until("at least 20 labels|after 20 more labels")
         assert "Traceback" not in shown
         assert one.run.wait(60) == 0
-    assert re.search(r"16 of 30, .*, at most \d+ % wrong", state["progress"])
+    assert re.search(r"16 of 30, .*, error rate at most \d+%", state["progress"])
     # the terminal goes on with what the page would have asked
     at_terminal = [one for one in argv[:-2] if one != "--web"]
     assert row_of(terminal(*at_terminal).question()) == state["question"]["row"]
@@ -307,8 +309,8 @@ def test_existing_labels_are_used(numbers, monkeypatch, capsys):
     assert head["start"]["labels"] == [9, 7] * 5
     assert [json.loads(line)["label"] for line in journal[1:]] == [7, 9, 9]
     written = rows_of(numbers.with_name("numbers.labeled.csv"))
-    assert sum(line["said by"] == "the table" for line in written) == 10
-    assert sum(line["said by"] == "a person" for line in written) == 3
+    assert sum(line["labeled by"] == "the table" for line in written) == 10
+    assert sum(line["labeled by"] == "a person" for line in written) == 3
     assert all(line["size"].endswith(".5") for line in written)
 
 
@@ -317,7 +319,7 @@ def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
     argv += ["--show", "size", "--output", numbers.with_name("out.csv")]
     assert label(monkeypatch, ["s", "?", "1", "q"], *argv) == 0
     told = capsys.readouterr().out
-    assert "It lies in leaf" in told
+    assert "The row is in leaf" in told
     assert "color" not in told
     assert numbers.with_name("out.csv").exists()
 
@@ -333,7 +335,9 @@ def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
     argv = [path, "--target", "class", "--strategy", "leaf_risk"]
     assert label(monkeypatch, ["?", "q"], *argv, "--dates", "dmy") == 0
     told = capsys.readouterr().out
-    assert re.search(r"The leaf is where opened (<=|>) 2024-04-\d\d\.", told), told
+    assert re.search(r"Conditions of the leaf: opened (<=|>) 2024-04-\d\d\.", told), (
+        told
+    )
 
 
 @pytest.mark.parametrize(

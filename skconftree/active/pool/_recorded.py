@@ -310,7 +310,7 @@ class Recorded:
         """Withdraw the last line, by the same annotator; return its entry."""
         self._update()
         if not self._ledger.entries:
-            raise ValueError("There is no answer that could be taken back.")
+            raise ValueError("There is no label to withdraw.")
         last = self._ledger.entries[-1]
         if last.by != by:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What a session shows: values of a row, explanations of a query, and forecasts."""
+"""Contents of a labeling session: displayed rows, explanations and forecasts."""
 
 import unicodedata
 from typing import NamedTuple
@@ -15,73 +15,70 @@ from ..pool._simulate import simulate
 from ..pool._stopping import share_of
 from ..pool._view import LearnerView
 
-N_NEAR = 5
-MAX_TESTS = 12
+N_NEIGHBORS = 5
+MAX_CONDITIONS = 12  # of a path that are shown
 
 
-def reasons(learner, row, has_model, named=None):
-    """Sentences about a row of the pool; `named` has names and formats of columns."""
+def explain_row(learner, row, has_model, columns=None):
+    """Explain the prediction for a row; `columns`: their names and formats."""
     if not has_model:
         return [
-            "Fewer than two classes have been labeled so far. Rows that are far from "
-            "each other are queried, so that the first labels cover the pool."
+            "There are labels of fewer than two classes. Until then, rows that are far "
+            "from each other are queried."
         ]
     model = learner.estimator_
     if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
-        return _of_leaf(learner, row, named)
+        return _explain_leaf(learner, row, columns)
     view = LearnerView(learner)
     labeled = view.labeled
     labeled = labeled[labeled != row]
-    away = view.squared_distances(row, labeled)
-    near = labeled[np.argsort(away, kind="stable")[:N_NEAR]]
-    classes = learner.classes_[view.codes[near]].tolist()
-    told = ", ".join(
+    distances = view.squared_distances(row, labeled)
+    nearest = labeled[np.argsort(distances, kind="stable")[:N_NEIGHBORS]]
+    classes = learner.classes_[view.codes[nearest]].tolist()
+    listed = ", ".join(
         f"row {other} ({label})"
-        for other, label in zip(near.tolist(), classes, strict=True)
+        for other, label in zip(nearest.tolist(), classes, strict=True)
     )
-    return [f"The nearest rows with a label are: {told}."]
+    return [f"Nearest labeled rows: {listed}."]
 
 
-def _of_leaf(learner, row, named):
+def _explain_leaf(learner, row, columns):
     model = learner.estimator_
-    final, seen = final_step(model)
+    final, transform = final_step(model)
     view = LearnerView(learner)
     X, codes = view.X, view.codes
 
     def leaves(rows):
-        return final.apply(seen(take(X, rows)))
+        return final.apply(transform(take(X, rows)))
 
-    here = int(leaves(np.array([row]))[0])
+    leaf = int(leaves(np.array([row]))[0])
     labeled = np.flatnonzero(codes >= 0)
-    inside = labeled[leaves(labeled) == here]
+    inside = labeled[leaves(labeled) == leaf]
     counts = np.bincount(codes[inside], minlength=len(learner.classes_))
-    told = ", ".join(
+    listed = ", ".join(
         f"{count} {label}"
         for label, count in zip(learner.classes_.tolist(), counts, strict=True)
         if count
     )
-    out = [f"It lies in leaf {here}, whose labels are: {told or 'none'}."]
-    if model is not final and len(model) > 1:  # features of other columns
-        named = None
+    sentences = [f"The row is in leaf {leaf}. Labels in this leaf: {listed or 'none'}."]
+    if model is not final and len(model) > 1:  # the tree has transformed features
+        columns = None
         names = getattr(model[:-1], "get_feature_names_out", lambda: None)()
     else:
         names = get_feature_names(X)
-    if named is None:
+    if columns is None:
         if names is None:
             names = [f"column {j}" for j in range(final.n_features_in_)]
-        named = [(str(name), _number) for name in names]
-    tests = _tests(final.tree_, here, named)
-    if tests:
-        out.append(f"The leaf is where {' and '.join(tests[:MAX_TESTS])}.")
-    return out
+        columns = [(str(name), "{:.4g}".format) for name in names]
+    conditions = _path_conditions(final.tree_, leaf, columns)
+    if conditions:
+        shown = " and ".join(conditions[:MAX_CONDITIONS])
+        sentences.append(f"Conditions of the leaf: {shown}.")
+    return sentences
 
 
-def _number(value):
-    return f"{value:.4g}"
-
-
-def _tests(tree, leaf, named):
-    # Conditions on the path to a leaf; none unless all splits have one threshold.
+def _path_conditions(tree, leaf, columns):
+    # Conditions on the path to a leaf; none unless every split has a finite threshold.
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     if not hasattr(tree, "threshold") or (left == -2).any():
         return []
@@ -89,44 +86,44 @@ def _tests(tree, leaf, named):
     for node in np.flatnonzero(left >= 0).tolist():
         parent[int(left[node])] = node, "<="
         parent[int(right[node])] = node, ">"
-    tests = []
+    conditions = []
     while leaf in parent:
         leaf, sign = parent[leaf]
         feature = int(tree.feature[leaf])
         threshold = float(tree.threshold[leaf])
-        if not np.isfinite(threshold):  # categories, or missing values alone
+        if not np.isfinite(threshold):  # a split of categories or missing values
             return []
-        name, write = named[feature]
-        tests.append(f"{name} {sign} {write(threshold)}")
-    return tests[::-1]
+        name, number_format = columns[feature]
+        conditions.append(f"{name} {sign} {number_format(threshold)}")
+    return conditions[::-1]
 
 
 # Control characters to keep; emoji need some of them.
 VISIBLE_CONTROLS = {"\n", "\u200c", "\u200d"}
-UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories to remove
-MAX_ENTRIES = 30  # entries shown of a sparse row
+REMOVED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
+MAX_ENTRIES = 30  # of a sparse row that are shown
 
 
-class Shown:
-    """Texts of a table, by column name; it may be a dict of columns."""
+class DisplayedTable:
+    """Table whose rows are displayed: a dict of columns, or any other table."""
 
     def __init__(self, table):
         if isinstance(table, dict):
-            self.columns = {str(name): list(one) for name, one in table.items()}
+            self.columns = {str(name): list(values) for name, values in table.items()}
             self.table, self.n_rows = None, len(next(iter(self.columns.values()), []))
         else:
             self.columns = None
             self.table = table if hasattr(table, "shape") else list(table)
             self.n_rows = n_rows_of(self.table)
             names = getattr(table, "columns", None)
-            self.names = None if names is None else [str(one) for one in names]
+            self.names = None if names is None else list(map(str, names))
 
     def check(self, n_rows):
         """Raise ValueError unless the table has `n_rows` rows."""
         sizes = [self.n_rows, *map(len, (self.columns or {}).values())]
         if set(sizes) != {n_rows}:
             raise ValueError(
-                f"shown must have the {n_rows} rows of X. Got {sizes[0]} rows."
+                f"shown must have as many rows as X, {n_rows}. Got {sizes[0]}."
             )
 
     def fingerprint(self):
@@ -138,29 +135,31 @@ class Shown:
                 else self.table
             )
         table = np.empty((self.n_rows, len(self.columns)), dtype=object)
-        for place, column in enumerate(self.columns.values()):
-            table[:, place] = column
+        for index, column in enumerate(self.columns.values()):
+            table[:, index] = column
         return fingerprint(table)
 
     def values(self, row):
         """Return the text of each value of a row, by column name."""
         if self.columns is not None:
-            found = {name: one[row] for name, one in self.columns.items()}
+            values = {name: column[row] for name, column in self.columns.items()}
         elif issparse(self.table):
-            one = take(self.table, np.array([row])).tocoo()
-            places = np.argsort(-np.abs(one.data), kind="stable")[:MAX_ENTRIES]
-            found = {f"column {one.col[k]}": one.data[k] for k in sorted(places)}
+            entries = take(self.table, np.array([row])).tocoo()
+            largest = np.argsort(-np.abs(entries.data), kind="stable")[:MAX_ENTRIES]
+            values = {
+                f"column {entries.col[i]}": entries.data[i] for i in sorted(largest)
+            }
         elif isinstance(self.table, list):
-            found = _numbered(self.table[row])
+            values = _numbered(self.table[row])
         elif self.names is not None:
-            one = _safe_indexing(self.table, [row])
-            found = {
-                name: np.asarray(_safe_indexing(one, j, axis=1)).tolist()[0]
+            frame = _safe_indexing(self.table, [row])
+            values = {
+                name: np.asarray(_safe_indexing(frame, j, axis=1)).tolist()[0]
                 for j, name in enumerate(self.names)
             }
         else:
-            found = _numbered(np.asarray(take(self.table, np.array([row])))[0])
-        return {name: _text(value) for name, value in found.items()}
+            values = _numbered(np.asarray(take(self.table, np.array([row])))[0])
+        return {name: _text(value) for name, value in values.items()}
 
 
 def _numbered(row):
@@ -176,40 +175,39 @@ def _text(value):
 
 
 def visible(text):
-    """Text without characters that control a terminal or the writing direction."""
+    """Remove characters that control a terminal or the writing direction."""
     text = text.replace("\r\n", "\n").replace("\t", " ")
     return "".join(
-        one
-        for one in text
-        if one in VISIBLE_CONTROLS or unicodedata.category(one) not in UNSEEN
+        c
+        for c in text
+        if c in VISIBLE_CONTROLS or unicodedata.category(c) not in REMOVED
     )
 
 
 MIN_LABELS = 20  # smallest number of labels for a learning curve
-RUNS = 10
+N_RUNS = 10
 
 
 def forecast_text(learner, rules, n):
     """Return a sentence about the expected benefit of the next `n` labels."""
-    wrong, judged = learner.audit_
-    audits = [one for one in rules if share_of(one) > 0.0 and hasattr(one, "limit")]
-    if judged and audits:
-        return _limit_text(audits[0], wrong, judged, n)
+    n_wrong, n_audited = learner.audit_
+    audits = [rule for rule in rules if share_of(rule) > 0.0 and hasattr(rule, "limit")]
+    if n_audited and audits:
+        return _limit_text(audits[0], n_wrong, n_audited, n)
     return _curve_text(learner, n)
 
 
-def _limit_text(rule, wrong, judged, n):
-    # Assume the same error rate and the same proportion of audited rows as so far.
-    more = max(1, round(n * share_of(rule)))
-    later = np.array([wrong, judged - wrong]) * (judged + more) / judged
-    limits = [
-        confidence_sequence(counts, rule.delta)[0, 1]
-        for counts in ([wrong, judged - wrong], later)
-    ]
-    now, then = (f"{100 * one:.0f} %" for one in limits)
+def _limit_text(rule, n_wrong, n_audited, n):
+    # Assumes the same error rate and the same share of audited rows as so far.
+    counts = np.array([n_wrong, n_audited - n_wrong])
+    n_more = max(1, round(n * share_of(rule)))
+    now, then = (
+        f"{100 * confidence_sequence(expected, rule.delta)[0, 1]:.0f}%"
+        for expected in (counts, counts * (n_audited + n_more) / n_audited)
+    )
     return (
-        f"At most {now} of the predictions are wrong, by an audit of {judged}; if the "
-        f"next {n} labels go on like this, at most {then}."
+        f"Upper confidence limit of the error rate: {now}, by an audit of {n_audited} "
+        f"rows; {then} after {n} more labels, if the share of errors stays the same."
     )
 
 
@@ -220,8 +218,8 @@ def _curve_text(learner, n):
     counts = np.bincount(codes, minlength=1)
     if len(labeled) < MIN_LABELS or (counts > 1).sum() < 2:
         return (
-            f"At least {MIN_LABELS} labels of two or more classes are needed to "
-            "forecast the benefit of further labels."
+            f"A forecast needs at least {MIN_LABELS} labels, with at least two of each "
+            "of two classes."
         )
     X, y = take(view.X, labeled), learner.classes_[codes]
     step = len(labeled) // 4
@@ -229,7 +227,7 @@ def _curve_text(learner, n):
         learner.estimator,
         X,
         y,
-        cv=RUNS,
+        cv=N_RUNS,
         batch_size=step,
         budget=2 * step,
         scoring="accuracy",
@@ -237,15 +235,14 @@ def _curve_text(learner, n):
     )
     changed = _changed(learner, n)
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
-    # power law through the error rates with `step` labels and with twice as many
+    # a power law through the error rates with `step` and with twice as many labels
     slope = min(max(np.log2(few / more), 0.0), 1.0) if more > 0.0 else 0.0
     sizes = len(labeled), len(labeled) + n
     now, then = (max(more, 0.0) * (size / (2 * step)) ** -slope for size in sizes)
     return (
-        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. A "
-        "learning curve of the labeled rows estimates that, of rows as difficult as "
-        f"these, {100 * now:.0f} % are predicted wrongly with {len(labeled)} labels, "
-        f"and {100 * then:.0f} % with {n} more."
+        f"The last {n} labels changed {100 * changed:.1f}% of the predictions. "
+        f"Estimated error rate by a learning curve of the labeled rows: "
+        f"{100 * now:.0f}% with {len(labeled)} labels, {100 * then:.0f}% with {n} more."
     )
 
 
@@ -256,8 +253,8 @@ def _changed(learner, n):
     if not hasattr(before, "estimator_"):
         return 1.0
     rows = np.arange(view.n_rows)
-    now, then = (in_chunks(view.X, rows, one.predict) for one in (learner, before))
-    return (now != then).mean()
+    after = in_chunks(view.X, rows, learner.predict)
+    return (after != in_chunks(view.X, rows, before.predict)).mean()
 
 
 class Question(NamedTuple):
@@ -266,15 +263,15 @@ class Question(NamedTuple):
     Parameters
     ----------
     row : int
-        Its place in the pool.
+        Index of the row in the pool.
     values : dict
-        What is shown of the row: the text of each value by the name of its column.
+        Displayed text of each value, by column name.
     guess : object
         Predicted label; None before two classes have been labeled.
     probability : float or None
         Predicted probability of that label.
     again : bool
-        Whether the row already has a label and is to be labeled a second time.
+        Whether the row is already labeled, and a second opinion is requested.
 
     Examples
     --------
@@ -296,7 +293,7 @@ class Progress(NamedTuple):
     Parameters
     ----------
     n_answers : int
-        Number of labels given, including repeated labels but not skipped rows.
+        Number of labels, including second opinions but not skipped rows.
     budget : int or None
         Maximum number of labels.
     n_rows : int
@@ -304,7 +301,7 @@ class Progress(NamedTuple):
     limit : float or None
         Upper confidence limit of the error rate, if a stopping rule has one.
     ended : {"budget", "rule", "rows"} or None
-        Why there is no next question.
+        Why the session has ended; None if it has not ended.
 
     Examples
     --------

@@ -1,92 +1,87 @@
-"""What a session has found out, for other programs."""
+"""Export of a labeling session to CSV or Label Studio."""
 
 import csv
 import io
 import json
 
 
-def as_csv(session):
-    """A line a row: its values, label, who gave it, all opinions, prediction."""
-    told = {one["row"]: one for one in session.answers()}
-    kappas = _kappas(session)
-    classes = session.learner.classes_.tolist()
+def _rows(session):
+    """Yield per row: its `answers()` entry, kappa, prediction and probabilities.
+
+    `kappa` is the agreement of the annotators of its first two labels, or "".
+    """
+    answers = {answer["row"]: answer for answer in session.answers()}
+    kappas = {
+        frozenset(pair["annotators"]): pair["kappa"] for pair in session.agreement()
+    }
     predicted, proba = session.predictions()
     labels = session.learner.y_
-    start = set(session._record.journal.head["start"]["rows"])
-    columns = list(session._shown.values(0))
-    with_proba = proba is not None and proba.shape[1] == len(classes)
+    initial = set(session._record.journal.head["start"]["rows"])
+    unlabeled = {"label": None, "annotator": None, "at": None, "opinions": []}
+    for row, label in enumerate(labels):
+        answer = answers.get(row, unlabeled)
+        if row in initial and row not in answers:
+            answer = unlabeled | {"label": label, "annotator": "the table"}
+        annotators = frozenset(by for by, _ in answer["opinions"][:2])
+        kappa = kappas.get(annotators) if len(answer["opinions"]) > 1 else None
+        yield (
+            answer,
+            "" if kappa is None else round(kappa, 6),
+            None if predicted is None else predicted[row],
+            None if proba is None else proba[row],
+        )
+
+
+def as_csv(session):
+    """Format the pool as CSV: values, label, annotator, opinions and prediction."""
+    classes = session.learner.classes_.tolist()
+    rows = list(_rows(session))
+    with_proba = all(
+        proba is not None and len(proba) == len(classes) for *_, proba in rows
+    )
     header = ["row", "label", "annotator", "at", "opinions", "kappa", "predicted"]
     header[1:1] = [
-        f"{name} (of the table)" if name in header else name for name in columns
+        f"{name} (of the table)" if name in header else name
+        for name in session._shown.values(0)
     ]
     if with_proba:
-        header += [f"probability of {one}" for one in classes]
+        header += [f"probability of {label}" for label in classes]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
-    for row in range(len(labels)):
-        one = told.get(row)
-        if one is None:
-            known = row in start
-            one = {
-                "label": labels[row] if known else None,
-                "annotator": "the table" if known else None,
-                "at": None,
-                "opinions": [],
-            }
+    for row, (answer, kappa, predicted, proba) in enumerate(rows):
         line = [row, *session._shown.values(row).values()]
-        told_by = (one[name] for name in ("label", "annotator", "at"))
-        line += ["" if value is None else value for value in told_by]
-        line.append("; ".join(f"{by or ''}: {label}" for by, label in one["opinions"]))
-        line.append(_kappa_of(one["opinions"], kappas))
-        line.append("" if predicted is None else predicted[row])
+        line += [answer[name] for name in ("label", "annotator", "at")]
+        opinions = (f"{by or ''}: {label}" for by, label in answer["opinions"])
+        line += ["; ".join(opinions), kappa, predicted]
         if with_proba:
-            line += [f"{share:.6g}" for share in proba[row]]
-        writer.writerow(line)
+            line += [f"{share:.6g}" for share in proba]
+        writer.writerow(line)  # None is written as an empty field
     return file.getvalue()
 
 
 def as_tasks(session):
-    """Tasks of Label Studio, for a choice named `label` of a text or table."""
-    told = {one["row"]: one for one in session.answers()}
-    kappas = _kappas(session)
-    predicted, proba = session.predictions()
-    start = session.learner.y_
-    known = set(session._record.journal.head["start"]["rows"])
+    """Format the pool as tasks of Label Studio, with a choice named `label`."""
     tasks = []
-    for row in range(len(start)):
-        one = told.get(row)
-        opinions = [] if one is None else one["opinions"]
-        if one is None and row in known:
-            opinions = [("the table", start[row])]
+    for row, (answer, kappa, predicted, proba) in enumerate(_rows(session)):
+        opinions = answer["opinions"]
+        if answer["annotator"] == "the table" and not opinions:
+            opinions = [("the table", answer["label"])]
         task = {
             "data": {"row": row, **session._shown.values(row)},
             "annotations": [_annotation(label, by) for by, label in opinions],
         }
-        kappa = _kappa_of(opinions, kappas)
         if kappa != "":
             task["meta"] = {"kappa": kappa}
         if predicted is not None:
-            task["predictions"] = [{"result": [_choice(predicted[row])]}]
+            task["predictions"] = [{"result": [_choice(predicted)]}]
             if proba is not None:
-                task["predictions"][0]["score"] = float(proba[row].max())
+                task["predictions"][0]["score"] = float(proba.max())
         tasks.append(task)
     return json.dumps(tasks, indent=1, ensure_ascii=False) + "\n"
 
 
 FORMATS = {"csv": as_csv, "label_studio": as_tasks}
-
-
-def _kappas(session):
-    return {frozenset(one["annotators"]): one["kappa"] for one in session.agreement()}
-
-
-def _kappa_of(opinions, kappas):
-    # Of the two who gave the first two opinions of a row.
-    if len(opinions) < 2:
-        return ""
-    kappa = kappas.get(frozenset(by for by, _ in opinions[:2]))
-    return "" if kappa is None else round(kappa, 6)
 
 
 def _choice(label):

@@ -27,9 +27,15 @@ from .._labels import n_rows_of, readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
 from ..pool._view import LearnerView
-from ._explanations import Progress, Question, Shown, forecast_text, reasons
+from ._explanations import (
+    DisplayedTable,
+    Progress,
+    Question,
+    explain_row,
+    forecast_text,
+)
 from ._export import FORMATS
-from ._terminal import label_at_terminal
+from ._terminal import ENDS, label_at_terminal
 
 if TYPE_CHECKING:
     from ..pool._learner import ActiveLearner
@@ -141,7 +147,7 @@ class LabelingSession:
         self._rules = [] if stop is None else read_rules(stop, learner.estimator)
         path, journal = os.fspath(path), None
         X = readable(X)
-        self._shown = Shown(X if shown is None else shown)
+        self._shown = DisplayedTable(X if shown is None else shown)
         pool = fingerprint(X) if shown is None else self._shown.fingerprint()
         if os.path.exists(path) and os.path.getsize(path):
             journal = Journal(path)
@@ -166,8 +172,9 @@ class LabelingSession:
         )
         self.learner = learner
         self.notes = self._record.notes
-        self._known = None, None, None  # lines, question, why there is none
-        self._asked = None  # the query of the record, if `_known` holds a question
+        # lines of the journal, question, and reason of the end, as of the last query
+        self._known = None, None, None
+        self._queried = None  # row of this question, of the record
 
     def __getstate__(self):
         # A copy would write to the same file.
@@ -225,8 +232,8 @@ class LabelingSession:
             budget = head["budget"] if budget is None else budget
         except CannotBeRestored as error:
             raise ValueError(
-                f"The learner of {os.fspath(path)} cannot be restored: {error} Give "
-                "it as learner."
+                f"The learner of {os.fspath(path)} cannot be restored: {error} Pass "
+                "learner=..., with its original parameters."
             ) from None
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
@@ -263,11 +270,11 @@ class LabelingSession:
     def _next(self):
         n_lines = len(self._record.journal.lines)
         if self._known[0] != n_lines:
-            self._asked, ended = None, self._ended()
+            self._queried, ended = None, self._ended()
             if ended is None:
-                self._asked = self._record.ask(self.annotator)
-                ended = "rows" if self._asked is None else None
-            question = None if self._asked is None else self._shape(self._asked)
+                self._queried = self._record.ask(self.annotator)
+                ended = "rows" if self._queried is None else None
+            question = self._queried and self._question_of(self._queried)
             self._known = n_lines, question, ended
         return self._known
 
@@ -279,15 +286,15 @@ class LabelingSession:
             return "rule"
         return None
 
-    def _shape(self, asked):
+    def _question_of(self, queried):
         guess = probability = None
         if self._record.has_model:
-            X = take(self._record.view.X, np.array([asked.row]))
+            X = take(self._record.view.X, np.array([queried.row]))
             guess = self.learner.predict(X).tolist()[0]
             if hasattr(self.learner, "predict_proba"):
                 probability = float(self.learner.predict_proba(X).max())
-        values = self._shown.values(asked.row)
-        return Question(asked.row, values, guess, probability, asked.again)
+        values = self._shown.values(queried.row)
+        return Question(queried.row, values, guess, probability, queried.again)
 
     def answer(self, label: LabelsLike, row: int | None = None) -> None:
         """Label the current row.
@@ -315,14 +322,14 @@ class LabelingSession:
 
     def _answer(self, label, row):
         self._next()
-        if self._asked is None:
-            raise ValueError(f"There is no question: {self._known[2]}.")
-        if row is not None and row != self._asked.row:
+        if self._queried is None:
+            raise ValueError(f"The session has ended. {ENDS[self._known[2]]}")
+        if row is not None and row != self._queried.row:
             raise ValueError(
-                f"Row {row!r} is not asked for, but row {self._asked.row}. Give "
-                "another label to an earlier row by relabel()."
+                f"The current row is {self._queried.row}. Got row {row!r}. Use "
+                "relabel() to change the label of an earlier row."
             )
-        self._record.answer(self._asked, label, self.annotator)
+        self._record.answer(self._queried, label, self.annotator)
 
     def undo(self) -> int:
         """Withdraw the last label or change of a label by this annotator.
@@ -392,11 +399,11 @@ class LabelingSession:
         """
         ledger = self._record.ledger
         opinions = ledger.opinions()
-        lines = {one.line: one for one in ledger.entries}
+        lines = {entry.line: entry for entry in ledger.entries}
         out = {}
         for entry in reversed(ledger.entries):
-            told = opinions.get(entry.row, [])
-            current = lines[ledger.rule(told)[2]] if told else entry
+            of_row = opinions.get(entry.row, [])
+            current = lines[ledger.rule(of_row)[2]] if of_row else entry
             out.setdefault(
                 entry.row,
                 {
@@ -404,7 +411,7 @@ class LabelingSession:
                     "label": None if current.label is NO_LABEL else current.label,
                     "annotator": current.by,
                     "at": current.at,
-                    "opinions": [(by, label) for by, label, _ in told],
+                    "opinions": [(by, label) for by, label, _ in of_row],
                 },
             )
         return list(out.values())
@@ -442,7 +449,7 @@ class LabelingSession:
             if question is None:
                 return []
             row = question.row
-        return reasons(self.learner, row, self._record.has_model, self._columns)
+        return explain_row(self.learner, row, self._record.has_model, self._columns)
 
     def forecast(self, n: int = 20) -> str:
         """Forecast the benefit of further labels.

@@ -9,39 +9,41 @@ import textwrap
 from .._strategy import choices, keys_text, menu_entries
 from ._explanations import visible
 
-COMMANDS = ("u", "s", "?", "q")  # keys of undo, skip, why and quit
+COMMANDS = ("u", "s", "?", "q")  # keys for undo, skip, why and quit
 ENDS = {
-    "budget": "All labels of the budget are given.",
-    "rule": "The risk is low enough: no more labels are needed.",
-    "rows": "No row is left to ask for.",
+    "budget": "The budget is used up: no more labels are queried.",
+    "rule": "The stopping rule is reached: no more labels are needed.",
+    "rows": "All rows are labeled or skipped.",
 }
 
 
 def check_labels_and_columns(session, show):
-    """Raise ValueError if there is nothing to choose from, or no such column."""
+    """Raise ValueError if there are no labels to choose from, or no such column."""
     if not session.labels:
         raise ValueError(
-            "There are no labels to choose from. Give the learner classes=[...]."
+            "There are no labels to choose from. Pass classes=[...] to the learner."
         )
     known = list(session.question().values) if session.question() else []
     unknown = [name for name in show or () if known and name not in known]
     if unknown:
-        raise ValueError(f"show names {unknown[0]!r}, which is none of {known}.")
+        raise ValueError(
+            f"show must contain names of columns, {known}. Got {unknown[0]!r}."
+        )
 
 
 def progress_text(progress, question):
-    """How far a session is, and what the model makes of the row, if there is one."""
+    """Report the progress of a session, and the prediction for the current row."""
     text = f"{progress.n_answers}"
     if progress.budget is not None:
         text += f" of {progress.budget}"
     else:
         text += " label" if progress.n_answers == 1 else " labels"
     if question is not None and question.guess is not None:
-        text += f", the model says {question.guess}"
+        text += f", predicted: {question.guess}"
         if question.probability is not None:
-            text += f" ({question.probability:.2f})".replace("(0.", "(.")
+            text += f" ({question.probability:.2f})"
     if progress.limit is not None:
-        text += f", at most {100 * progress.limit:.0f} % wrong"
+        text += f", error rate at most {100 * progress.limit:.0f}%"
     return text
 
 
@@ -55,61 +57,59 @@ HELP = "[u] undo  [s] skip  [?] why this row  [q] quit"
 
 
 def label_at_terminal(session, show=None):
-    """Ask until there is no question, the person quits or closes the terminal."""
+    """Query labels until the session ends, or the person quits."""
     check_labels_and_columns(session, show)
     labels = session.labels
     for note in session.notes:
-        _say(note)
+        _print(note)
     keys, meanings = choices(labels, COMMANDS)
     menu = "  ".join(menu_entries(keys, labels))
     read = _Keys(keys)
     try:
         while (question := session.question()) is not None:
-            _say(_asking(session, question, menu, show))
-            if not _answered(session, question, labels, meanings, read):
+            _print(_question_text(session, question, menu, show))
+            if not _answer(session, question, labels, meanings, read):
                 break
         else:
-            _say(f"\n{ENDS[session.progress().ended]}")
+            _print(f"\n{ENDS[session.progress().ended]}")
     except (KeyboardInterrupt, EOFError):
-        _say("")  # what was answered is saved
+        _print("")  # all labels are saved
 
 
-def _answered(session, question, labels, meanings, read):
-    # Whether to go on; keys that change nothing are read here.
-    while True:
-        said = read()
-        if said == "q":
-            return False
-        if said == "u":
+def _answer(session, question, labels, meanings, read):
+    # Read keys until one changes the session; return whether to continue.
+    while (key := read()) != "q":
+        if key == "u":
             try:
-                _say(f"Row {session.undo()}: the answer is taken back.")
+                _print(f"Row {session.undo()}: label withdrawn.")
             except ValueError as error:
-                _say(str(error))
+                _print(str(error))
                 continue
-        elif said == "s":
+        elif key == "s":
             session.skip(question.row)
-        elif said == "?":
-            for reason in session.why(question.row):
-                _say(_wrapped(reason))
+        elif key == "?":
+            for sentence in session.why(question.row):
+                _print(_wrapped(sentence))
             continue
-        elif said in meanings:
-            label = labels[meanings[said]]
+        elif key in meanings:
+            label = labels[meanings[key]]
             session.answer(label, question.row)
-            _say(f"{label}")
+            _print(f"{label}")
         else:
-            _say(f"{read.expected}, or {HELP}")
+            _print(f"{read.expected}, or {HELP}")
             continue
         return True
+    return False
 
 
-def _asking(session, question, menu, show):
+def _question_text(session, question, menu, show):
     progress = progress_text(session.progress(), question)
     shown = question.values if show is None else {k: question.values[k] for k in show}
     lines = [f"\n{progress}", f"Row {question.row}"]
     if question.again:
-        lines[-1] += ", which has a label already: a second opinion, please"
+        lines[-1] += ", already labeled: second opinion"
     if len(shown) == 1:
-        lines += [_wrapped(one) for one in shown.values()]
+        lines += map(_wrapped, shown.values())
     else:
         width = max(map(len, shown), default=0)
         lines += [
@@ -127,38 +127,37 @@ def _wrapped(text, indent=""):
     )
 
 
-def _say(text):
+def _print(text):
     print(visible(text), flush=True)
 
 
 class _Keys:
-    """Reads a key, or a line without a terminal or a label has no key."""
+    """Reads a key; reads a line if there is no terminal, or labels have longer keys."""
 
     def __init__(self, keys):
-        self.place = None
+        self.file = None  # descriptor of the terminal
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if termios is not None and max(map(len, keys)) == 1 and sys.stdin.isatty():
-                self.place = sys.stdin.fileno()
-        text = keys_text(keys, "number" if self.place is None else "key")
+                self.file = sys.stdin.fileno()
+        text = keys_text(keys, "number" if self.file is None else "key")
         self.expected = text[0].upper() + text[1:]
 
     def __call__(self):
-        if self.place is None:
+        if self.file is None:
             return input("> ").strip()
-        before = termios.tcgetattr(self.place)
+        before = termios.tcgetattr(self.file)
         try:
-            tty.setcbreak(self.place, termios.TCSADRAIN)
+            tty.setcbreak(self.file, termios.TCSADRAIN)
             return self._key()
         finally:
-            termios.tcsetattr(self.place, termios.TCSADRAIN, before)
+            termios.tcsetattr(self.file, termios.TCSADRAIN, before)
 
     def _key(self):
         while True:
-            found = os.read(self.place, 1)
-            if found in (b"", b"\x04"):
+            key = os.read(self.file, 1)
+            if key in (b"", b"\x04"):
                 raise EOFError
-            if found == b"\x1b":  # of an arrow or the like, which means nothing here
-                os.read(self.place, 8)
-                continue
-            if not found.isspace():
-                return found.decode("ascii", "replace")
+            if key == b"\x1b":  # ignore arrow keys and similar ones
+                os.read(self.file, 8)
+            elif not key.isspace():
+                return key.decode("ascii", "replace")

@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 MAX_CONTENT_BYTES = 4096  # of a request's content
-PATIENCE = 20.0  # seconds that a connection may say nothing
+TIMEOUT = 20.0  # seconds without data after which a connection is closed
 JSON = "application/json"
-# Content security policy of all replies except the page: nothing is allowed.
-SHUT = "default-src 'none'; frame-ancestors 'none'; sandbox"
+# Content security policy of all responses except the page: nothing is allowed.
+NO_CONTENT = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 
-class Refused(Exception):
-    """A request that changes nothing, and why."""
+class RequestError(Exception):
+    """Error of a request, with the HTTP status of the response."""
 
-    def __init__(self, status, why):
-        super().__init__(why)
+    def __init__(self, status, message):
+        super().__init__(message)
         self.status = status
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a desk (`state`, `picture`, `act`, `sent`) to those who know its token."""
+    """HTTP server of an `_Api`, for clients that know its token."""
 
-    allow_reuse_address = False  # on Windows others could take the port over
+    allow_reuse_address = False  # on Windows another process could use the port
 
-    def __init__(self, desk):
-        self.desk = desk
+    def __init__(self, api):
+        self.api = api
         self.token = secrets.token_urlsafe(24)
         self.page = resources.files(__package__).joinpath("_page.html").read_bytes()
         self.policy = _policy(self.page)
@@ -57,26 +57,26 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request, client_address):
-        """Say nothing: a connection broke, all other errors are replies."""
+        """Ignore errors of the connection; all others are sent as responses."""
 
 
 def _policy(page):
-    # The page's own program and style are known by their hashes, and no others run.
-    def known(tag):
+    # Only the script and the style of the page itself are allowed, by their hashes.
+    def digest(tag):
         (part,) = re.findall(rb"<%b>(.*?)</%b>" % (tag, tag), page, re.DOTALL)
         return base64.b64encode(hashlib.sha256(part).digest()).decode()
 
     return (
         "default-src 'none'; img-src 'self'; connect-src 'self'; "
-        f"script-src 'sha256-{known(b'script')}'; "
-        f"style-src 'sha256-{known(b'style')}'; require-trusted-types-for 'script'; "
+        f"script-src 'sha256-{digest(b'script')}'; "
+        f"style-src 'sha256-{digest(b'style')}'; require-trusted-types-for 'script'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 
 class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "skconftree", ""
-    timeout = PATIENCE
+    timeout = TIMEOUT
 
     def do_GET(self):
         self._reply(self._get)
@@ -84,26 +84,26 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         self._reply(self._post)
 
-    def _reply(self, find):
+    def _reply(self, respond):
         try:
-            # A name that an attacker makes mean this machine is another host.
-            if self._only("Host") not in self.server.hosts:
-                raise Refused(HTTPStatus.FORBIDDEN, "Another host was meant.")
-            found = find(self._asked_for())
-        except Refused as error:
-            found = _error(error.status, error)
+            # against DNS rebinding
+            if self._single_header("Host") not in self.server.hosts:
+                raise RequestError(HTTPStatus.FORBIDDEN, "The host is not this server.")
+            response = respond(self._path_after_token())
+        except RequestError as error:
+            response = _error(error.status, error)
         except TimeoutError:
             raise
         except Exception as error:  # a full disk, a classifier that fails
-            found = _error(HTTPStatus.INTERNAL_SERVER_ERROR, error)
-        self._send(*found)
+            response = _error(HTTPStatus.INTERNAL_SERVER_ERROR, error)
+        self._send(*response)
 
-    def _asked_for(self):
+    def _path_after_token(self):
         _, token, *path = self.path.split("/", 2) if "/" in self.path else ("", "")
         # constant-time comparison
-        known = secrets.compare_digest(token.encode(), self.server.token.encode())
-        if not known or not path:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
+        is_valid = secrets.compare_digest(token.encode(), self.server.token.encode())
+        if not is_valid or not path:
+            raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
         return path[0]
 
     def _get(self, path):
@@ -111,53 +111,56 @@ class _Handler(BaseHTTPRequestHandler):
             page = self.server.page
             return HTTPStatus.OK, page, "text/html; charset=utf-8", self.server.policy
         if path == "state":
-            return _json(HTTPStatus.OK, self.server.desk.state())
+            return _json(HTTPStatus.OK, self.server.api.state())
         picture = re.fullmatch(r"picture/([0-9]{1,15})/([0-9]{1,6})", path)
         if picture is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
-        kind, content = self.server.desk.picture(*map(int, picture.groups()))
-        return HTTPStatus.OK, content, kind, SHUT
+            raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
+        kind, content = self.server.api.picture(*map(int, picture.groups()))
+        return HTTPStatus.OK, content, kind, NO_CONTENT
 
     def _post(self, path):
-        # Browsers say who sends, which pages cannot change.
-        if self._only("Origin") != f"http://{self._only('Host')}":
-            raise Refused(HTTPStatus.FORBIDDEN, "Another page has sent this.")
-        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-            raise Refused(HTTPStatus.FORBIDDEN, "Another page has sent this.")
+        # Browsers set these headers; scripts of other pages cannot change them.
+        if (
+            self._single_header("Origin") != f"http://{self._single_header('Host')}"
+            or self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
+        ):
+            raise RequestError(HTTPStatus.FORBIDDEN, "The request is of another page.")
         if path != "act":
-            raise Refused(HTTPStatus.NOT_FOUND, "There is nothing here.")
-        if self._only("Content-Type") != JSON:
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Only {JSON} is read.")
-        said = self._said()
-        state = self.server.desk.act(said)
-        self._after = said
-        return _json(HTTPStatus.OK, state)
+            raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
+        if self._single_header("Content-Type") != JSON:
+            raise RequestError(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type must be {JSON}."
+            )
+        self._request = self._read_request()
+        return _json(HTTPStatus.OK, self.server.api.act(self._request))
 
-    def _said(self):
-        size = self._only("Content-Length") or ""
+    def _read_request(self):
+        size = self._single_header("Content-Length") or ""
         if not re.fullmatch("[0-9]{1,15}", size) or "Transfer-Encoding" in self.headers:
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing.")
+            raise RequestError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing.")
         if int(size) > MAX_CONTENT_BYTES:
-            raise Refused(
+            raise RequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"The request has more than {MAX_CONTENT_BYTES} bytes.",
             )
         try:
-            said = json.loads(self.rfile.read(int(size)))
+            request = json.loads(self.rfile.read(int(size)))
         except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "The request is not a JSON object.")
-        return said
+            request = None
+        if not isinstance(request, dict):
+            raise RequestError(
+                HTTPStatus.BAD_REQUEST, "The request is not a JSON object."
+            )
+        return request
 
-    def _only(self, name):
-        # Of two headers of one name nobody knows which one counts.
-        found = self.headers.get_all(name, [])
-        return found[0] if len(found) == 1 else None
+    def _single_header(self, name):
+        # None if the header is missing, or ambiguous because there are several.
+        values = self.headers.get_all(name, [])
+        return values[0] if len(values) == 1 else None
 
-    _after = None
+    _request = None  # a request that was executed
 
-    def _send(self, status, content, kind, policy=SHUT):
+    def _send(self, status, content, kind, policy=NO_CONTENT):
         self.send_response(status)
         for name, value in (
             ("Content-Type", kind),
@@ -175,28 +178,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
             self.wfile.flush()
         finally:
-            if self._after is not None:
-                self.server.desk.sent(self._after)
+            if self._request is not None:
+                self.server.api.sent(self._request)
 
     def send_error(self, code, message=None, explain=None):
-        """Reply to what is not a request, or has a method that does not exist."""
+        """Respond to an invalid request or an unsupported method."""
         self.close_connection = True
         self._send(*_error(code, message or HTTPStatus(code).phrase))
 
     def log_message(self, format, *args):
-        """Say nothing: the terminal is the user's."""
+        """Print nothing, because the terminal belongs to the user."""
 
 
-def _json(status, told):
-    content = json.dumps(told, ensure_ascii=False, allow_nan=False)
+def _json(status, value):
+    content = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return status, content.encode("utf-8", "replace"), JSON
 
 
-def _error(status, why):
-    return _json(status, {"error": str(why)})
+def _error(status, message):
+    return _json(status, {"error": str(message)})
 
 
-# None of them can hold a program, as SVG can.
+# Formats that cannot contain scripts, unlike SVG.
 TYPES = {
     ".avif": "image/avif",
     ".gif": "image/gif",
@@ -209,7 +212,7 @@ MAX_IMAGE_BYTES = 50_000_000
 
 
 class Images:
-    """A folder out of which no path leads, by dots, by links or from the root."""
+    """Images of a folder; paths and links that lead out of it are rejected."""
 
     def __init__(self, folder):
         self.folder = os.path.realpath(os.fspath(folder))
@@ -217,71 +220,71 @@ class Images:
             raise ValueError(f"images must be a folder. Got {os.fspath(folder)!r}.")
 
     def find(self, path):
-        """Say where a picture really is; None if it is none, or not in the folder."""
+        """Return the real path of an image; None if it is not in the folder."""
         if _ending(path) not in TYPES:
             return None
         try:
-            place = os.path.realpath(os.path.join(self.folder, path))
-            inside = os.path.commonpath([self.folder, place]) == self.folder
-            found = os.stat(place) if inside else None
-        except (OSError, ValueError):  # no such file, a zero in the name, another drive
+            real = os.path.realpath(os.path.join(self.folder, path))
+            inside = os.path.commonpath([self.folder, real]) == self.folder
+            status = os.stat(real) if inside else None
+        except (OSError, ValueError):  # no such file, a zero byte, another drive
             return None
-        if found is None or not stat.S_ISREG(found.st_mode):
+        if status is None or not stat.S_ISREG(status.st_mode):
             return None
-        # a link may end with .png and lead to a file that is not a picture
-        fits = _ending(place) in TYPES and found.st_size <= MAX_IMAGE_BYTES
-        return place if fits else None
+        # a link may end with .png and lead to a file that is not an image
+        is_image = _ending(real) in TYPES and status.st_size <= MAX_IMAGE_BYTES
+        return real if is_image else None
 
     def read(self, path):
-        """Give the type and the content of a picture, or None."""
-        place = self.find(path)
-        if place is None:
+        """Return type and content of an image, or None."""
+        real = self.find(path)
+        if real is None:
             return None
-        with open(place, "rb") as file:
-            return TYPES[_ending(place)], file.read(MAX_IMAGE_BYTES)
+        with open(real, "rb") as file:
+            return TYPES[_ending(real)], file.read(MAX_IMAGE_BYTES)
 
 
 def _ending(path):
     return os.path.splitext(path)[1].lower()
 
 
-MAX_LISTED = 100  # answers that can be relabeled on the page
-BRIEF = 80  # signs of a row in their list
-TICK = 0.5  # seconds until Ctrl-C is noticed where waiting cannot be interrupted
+MAX_LISTED = 100  # labels that can be changed on the page
+MAX_CHARACTERS = 80  # of a row in their list
+INTERVAL = 0.5  # seconds between checks for Ctrl-C while waiting
 
 
 class WebOracle:
-    """A page in the browser of this machine that asks the questions of a session.
+    """Web page on this machine, for labeling the rows of a session in a browser.
 
-    The page is served from 127.0.0.1 on a port that is free, to those who know its
-    address, which has a token; no other page can send an answer. It shows a row with
-    the labels to choose from, how far the session is, and the answers, for slips to be
-    relabeled. Keys are those of the terminal. Each answer is in the journal before the
-    next question is shown; the page may be reloaded, closed and opened again.
+    The page is served at 127.0.0.1 on a free port. Its address contains a secret token,
+    and other web pages cannot send labels. The page shows the row, the labels to choose
+    from, the progress of the session, and earlier labels, which can be changed. Keys
+    are the same as in the terminal. Each label is saved in the journal before the next
+    row is shown. The page can be reloaded, and closed and opened again.
 
     Parameters
     ----------
     session : LabelingSession
-        The session. Do not use it elsewhere until :meth:`close`.
+        The session. Do not use it otherwise until :meth:`close` is called.
     show : list of str, default=None
         Columns to show. None: all.
     images : str or path-like, default=None
-        Folder of pictures. A value that is the path of a picture in it (AVIF, GIF,
-        JPEG, PNG or WebP), as seen from the folder, is shown as it. Nothing else is
-        read, and no address fetched.
+        Folder of images. A value that is the relative path of an image in this folder
+        (AVIF, GIF, JPEG, PNG or WebP) is displayed as the image. No other files are
+        read, and nothing is loaded from other addresses.
 
     Attributes
     ----------
     url : str
-        Address of the page. Whoever has it, on this machine, can answer.
+        Address of the page. Everyone who knows it can add labels from this machine.
 
     See Also
     --------
-    LabelingSession.label : Asks at the terminal.
+    LabelingSession.label : The same in a terminal.
 
     Notes
     -----
-    A notebook shows a link to the page.
+    In a notebook, the object is displayed as a link to the page.
 
     Examples
     --------
@@ -308,12 +311,12 @@ class WebOracle:
         images: str | PathLike | None = None,
     ) -> None:
         check_labels_and_columns(session, show)
-        self._desk = _Api(
+        self._api = _Api(
             session,
             None if show is None else list(show),
             None if images is None else Images(images),
         )
-        self._server = Server(self._desk)
+        self._server = Server(self._api)
         self.url = self._server.url
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), daemon=True
@@ -321,33 +324,33 @@ class WebOracle:
         self._thread.start()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until somebody quits, on the page or by Ctrl-C.
+        """Wait until a person quits, on the page or by Ctrl-C.
 
         Parameters
         ----------
         timeout : float, default=None
-            Seconds to wait at most.
+            Maximum number of seconds. None: no limit.
 
         Returns
         -------
         bool
-            Whether somebody has quit.
+            Whether a person has quit.
         """
         try:
             if timeout is not None:
-                return self._desk.quit.wait(timeout)
-            while not self._desk.quit.wait(TICK):
+                return self._api.quit.wait(timeout)
+            while not self._api.quit.wait(INTERVAL):
                 pass
-        except KeyboardInterrupt:  # what was answered is saved
-            self._desk.quit.set()
+        except KeyboardInterrupt:  # all labels are saved
+            self._api.quit.set()
         return True
 
     def close(self) -> None:
-        """Serve no more; an answer that has arrived is saved first."""
+        """Save labels that have arrived, and stop the server."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-        self._desk.close()
+        self._api.close()
 
     def __enter__(self):
         return self
@@ -358,12 +361,12 @@ class WebOracle:
     def _repr_html_(self):
         return (
             f'<a href="{escape(self.url)}" target="_blank" '
-            'rel="noopener noreferrer">Label in a page of its own</a>'
+            'rel="noopener noreferrer">Open the labeling page</a>'
         )
 
 
 class _Api:
-    """Serves a session to the page, one request at a time."""
+    """Requests of the page to a session, which are executed one at a time."""
 
     def __init__(self, session, show, images):
         self.session, self.show, self.images = session, show, images
@@ -372,93 +375,95 @@ class _Api:
         self.open = True
 
     def close(self):
-        """Let the request that runs end, and refuse all later ones."""
+        """Wait for the current request, and reject all later ones."""
         with self.lock:
             self.open = False
         self.quit.set()
 
     def state(self):
-        """All that the page shows."""
+        """Return the content of the page."""
         with self.lock:
             return self._state()
 
-    def picture(self, row, place):
-        """Type and content of a picture of the row in the request."""
+    def picture(self, row, index):
+        """Return type and content of an image of the current row."""
         with self.lock:
             self._check_open()
             question = self.session.question()
         values = [] if question is None else self._values(question.row)
-        found = None
-        if question is not None and question.row == row and place < len(values):
-            found = self.images and self.images.read(values[place][1])
-        if found is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is no such picture.")
-        return found
+        image = None
+        if question is not None and question.row == row and index < len(values):
+            image = self.images and self.images.read(values[index][1])
+        if image is None:
+            raise RequestError(HTTPStatus.NOT_FOUND, "This image does not exist.")
+        return image
 
-    def act(self, said):
-        """Do what a key says, unless the page has shown something else; the state."""
+    def act(self, request):
+        """Execute a request, unless the page was outdated; return the new content."""
         with self.lock:
             self._check_open()
-            if str(said.get("do")) not in ACTS:
-                raise Refused(HTTPStatus.BAD_REQUEST, "This action does not exist.")
-            if said.get("seen") != self._n_lines():
-                raise Refused(
+            if str(request.get("do")) not in ACTS:
+                raise RequestError(
+                    HTTPStatus.BAD_REQUEST, "This action does not exist."
+                )
+            if request.get("seen") != self._n_lines():
+                raise RequestError(
                     HTTPStatus.CONFLICT,
-                    "Another page has answered in the meantime; this is the latest.",
+                    "Another page has changed a label. This page is now up to date.",
                 )
             try:
-                more = ACTS[said["do"]](self, said)
+                more = ACTS[request["do"]](self, request)
             except ValueError as error:
-                raise Refused(HTTPStatus.CONFLICT, str(error)) from error
+                raise RequestError(HTTPStatus.CONFLICT, str(error)) from error
             return self._state() | more
 
-    def sent(self, said):
-        """Let the program go on when the page knows that it has ended."""
-        if said["do"] == "quit":
+    def sent(self, request):
+        """End `wait` after the response to "quit" was sent."""
+        if request["do"] == "quit":
             self.quit.set()
 
     def _check_open(self):
         if not self.open:
-            raise Refused(HTTPStatus.GONE, "The session has ended.")
+            raise RequestError(HTTPStatus.GONE, "The session has ended.")
 
     def _n_lines(self):
         return len(self.session._record.journal.lines)
 
-    def _answer(self, said):
-        label, row = self._label(said), self._row(said)
+    def _answer(self, request):
+        label, row = self._label(request), self._row(request)
         self.session.answer(label, row)
-        return _told(row, label)
+        return _note(f"Row {row}: {label}.")
 
-    def _skip(self, said):
-        row = self._row(said)
+    def _skip(self, request):
+        row = self._row(request)
         self.session.skip(row)
-        return {"note": f"Row {row}: skipped."}
+        return _note(f"Row {row}: skipped.")
 
-    def _undo(self, said):
-        return {"note": f"Row {self.session.undo()}: the answer is taken back."}
+    def _undo(self, request):
+        return _note(f"Row {self.session.undo()}: label withdrawn.")
 
-    def _relabel(self, said):
-        label = None if said.get("label") is None else self._label(said)
-        row = self._row(said)
+    def _relabel(self, request):
+        label = None if request.get("label") is None else self._label(request)
+        row = self._row(request)
         self.session.relabel(row, label)
-        return _told(row, "no label" if label is None else label)
+        return _note(f"Row {row}: {'no label' if label is None else label}.")
 
-    def _why(self, said):
-        return {"note": visible("\n".join(self.session.why()))}
+    def _why(self, request):
+        return _note("\n".join(self.session.why()))
 
-    def _quit(self, said):
+    def _quit(self, request):
         return {"quit": True}
 
-    def _label(self, said):
-        place, labels = said.get("label"), self.session.labels
-        if type(place) is not int or not 0 <= place < len(labels):
-            raise Refused(HTTPStatus.BAD_REQUEST, "There is no such label.")
-        return labels[place]
+    def _label(self, request):
+        index, labels = request.get("label"), self.session.labels
+        if type(index) is not int or not 0 <= index < len(labels):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "This label does not exist.")
+        return labels[index]
 
-    def _row(self, said):
-        if type(said.get("row")) is not int:
-            raise Refused(HTTPStatus.BAD_REQUEST, "row must be an integer.")
-        return said["row"]
+    def _row(self, request):
+        if type(request.get("row")) is not int:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "row must be an integer.")
+        return request["row"]
 
     def _state(self):
         self._check_open()
@@ -466,7 +471,7 @@ class _Api:
         question, progress = session.question(), session.progress()
         return {
             "seen": self._n_lines(),
-            "labels": [visible(str(one)) for one in session.labels],
+            "labels": [visible(str(label)) for label in session.labels],
             "keys": [
                 key if len(key) == 1 else ""
                 for key in choices(session.labels, COMMANDS)[0]
@@ -474,13 +479,13 @@ class _Api:
             "progress": visible(progress_text(progress, question)),
             "done": progress.n_answers,
             "budget": progress.budget,
-            "question": None if question is None else self._shape(question),
+            "question": None if question is None else self._question(question),
             "ended": ENDS.get(progress.ended),
-            "notes": [visible(one) for one in session.notes],
-            "answers": [self._listed(one) for one in session.answers()[:MAX_LISTED]],
+            "notes": list(map(visible, session.notes)),
+            "answers": list(map(self._listed, session.answers()[:MAX_LISTED])),
         }
 
-    def _shape(self, question):
+    def _question(self, question):
         values = [
             {
                 "name": visible(name),
@@ -495,22 +500,22 @@ class _Api:
         values = self.session._shown.values(row)
         return [(name, values[name]) for name in self.show or values]
 
-    def _listed(self, one):
-        places = [
-            place
-            for place, label in enumerate(self.session.labels)
-            if one["label"] is not None and same_label(label, one["label"])
-        ]
-        text = " ".join(value for _, value in self._values(one["row"]))
+    def _listed(self, answer):
+        indices = (
+            index
+            for index, label in enumerate(self.session.labels)
+            if answer["label"] is not None and same_label(label, answer["label"])
+        )
+        text = " ".join(value for _, value in self._values(answer["row"]))
         return {
-            "row": one["row"],
-            "label": places[0] if places else None,
-            "text": visible(text[:BRIEF]),
+            "row": answer["row"],
+            "label": next(indices, None),
+            "text": visible(text[:MAX_CHARACTERS]),
         }
 
 
-def _told(row, label):
-    return {"note": visible(f"Row {row}: {label}.")}
+def _note(text):
+    return {"note": visible(text)}
 
 
 ACTS = {

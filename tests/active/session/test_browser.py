@@ -99,14 +99,16 @@ def test_keys_label_undo_skip_relabel_and_quit(person, path):
     given = {"budget": 14, "stop": rule}
     with open_session(path, **given) as session, WebOracle(session) as page:
         person.open(page.url).label(10)
-        assert re.search(r"^10 of 14, .* at most \d+ % wrong$", person.see("progress"))
+        assert re.search(
+            r"^10 of 14, .* error rate at most \d+%$", person.see("progress")
+        )
         row = person.row()
         person.press(str((y[row] + 1) % 3 + 1))  # a slip
         assert f"Row {row}: {NAMES[(y[row] + 1) % 3]}." in person.see("note")
         person.press("u")
         assert person.row() == row
         person.press("?")
-        assert "The nearest rows with a label are" in person.see("note")
+        assert "Nearest labeled rows" in person.see("note")
         person.press("s")
         assert person.row() != row
         # an earlier answer is relabeled; the later ones stay
@@ -124,7 +126,7 @@ def test_keys_label_undo_skip_relabel_and_quit(person, path):
             len(lines_of(path)) == 14
         )  # 11 labels, one taken back, skipped, relabeled
         person.label(4)
-        assert "All labels of the budget are given." in person.see("title")
+        assert "The budget is used up" in person.see("title")
         assert not page.wait(0)
         person.driver.find_element(By.TAG_NAME, "body").send_keys("q")
         assert page.wait(60)
@@ -232,7 +234,7 @@ def test_pictures_of_the_folder(person, path, tmp_path):
             assert value in person.see("row")
         for wrong in ("picture/../../out.png", "picture/0/%2e%2e%2fout.png"):
             person.driver.get(page.url + wrong)
-            assert "There is nothing here" in person.driver.page_source
+            assert "This address does not exist" in person.driver.page_source
 
 
 @contextmanager

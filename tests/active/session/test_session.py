@@ -30,7 +30,7 @@ from skconftree.active import (
 )
 from skconftree.active._journal import Ledger
 from skconftree.active.pool._oracles import QueriesEnded
-from skconftree.active.session._explanations import Shown, _changed
+from skconftree.active.session._explanations import DisplayedTable, _changed
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["ham", "spam", "eggs"])[y]
@@ -113,7 +113,7 @@ def test_the_budget_counts_all_answers(path):
         give(one, 4)
         assert one.question() is None
         assert one.progress().ended == "budget"
-        with pytest.raises(ValueError, match="There is no question: budget"):
+        with pytest.raises(ValueError, match="The session has ended. The budget"):
             one.answer("ham")
         one.undo()
         give(one, 1)
@@ -208,7 +208,7 @@ def test_a_rule_ends_the_session(path):
             give(one, 1)
         assert one.progress().limit <= 0.5
         assert one.learner.audit_[1] > 3
-        assert "At most" in one.forecast()
+        assert "Upper confidence limit" in one.forecast()
         judged = one.learner.audit_
     with LabelingSession.resume(path, X) as one:
         assert one.learner.audit_ == judged
@@ -524,7 +524,7 @@ def test_a_parameter_that_came_later_has_its_default(path):
         ({"resolve_by": "loudest"}, "resolve_by must be one of"),
         ({"repeat": 1.0}, r"repeat must be in \[0, 1\)"),
         ({"annotator": 3}, "annotator must be a name"),
-        ({"shown": {"text": ["a"]}}, "shown must have the 150 rows of X. Got 1"),
+        ({"shown": {"text": ["a"]}}, "shown must have as many rows as X, 150. Got 1"),
     ],
 )
 def test_settings_that_make_no_sense(path, settings, message):
@@ -537,7 +537,7 @@ def test_the_answer_belongs_to_the_row_that_was_shown(path):
     with session(path) as one:
         row = one.question().row
         one.answer("ham", row)
-        with pytest.raises(ValueError, match=f"Row {row} is not asked for"):
+        with pytest.raises(ValueError, match=f"Got row {row}. Use relabel"):
             one.answer("ham", row)
         with pytest.raises(ValueError, match="label must not be None"):
             one.answer(None)
@@ -569,16 +569,16 @@ def test_what_is_shown(path):
     ids=["sparse", "texts", "missing", "lists"],
 )
 def test_what_is_shown_of_other_tables(table, expected):
-    assert Shown(table).values(0) == expected
+    assert DisplayedTable(table).values(0) == expected
 
 
 def test_why_a_row_is_queried(path):
     tree = ConfidenceTreeClassifier(bound=None)
     with session(path, estimator=tree) as one:
-        assert "Fewer than two classes have been labeled" in one.why()[0]
+        assert "labels of fewer than two classes" in one.why()[0]
         give(one, 30)
         leaf, tests = one.why(0)
-        assert "whose labels are:" in leaf
+        assert "Labels in this leaf:" in leaf
         assert "column " in tests
     named = [(f"measure {j}", lambda value: f"{value:.2f} cm") for j in range(4)]
     with LabelingSession.resume(path, X, columns=named) as one:
@@ -601,8 +601,8 @@ def test_a_person_at_the_terminal_takes_answers_back(path, monkeypatch, capsys):
     given = {"classes": ["eggs", "ham", "spam"]}
     with session(path, learner=given) as one:
         shown = at_terminal(one, "u1u2", monkeypatch, capsys)  # then closes it
-        assert "There is no answer that could be taken back." in shown
-        assert shown.count("the answer is taken back.") == 1
+        assert "There is no label to withdraw." in shown
+        assert shown.count("label withdrawn.") == 1
         assert [answer["label"] for answer in one.answers()] == ["ham"]
     path.write_bytes(path.read_bytes() + b'{"row"')
     given["strategy"] = "random"
@@ -619,8 +619,8 @@ def test_the_terminal_says_what_is_known_of_a_row(path, monkeypatch, capsys):
         while not one.progress().limit or not one.question().again:
             give(one, 1)
         shown = at_terminal(one, "q", monkeypatch, capsys)
-        assert re.search(r"the model says (eggs|ham|spam), at most \d+ % wrong", shown)
-        assert ", which has a label already: a second opinion, please\n" in shown
+        assert re.search(r"predicted: (eggs|ham|spam), error rate at most \d+%", shown)
+        assert ", already labeled: second opinion\n" in shown
         assert one.predictions()[1] is None
         one.export(path.with_suffix(".json"), "label_studio")
     tasks = json.loads(path.with_suffix(".json").read_text())
@@ -629,11 +629,11 @@ def test_the_terminal_says_what_is_known_of_a_row(path, monkeypatch, capsys):
 
 def test_a_session_requires_the_possible_labels(path):
     with session(path) as one:
-        with pytest.raises(ValueError, match="no labels to choose from. Give the"):
+        with pytest.raises(ValueError, match="no labels to choose from. Pass"):
             one.label()
-        with pytest.raises(ValueError, match="no answer that could be taken back"):
+        with pytest.raises(ValueError, match="no label to withdraw"):
             one.undo()
-        assert one.forecast().startswith("At least 20 labels")
+        assert one.forecast().startswith("A forecast needs at least 20 labels")
 
 
 def test_labels_of_one_class_predict_nothing(path, tmp_path):
@@ -650,15 +650,15 @@ def test_labels_of_one_class_predict_nothing(path, tmp_path):
 def test_forecasts(path):
     with session(path) as one:
         give(one, 10)
-        assert "At least 20 labels" in one.forecast()
+        assert "at least 20 labels" in one.forecast()
         give(one, 10)
         before = one.predictions()[0]
         give(one, 20)
         changed = 100 * (one.predictions()[0] != before).mean()
         assert _changed(one.learner, 41) == 1.0  # nothing was predicted before
         told = one.forecast(20)
-        assert f"The last 20 labels changed {changed:.1f} % of the predictions" in told
-        assert "with 40 labels, and" in told
+        assert f"The last 20 labels changed {changed:.1f}% of the predictions" in told
+        assert "with 40 labels, " in told
 
 
 def test_tasks_of_label_studio(path):

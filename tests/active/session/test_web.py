@@ -248,7 +248,7 @@ def test_a_closed_page_is_gone_and_the_session_goes_on(path):
 
 def test_what_cannot_be_shown(path, tmp_path):
     with open_session(path) as session:
-        with pytest.raises(ValueError, match="show names 'nothing'"):
+        with pytest.raises(ValueError, match="show must contain names of columns"):
             WebOracle(session, show=["nothing"])
         with pytest.raises(ValueError, match="images must be a folder"):
             WebOracle(session, images=tmp_path / "nothing")
