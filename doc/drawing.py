@@ -1,6 +1,7 @@
 """Draw pictures as plain SVG, from tables of ``benchmarks/results``.
 
-The same figures make the same bytes with any version of any library.
+The same figures make the same bytes with any version of any library. Colors of series
+are those of classes in the package (Okabe and Ito), and each picture has a dark form.
 """
 
 import csv
@@ -12,8 +13,20 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"
 INK, SOFT, LINE, PAPER = "#1b2733", "#5c6b7a", "#c5ced6", "#ffffff"
-COLORS = ("#e08214", "#2171b5")  # also told apart without colors: by lightness
-STRONG, PALE = "#2171b5", "#a9c6de"
+STRONG, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+RED = "#D55E00"
+PALE, FAINT = "#b3d4e8", "#e6eaee"
+DARK = {  # what a color becomes on a dark page
+    INK: "#e6edf3",
+    SOFT: "#a9b4c0",
+    LINE: "#46525e",
+    PAPER: "#14181d",
+    FAINT: "#262d35",
+    STRONG: "#4fa8e0",
+    PALE: "#24506b",
+    "#6b7a89": "#93a1ae",
+    "#8c6d31": "#c9a45a",
+}
 
 
 def table(name):
@@ -40,14 +53,14 @@ def plain(cell):
 
 LINES = (  # told apart without colors, too
     ("#6b7a89", "2 3"),
-    ("#e08214", "7 3"),
-    ("#2171b5", ""),
-    ("#1b9e77", "10 3 2 3"),
-    ("#7b3294", "4 2"),
-    ("#b2182b", "12 4"),
+    (ORANGE, "7 3"),
+    (STRONG, ""),
+    (GREEN, "10 3 2 3"),
+    (PURPLE, "4 2"),
+    (RED, "12 4"),
     ("#8c6d31", "1 2"),
-    ("#1b2733", "6 2 1 2 1 2"),
-    ("#d66fa5", ""),
+    (INK, "6 2 1 2 1 2"),
+    ("#56B4E9", ""),
 )
 
 
@@ -88,11 +101,42 @@ class Picture:
         ends = {"x1": float(x), "y1": float(y), "x2": float(x2), "y2": float(y2)}
         self.add("line", **ends, stroke=stroke, stroke_width=width)
 
+    def arrow(self, x, y, x2, y2, *, stroke=SOFT, width=1.6):
+        """Add a line with a head at its end."""
+        length = math.hypot(x2 - x, y2 - y)
+        dx, dy = 7 * (x2 - x) / length, 7 * (y2 - y) / length
+        self.line(x, y, x2 - dx / 2, y2 - dy / 2, stroke=stroke, width=width)
+        corners = (
+            (x2, y2),
+            (x2 - dx - dy / 1.8, y2 - dy + dx / 1.8),
+            (x2 - dx + dy / 1.8, y2 - dy - dx / 1.8),
+        )
+        told = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
+        self.add("polygon", points=told, fill=stroke)
+
+    def card(self, x, y, width, height, head, lines=(), *, fill=FAINT, stroke=LINE):
+        """Add a box with a heading and lines of text."""
+        self.box(x, y, width, height, fill=fill, radius=6, stroke=stroke)
+        self.say(x + 12, y + 20, head, bold=True)
+        for i, line in enumerate(lines):
+            self.say(x + 12, y + 38 + 16 * i, line, size=11, fill=SOFT)
+
     def say(self, x, y, words, *, size=12, fill=INK, anchor="start", bold=False):
         """Add a line of text."""
         weight = {"font_weight": "600"} if bold else {}
         place = {"x": float(x), "y": float(y), "text_anchor": anchor}
         self.add("text", escape(words), **place, font_size=size, fill=fill, **weight)
+
+    def style(self):
+        """Rules for dark pages: CSS is stronger than the attributes of elements."""
+        body = "".join(self.parts)
+        rules = "".join(
+            f'[{what}="{light}"]{{{what}:{dark}}}'
+            for what in ("fill", "stroke")
+            for light, dark in DARK.items()
+            if f'{what}="{light}"' in body
+        )
+        return f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
 
     @property
     def text(self):
@@ -104,6 +148,7 @@ class Picture:
                 f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
                 'role="img" font-family="system-ui, sans-serif">',
                 f"<title>{escape(self.title)}</title>",
+                self.style(),
                 *self.parts,
                 "</svg>\n",
             ]

@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: ``python doc/pictures.py``.
 
 Run it after a change of the trees, their text, or a table of results; it also puts the
-text of the first tree and the first table into README.md.
+text of the first tree and three tables into README.md.
 
 One is a tree with its evidence; the others are tables of ``benchmarks/results`` where
 people would rather look. They are written as plain SVG, so that the same figures make
@@ -12,8 +12,10 @@ import math
 import re
 from typing import NamedTuple
 
+from concepts import CONCEPTS
 from curves import CURVES
 from drawing import (
+    FAINT,
     HERE,
     INK,
     PALE,
@@ -24,6 +26,7 @@ from drawing import (
     plain,
     table,
 )
+from findings import FINDINGS
 from maps import MAPS
 from passes import draw_passes
 from sklearn.datasets import load_breast_cancer
@@ -42,8 +45,8 @@ class Drawn(NamedTuple):
 def draw_tree():
     """The default tree on the breast cancer table, as anybody draws it."""
     data = load_breast_cancer(as_frame=True)
-    tree = ConfidenceTreeClassifier().fit(data.data, data.target)
-    names = list(data.target_names)
+    tree = ConfidenceTreeClassifier().fit(data.data, data.target_names[data.target])
+    names = list(tree.classes_)
     nodes = node_table(tree, class_names=names)
     return Drawn(ConfidenceTreeDisplay(nodes, class_names=names).to_svg())
 
@@ -82,7 +85,7 @@ def dots(title, rows, ticks, unit):
     for i, (name, value, ours) in enumerate(sorted(rows, key=lambda row: -row[1])):
         y = 48 + step * i
         picture.say(left - 8, y + 4, name, size=11, anchor="end", bold=ours)
-        picture.line(left, y, left + wide, y, stroke="#e6eaee")
+        picture.line(left, y, left + wide, y, stroke=FAINT)
         fill = STRONG if ours else PALE
         picture.add("circle", cx=across(value), cy=float(y), r=5, fill=fill, stroke=INK)
         picture.say(across(value) + 9, y + 4, f"{value:g}", size=10, fill=SOFT)
@@ -327,38 +330,97 @@ PICTURES = {
     "promises": draw_promises,
     "pitree": draw_pitree,
     "passes": draw_passes,
+    **FINDINGS,
+    **CONCEPTS,
     **CURVES,
     **MAPS,
 }
 
 
 def first_text():
-    """What the five lines of README.md print."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    tree = ConfidenceTreeClassifier().fit(X, y)
-    return export_text(tree, feature_names=list(X))
+    """What the example of README.md prints."""
+    data = load_breast_cancer(as_frame=True)
+    tree = ConfidenceTreeClassifier().fit(data.data, data.target_names[data.target])
+    return export_text(tree)
 
 
-def first_table():
-    """The table of README.md."""
-    rows = table("three-trees")
-    lines = [
-        list(rows[0]),
-        ["---"] * len(rows[0]),
-        *(list(row.values()) for row in rows),
-    ]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+def percent(cell):
+    """The share at the beginning of a cell, without a space before its sign."""
+    return re.match(r"[\d.]+", cell)[0] + "%"
+
+
+def levels_that_hold():
+    """Shares of the default's splits that new rows confirm."""
+    found = {
+        (row["tables"], row["level"]): row
+        for row in table("splits-hold")
+        if row["tree"] == "default"
+    }
+    yield "evidence", "confirmed, 43 held-out tables", "34 development tables"
+    for level in ("overwhelming", "strong", "weak"):
+        yield (
+            level,
+            *(
+                f"{percent(row['confirmed of decidable'])} of {row['decidable']} splits"
+                for row in (
+                    found[tables, level] for tables in ("held out", "chosen on")
+                )
+            ),
+        )
+
+
+def trees_compared():
+    """The default and CART, with default settings and tuned."""
+    names = {
+        "this tree, untuned": "`ConfidenceTreeClassifier()`",
+        "CART, untuned": "scikit-learn CART, default settings",
+        "CART, tuned by a grid search": "scikit-learn CART, grid search of `ccp_alpha`",
+    }
+    yield "43 held-out tables", "accuracy", "log loss", "fit time, all 77 tables"
+    for row in table("three-trees"):
+        if row["tree"] in names:
+            yield (
+                names[row["tree"]],
+                percent(row["accuracy, others"]),
+                row["log loss, others"],
+                row["fit"],
+            )
+
+
+def streams_compared():
+    """Trees and forests that grow, of three libraries: accuracy and time per row."""
+    rows = {row["per cent right"]: row for row in table("stream-growing-peers")}
+
+    def cell(name):
+        time = number(rows[name]["us a row (geometric mean)"])
+        return f"{rows[name]['mean']}%, {time:.3g} µs"
+
+    yield "accuracy, time per row", "skconftree", "MOA", "River"
+    yield "one tree", *(cell(f"{name}, tree") for name in ("ours", "MOA", "river"))
+    forests = cell("ours, forest"), cell("MOA, adaptive forest")
+    yield "forest of 10 trees", *forests, "not measured"
+
+
+README_TABLES = {
+    "splits-hold": levels_that_hold,
+    "three-trees": trees_compared,
+    "stream-growing-peers": streams_compared,
+}
 
 
 def readme(text):
-    """README.md with the output of its example and its first table as they are now."""
+    """README.md with the output of its example and its tables as they are now."""
     head, start, rest = text.partition("```text\n")
     _, end, rest = rest.partition("```\n")
-    mark = "<!-- three-trees -->\n"
-    before, _, after = rest.partition(mark)
-    after = re.sub(r"^(\n?\|.*)+\n", "", after)
-    made = f"{before}{mark}\n{first_table()}\n{after}"
-    return f"{head}{start}{first_text().rstrip()}\n{end}{made}"
+    for name, rows in README_TABLES.items():
+        mark = f"<!-- {name} -->\n"
+        before, _, after = rest.partition(mark)
+        first, *others = rows()
+        lines = [first, ["---"] * len(first), *others]
+        made = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+        after = re.sub(r"^(\|.*\n)*", "", after)
+        rest = f"{before}{mark}{made}\n{after}"
+    return f"{head}{start}{first_text().rstrip()}\n{end}{rest}"
 
 
 def main():

@@ -31,7 +31,7 @@ PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf
 def pictures(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "doc"))
     yield importlib.import_module("pictures")
-    for name in ("pictures", "curves", "drawing", "maps"):
+    for name in ("pictures", "concepts", "curves", "drawing", "findings", "maps"):
         del sys.modules[name]
 
 
@@ -39,10 +39,12 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def test_readme_opens_with_five_lines_that_print_a_tree():
+def test_readme_opens_with_six_lines_that_print_a_tree():
+    """After one sentence that says what the package is good for."""
     example = blocks("python")[0]
-    assert README.index(example) < 100
-    assert len(re.findall(r"^.", example, re.MULTILINE)) == 5
+    assert README.index(example) < 150
+    assert len(re.findall(r"^.", example, re.MULTILINE)) == 6
+    assert README.count("\n") <= 150
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})
@@ -50,10 +52,49 @@ def test_readme_opens_with_five_lines_that_print_a_tree():
 
 
 def test_readme_shows_what_is_true_now(pictures):
-    """Its output, its table and all pictures: `python doc/pictures.py` renews them."""
+    """Its output, its tables and all pictures: `python doc/pictures.py` renews them."""
     assert pictures.readme(README) == README
     assert len(blocks("text")[0].splitlines()) > 10
-    assert README.count("\n| this tree, untuned |") == 1
+    assert README.count("\n| `ConfidenceTreeClassifier()` |") == 1
+
+
+def test_figures_in_sentences_of_the_readme_are_stored(pictures):
+    table, number = pictures.table, pictures.number
+    text = " ".join(README.split())
+    (ours, *_) = table("three-trees")
+    gain, error = re.search(r"([+-]\S+) \((\S+)\)", ours["accuracy, others"]).groups()
+    assert f"is {gain} points (standard error {error})" in text
+    noise = [
+        row
+        for row in table("noise-trees")
+        if row["classes"] in ("2", "10") and not row["rows"].startswith("50 ")
+    ]
+    shares = {}
+    for name in ("default", "CART, tuned"):
+        cells = [row[f"{name}: split, leaves"].partition(", ") for row in noise]
+        shares[name] = sorted(round(100 * number(share)) for share, _, _ in cells)
+        leaves = sorted(round(number(size)) for _, _, size in cells)
+    low, *_, high = shares["CART, tuned"]
+    assert f"{low}% to {high}% of the tables, with {leaves[0]} to {leaves[-1]}" in text
+    low, *_, high = shares["default"]
+    assert f"This tree does so on {low}% to {high}%" in text
+    (fit,) = (row for row in table("fit-default") if row["data"] == "100,000 x 20")
+    assert f"fits in {fit['seconds']} s" in text
+    assert f"unpruned tree in {fit['scikit-learn']} s" in text
+    times = sorted(
+        round(number(row["times faster than scikit-learn"]))
+        for row in table("forest-speed")
+        if row["forest"] == "skconftree"
+    )
+    assert f"Forests fit {times[0]} to {times[-1]} times faster" in text
+    labels = table("read-forest")[-1]["share of random's labels"]
+    median, worst = re.findall(r"0\.(\d+)", labels)
+    assert f"needs {median}% of the labels" in text
+    assert f"(worst case {worst}%;" in text
+    for line in ("worst radius <= 16.8", "worst concave points <= 0.1454"):
+        name, _, _ = line.partition(" <=")
+        (told,) = re.findall(rf"{line} +\w+ +(\S+)$", README, re.MULTILINE)
+        assert re.search(rf"(root|`{name}`) it is {told}", text)
 
 
 def test_pictures_are_those_of_the_figures_behind_them(pictures):
@@ -76,7 +117,7 @@ def test_every_table_of_results_is_shown(pictures, monkeypatch):
         shown.add(name)
         return table(name)
 
-    for module in ("pictures", "curves"):
+    for module in ("pictures", "curves", "findings"):
         monkeypatch.setattr(sys.modules[module], "table", drawn)
     for draw in pictures.PICTURES.values():
         draw()

@@ -1,4 +1,4 @@
-"""How good is the best candidate split of a node if the labels are shuffled?
+"""The best candidate split of a node, for the observed labels and shuffled ones.
 
 The breast cancer table, and the same table with its labels shuffled, so that no feature
 is related to the class. For each, the best of all candidate splits of the root by
