@@ -211,6 +211,16 @@ cdef void* address_of(array) except? NULL:
     return address
 
 
+cdef object resized(array, tuple shape, dtype, intp_t n_used):
+    # A new array: the first `n_used` elements of `array`, then zeros. NumPy would prepare
+    # each copy of a structured array by its fields, which slows down small trees.
+    cdef Py_ssize_t n = shape[0]
+    new = (np.empty if n_used == n else np.zeros)(shape, dtype=dtype)
+    if n_used > 0:
+        memcpy(address_of(new), address_of(array), n_used * (<Py_ssize_t> new.nbytes // n))
+    return new
+
+
 cdef class NodeArrays:
     """Read access to the arrays of a tree's nodes; a `NodeTable` writes to them."""
 
@@ -272,11 +282,9 @@ cdef class NodeArrays:
         for name, (shape, dtype) in self._shapes(capacity).items():
             if name in arrays and arrays[name].shape == shape:
                 continue
-            larger = np.zeros(shape, dtype=dtype)
-            if name in arrays:
-                used = self._size(name)
-                larger[:used] = arrays[name][:used]
-            arrays[name] = larger
+            array = arrays.get(name)
+            n_used = 0 if array is None else self._size(name)
+            arrays[name] = resized(array, shape, dtype, n_used)
         return arrays
 
     cdef void reserve(self, intp_t capacity) except *:
@@ -293,7 +301,9 @@ cdef class NodeArrays:
         arrays = {}
         for name, array in self._arrays.items():
             size = self._size(name)
-            arrays[name] = array if len(array) == size else array[:size].copy()
+            if len(array) > size:
+                array = resized(array, (size, *array.shape[1:]), array.dtype, size)
+            arrays[name] = array
         self._hold(arrays)
         self._store_snapshot(None)
 
@@ -391,7 +401,8 @@ cdef class NodeArrays:
         new.shrinkage = self.shrinkage
         if self.lock is None:
             for name, array in self._arrays.items():
-                new.arrays[name] = array[: self._size(name)]
+                size = self._size(name)
+                new.arrays[name] = array if len(array) == size else array[:size]
         else:
             _copy_to(self, new, old)
         return new
