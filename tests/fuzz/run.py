@@ -34,7 +34,7 @@ def run_one(seed, theme=None, echo=False):
         warnings.filterwarnings("ignore", "Some splits send missing values to the left")
         warnings.filterwarnings("ignore", "Row .* was not queried")
         warnings.filterwarnings("ignore", r"teach\(\) got .* labels where")
-        warnings.filterwarnings("ignore", ".* labels that were asked for have not been")
+        warnings.filterwarnings("ignore", ".* queried labels have not been passed")
         found = None
         sequence = None
         try:
