@@ -21,12 +21,13 @@ from ..utils._codec import (
     without_version,
     written_by,
 )
+from ..utils._doc_links import DocLinkMixin
 from ..utils._types import TableLike
 from ._features import MISSING
 from ._schema import Schema
 
 
-class BinaryTests(TransformerMixin, BaseEstimator):
+class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     """Binarize columns: one indicator feature per threshold or category.
 
     A nominal column becomes an indicator feature per category (whether the value equals

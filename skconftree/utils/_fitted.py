@@ -19,6 +19,7 @@ from ._codec import (
     without_version,
     written_by,
 )
+from ._doc_links import DocLinkMixin
 from ._lock import Lockable, names_class, reads
 from ._types import Floats, TableLike
 
@@ -39,7 +40,7 @@ def fitted(name, doc, *, changes=False):
     return property(reads(get) if changes else get, doc=doc)
 
 
-class ModelClassifier(Lockable, ClassifierMixin, BaseEstimator):
+class ModelClassifier(Lockable, DocLinkMixin, ClassifierMixin, BaseEstimator):
     """Base class of classifiers: parameters, and a model of the class `_kind` or None.
 
     A subclass defines `_rows(X)`, which validates rows, and `_best(rows)`, which

@@ -21,6 +21,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Floats, Seed, TableLike
@@ -38,7 +39,9 @@ from ._selection import choose, find_groups
 
 
 @suggests_parameters()
-class LearningToSampleClassifier(Transactional, ClassifierMixin, BaseEstimator):
+class LearningToSampleClassifier(
+    Transactional, DocLinkMixin, ClassifierMixin, BaseEstimator
+):
     r"""Gradient boosting classifier that selects the labels to learn (active learning).
 
     It is designed for large pools of which few rows can be labeled, with possibly rare

@@ -24,6 +24,7 @@ from ..._compat import (
 )
 from ...utils._available import absence_error
 from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -266,6 +267,7 @@ class ActiveLearner(
     QueryMixin,
     LearningMixin,
     ReportingMixin,
+    DocLinkMixin,
     ClassifierMixin,
     MetaEstimatorMixin,
     BaseEstimator,

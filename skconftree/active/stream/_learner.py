@@ -25,6 +25,7 @@ from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils._available import absence_error
 from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
@@ -110,7 +111,7 @@ LOOKAHEAD = 512  # rows that are decided on at once at most, as each label chang
 
 @suggests_parameters()
 class StreamActiveLearner(
-    StreamUpdates, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    StreamUpdates, DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
     """Active learner for data streams with a labeling budget.
 
