@@ -4,6 +4,7 @@ import ctypes
 import linecache
 import os
 import pickle
+import re
 import resource
 import signal
 import sys
@@ -98,8 +99,9 @@ def functions_of(model, X):
     def as_sklearn():
         try:
             return model.to_sklearn()
-        except ValueError as error:  # of categories that are neither texts nor numbers
-            if "OrdinalEncoder cannot encode" not in str(error):
+        except ValueError as error:
+            # Categories that are neither texts nor numbers; naive Bayes leaves.
+            if not re.search("OrdinalEncoder cannot|by naive Bayes cannot", str(error)):
                 raise
             return None
 
