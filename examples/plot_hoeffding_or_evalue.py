@@ -24,7 +24,7 @@ plt.show()
 # %%
 # Neither is a test of the tree as a whole. The e-value heeds that a leaf is examined
 # again and again, and yet needs fewer rows until its splits; :doc:`the guide
-# </guide/evidence>` says why.
+# </guide/hoeffding>` says why.
 
 for name, model in models.items():
     model.partial_fit(X, y, classes=[0, 1])

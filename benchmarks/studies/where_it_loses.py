@@ -199,7 +199,7 @@ CASES = (
         ),
         ({"stream": "numbers and texts", "rows as": "river's own tree"}, "us a row"),
         "what pandas takes for a frame; ``OneByOne`` takes dictionaries as river does",
-        "../guide/from_river",
+        "../guide/coming_from",
     ),
     Case(
         "letter as a stream, forest as published, beside MOA's random patches",

@@ -169,7 +169,7 @@ class OneByOne(Lockable):
     Use it for streams of dictionaries, and for code that is written for river, because
     it has the same methods. A call takes a few microseconds more than for the same row
     of an array. If many rows are available at once, training with a table is many times
-    faster (:doc:`/guide/from_river`). The fitted model is the same as that of a frame
+    faster (:doc:`/guide/coming_from`). The fitted model is the same as that of a frame
     with the same rows.
 
     Each key is a column; the order of keys in a dictionary does not matter. A column is

@@ -418,7 +418,7 @@ def node_table(
         - ``competitors``: the best splits on other features, limited by the parameter,
           best first, each with its ``feature``, ``name`` and ``test`` as text, its
           ``gain`` and ``z``, the difference of the gains in standard errors of the
-          paired difference. :doc:`/guide/ties` describes which trees store them;
+          paired difference. :doc:`/guide/by_chance` describes which trees store them;
         - ``leaf_reason``: why the node is a leaf, a
           :class:`~skconftree.tree.LeafReason`, and ``why_leaf``, the same as text, with
           the best split that was rejected, or the split that was pruned. None and
