@@ -52,7 +52,7 @@ REFUSALS = re.compile(
             r"sample_weight must (sum to at most|be 0 or at least)",
             r"max_bytes=\d+ is too small",
             r"X_pool can only be passed in the first call",
-            r"leaves predict by naive Bayes has no counterpart",
+            r"leaves predict by naive Bayes (has no counterpart|cannot be converted)",
             r"categories that scikit-learn's OrdinalEncoder cannot encode",
         ]
     )
