@@ -224,6 +224,20 @@ def draw_online():
     )
 
 
+def draw_modes():
+    """Figures 4.8 and 4.10: planes of one run by direction."""
+    lines = {}
+    for row in table("paper-d-modes-directions"):
+        for name in ("0 labels", "3 labels", "10 labels"):
+            cell = row[f"{name}, weight in %"]
+            lines.setdefault(name, []).append((number(row["degrees"]), number(cell)))
+    return curves(
+        "Weight of the planes on DICED by their direction, without labels and with",
+        [("share of the weight, %", lines)],
+        "direction of the plane's normal vector, degrees",
+    )
+
+
 def of_pool(words, told, ways):
     """A panel: lines of some settings, which get short names, against labels."""
     lines = {name: [] for name in ways.values()}
@@ -354,6 +368,7 @@ CURVES = {
     "boct-toy": draw_toy,
     "boct-tables": draw_boct_tables,
     "oasis-online": draw_online,
+    "oasis-modes": draw_modes,
     "oasis-particles": draw_particles,
     "oasis-settings": draw_oasis_settings,
     "ec2-scores": draw_scores,

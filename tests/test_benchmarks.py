@@ -21,6 +21,7 @@ from scripts import BENCHMARKS, RESULTS, ROOT, SCRIPTS, benchmarks_on_path
 
 import skconftree
 from skconftree import OASISClassifier
+from skconftree.bounds import ec2_score
 from skconftree.datasets import make_diced
 
 DOC = ROOT / "doc"
@@ -268,6 +269,38 @@ def test_pictures_of_zeros_and_ones_have_ten_components(monkeypatch):
     assert len(X) == len(y) < 1200
 
 
+def test_tables_of_packages_are_read_as_numbers(monkeypatch, tmp_path):
+    with benchmarks_on_path(monkeypatch):
+        from common import packaged
+    path = tmp_path / "lymph.dat"
+    path.write_text(
+        "@relation a\n@attribute b {yes, no}\n@attribute c real\n"
+        "@attribute d {p, q}\n@data\nyes,2,q\nno, 0.5,p\n"
+    )
+    monkeypatch.setattr(packaged, "package_file", lambda _: path)
+    X, y, is_nominal = packaged.packaged("lymph")
+    assert (X.tolist(), y.tolist()) == ([[1, 2], [0, 0.5]], [1, 0])
+    assert is_nominal.tolist() == [True, False]
+    X, y, _ = packaged.packaged("waveform")
+    assert X.shape == (5000, 21)
+    middle = [X[y == one, 10].mean() for one in range(3)]  # 6, 2 and 2 at the peaks
+    assert middle == pytest.approx([4, 4, 2], abs=0.15)
+
+
+def test_pairs_of_febrl_are_similar_where_they_match(monkeypatch):
+    with benchmarks_on_path(monkeypatch):
+        from common.febrl import CODES, WORDS, febrl_pairs
+    rng = np.random.default_rng(0)
+    texts = rng.integers(97, 123, (20, 6), dtype=np.uint8)
+    texts[3] = 0
+    files = [dict.fromkeys((*WORDS, *CODES), texts)] * 2
+    X, y = febrl_pairs(files, np.arange(20), 5, 0)
+    assert X.shape == (120, 9)
+    assert y.sum() == 20
+    assert np.unique(X[y == 1]).tolist() == [-1, 1]
+    assert X[y == 0].max() < 1
+
+
 class Timed:
     """A build whose calls take what they are told to."""
 
@@ -342,6 +375,32 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
     assert model.n_moves_[0] == 0
 
 
+def test_the_pool_of_ec2_is_the_estimator_without_moves(monkeypatch):
+    """Weights and predictions, and the edges that each label cuts."""
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_ec2 import Pool, cloud_of
+    X, y = make_diced(60, random_state=1)
+    X = 2.0 * np.asarray(X, dtype=float)
+    options = SimpleNamespace(particles=50, prior="normal")
+    model = cloud_of(options, X, 0)
+    pool = Pool(model, X, np.random.default_rng(0))
+    np.testing.assert_allclose(pool.drawn, 1 / 50)
+    for i in (3, 41, 7):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        pool.weigh(i, y[i])
+        np.testing.assert_allclose(pool.weights(), model.weights_[0], rtol=1e-5)
+    assert pool.predict().tolist() == model.predict(X).tolist()
+    right = ((pool.above > 0) == y)[:, [3, 41, 7]].all(axis=1)
+    assert (pool.drawn > 0).tolist() == right.tolist()
+    drawn = pool.draw()
+    assert drawn.sum() == pytest.approx(1.0)
+    assert np.abs(drawn - pool.weights()).max() < 1 / 50
+    tables = np.stack([drawn[:, None] * (pool.above == z) for z in (0, 1)])
+    np.testing.assert_allclose(
+        pool.edges_cut(drawn), ec2_score(tables.transpose(2, 0, 1)), rtol=1e-4
+    )
+
+
 def test_errors_on_the_way_are_those_after_so_many_labels(monkeypatch):
     with benchmarks_on_path(monkeypatch):
         from papers.paper_d_oasis import LOOKS, offline, standard
@@ -377,7 +436,8 @@ def test_the_particles_of_a_stream_equal_the_estimator(score, threshold, monkeyp
         from papers.paper_d_oasis import online, standard
     X, y = make_diced(60, random_state=1)
     X = standard(X) + np.random.default_rng(0).normal(scale=0.5, size=X.shape)
-    error, n_asked = online(X, y, score, threshold, SimpleNamespace(particles=50), 3)
+    options = SimpleNamespace(particles=50, buffer=1000)
+    error, n_asked = online(X, y, score, threshold, options, 3)
 
     order = np.random.default_rng(3).permutation(60)
     second = next(i for i in order if y[i] != y[order[0]])

@@ -3,6 +3,19 @@
 The folder comes from ``--data`` or the variable SKCONFTREE_DATA. Its manifest lists,
 under "datasets", for each table its ``name``, ``file`` and the ``nominal`` columns; the
 column "target" holds the labels, an empty cell is a missing value.
+
+Tables and their sources, by the names that the studies use:
+
+- UCI repository (archive.ics.uci.edu; most also in Weka's format in
+  github.com/renatopp/arff-datasets): adult, audiology, australian, balance-scale,
+  banknote, car, cmc, diabetes, ecoli, glass, haberman, heart-statlog, ionosphere,
+  kr-vs-kp, leaves100-margin, letter, mushroom, nursery, page-blocks, pendigits,
+  phishing, segment, soybean, tic-tac-toe, vote, vowel, yeast, zoo.
+- scikit-learn: iris, wdbc, wine.
+- LIBSVM's collection: a9a. MOA's: elec, airlines. UCR archive: ucr-fiftywords. Data
+  Expo 2009 (flights of 2007): airlines2007-ordered.
+
+`common.packaged` reads further tables from packages of PyPI.
 """
 
 import json
@@ -18,9 +31,11 @@ def data_folder(argument=None):
     folder = argument or os.environ.get("SKCONFTREE_DATA")
     if not folder:
         raise SystemExit(
-            "Name a folder of real tables: --data or SKCONFTREE_DATA. It has a "
-            "manifest.json and gzipped CSV files, as benchmarks/common/data.py says; "
-            "'python benchmarks held_out --help' says how one is made."
+            "Name a folder of real tables: --data or SKCONFTREE_DATA. They are tables "
+            "of the UCI repository (adult, letter, pendigits, soybean, ...), elec and "
+            "airlines of MOA's collection and a9a of LIBSVM's. "
+            "benchmarks/common/data.py lists the tables, their sources and the form of "
+            "the folder; 'python benchmarks held_out --help' says how one is made."
         )
     return Path(folder)
 

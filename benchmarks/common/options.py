@@ -6,7 +6,10 @@ from pathlib import Path
 from . import results
 
 SHARED = {
-    "data": {"help": "folder of real tables; or SKCONFTREE_DATA"},
+    "data": {
+        "help": "folder of real tables (benchmarks/common/data.py lists them); or "
+        "SKCONFTREE_DATA"
+    },
     "held-out": {
         "type": Path,
         "metavar": "FOLDER",

@@ -8,15 +8,19 @@ as sums over the leaves weighted by rows, and without weights, as equation (18) 
 printed. The paper does not say which node is split next, nor how sizes are drawn: here
 a leaf by its share of rows, and the logarithm of the size uniformly.
 
-Needs ``yeast.csv.gz`` (numeric columns and ``target``) in the folder that ``--data`` or
-the variable SKCONFTREE_DATA names. The paper has ``--repeats 1000``.
+Without the table ``yeast`` there is nothing to do. The paper has ``--runs 1000``. What
+has run stays in the cache folder. ``--quick`` tries the script.
 
-    python benchmarks paper_b_figures --data FOLDER [--plot FILE]
+    python benchmarks paper_b_figures --data FOLDER [--cache SCRATCH] [--plot FILE]
 """
+
+from functools import partial
 
 import numpy as np
 from common import options as command
-from common.data import data_folder
+from common.data import encoded, folder_if_any, manifest
+from common.runs import Runs
+from common.timing import print_environment, write_json
 from scipy.stats import spearmanr
 
 from skconftree.bounds import possibilistic_entropy, possibilistic_quality
@@ -28,17 +32,6 @@ MEASURES = (
     "possibilistic, unweighted",
 )
 N_BINS = 10
-
-
-def load(folder):
-    """Read the table, or exit and say what is missing."""
-    path = data_folder(folder) / "yeast.csv.gz"
-    if not path.exists():
-        raise SystemExit(f"Skipped: no {path}.")
-    header, *rows = np.loadtxt(path, delimiter=",", dtype=str)
-    rows, target = np.array(rows), header == "target"
-    y = np.unique(rows[:, target], return_inverse=True)[1].ravel()
-    return rows[:, ~target].astype(float), y
 
 
 def plain_entropy(counts):
@@ -87,48 +80,50 @@ def random_tree(X, y, n_train, n_classes, n_leaves, entropies, rng):
     return zip(*open_leaves, *closed, strict=True)
 
 
-def measure(X, y, repeats, n_trees, max_leaves, gamma, seed):
-    """Leaves, entropies and accuracy of random trees.
+def measure(X, y, n_trees, max_leaves, gamma, seed):
+    """Leaves, entropies and accuracy of random trees on one division of the rows.
 
     Returns
     -------
-    dict of str to ndarray
+    list of list
+        For each tree its leaves, the `MEASURES` and its accuracy.
     """
     rng = np.random.default_rng(seed)
     n_classes = y.max() + 1
     n_train = round(0.9 * len(y))
     entropies = (plain_entropy, lambda counts: possibilistic_entropy(counts, gamma))
-    found = {name: [] for name in ("leaves", *MEASURES, "accuracy")}
-    for _ in range(repeats):
-        order = rng.permutation(len(y))
-        rows, labels = X[order], y[order]
-        for _ in range(n_trees):
-            train, test = random_tree(
-                rows,
-                labels,
-                n_train,
-                n_classes,
-                round(max_leaves ** rng.random()),
-                entropies,
-                rng,
-            )
-            counts = np.array(
-                [np.bincount(labels[leaf], minlength=n_classes) for leaf in train]
-            )
-            hits = [
-                np.count_nonzero(labels[leaf] == votes.argmax())
-                for leaf, votes in zip(test, counts, strict=True)
+    order = rng.permutation(len(y))
+    rows, labels = X[order], y[order]
+    found = []
+    for _ in range(n_trees):
+        train, test = random_tree(
+            rows,
+            labels,
+            n_train,
+            n_classes,
+            round(max_leaves ** rng.random()),
+            entropies,
+            rng,
+        )
+        counts = np.array(
+            [np.bincount(labels[leaf], minlength=n_classes) for leaf in train]
+        )
+        hits = [
+            np.count_nonzero(labels[leaf] == votes.argmax())
+            for leaf, votes in zip(test, counts, strict=True)
+        ]
+        plain = plain_entropy(counts)
+        found.append(
+            [
+                len(counts),
+                float(np.average(plain, weights=counts.sum(axis=1))),
+                possibilistic_quality(counts, gamma),
+                float(plain.sum()),
+                possibilistic_quality(counts, gamma, weighted=False),
+                sum(hits) / (len(labels) - n_train),
             ]
-            plain = plain_entropy(counts)
-            found["leaves"].append(len(counts))
-            found["plain"].append(np.average(plain, weights=counts.sum(axis=1)))
-            found["plain, unweighted"].append(plain.sum())
-            found["possibilistic"].append(possibilistic_quality(counts, gamma))
-            found["possibilistic, unweighted"].append(
-                possibilistic_quality(counts, gamma, weighted=False)
-            )
-            found["accuracy"].append(sum(hits) / (len(labels) - n_train))
-    return {name: np.array(values) for name, values in found.items()}
+        )
+    return found
 
 
 def means(found, by, shown):
@@ -166,22 +161,27 @@ def plot(found, path):
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", repeats=100, seed=0)
-    parser.add_argument("--trees", type=int, default=10, help="for each repeat")
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
+    parser.add_argument("--runs", type=int, default=100, help="divisions of the rows")
+    parser.add_argument("--trees", type=int, default=10, help="for each of them")
     parser.add_argument("--max-leaves", type=int, default=400)
     parser.add_argument("--gamma", type=float, default=0.05)
     parser.add_argument("--plot", metavar="FILE")
     options = parser.parse_args(argv)
-    note = f"{options.repeats} x {options.trees} random trees, gamma {options.gamma:g}"
+    if options.quick:
+        options.runs = 2
+    note = f"{options.runs} x {options.trees} random trees, gamma {options.gamma:g}; "
+    note += "published: 1,000 x 10, gamma is not given"
     tables = command.tables("paper_b_figures", options, note)
-    found = measure(
-        *load(options.data),
-        options.repeats,
-        options.trees,
-        options.max_leaves,
-        options.gamma,
-        options.seed,
-    )
+    print_environment(tables.facts)
+    folder = folder_if_any(options.data, "nothing")
+    if folder is None or "yeast" not in manifest(folder):
+        return
+    X, y, _ = encoded("yeast", folder)
+    own = options.trees, options.max_leaves, options.gamma
+    runs = Runs("paper_b_figures", options).each(partial(measure, X, y, *own), of=own)
+    columns = np.concatenate(runs).T
+    found = dict(zip(("leaves", *MEASURES, "accuracy"), columns, strict=True))
     rows = figures(means(found, "leaves", (*MEASURES, "accuracy")))
     title = "Figure 2: entropy on the training rows by the number of leaves."
     tables.show("paper-b-figure-2", ["leaves", *MEASURES, "accuracy"], rows, title)
@@ -200,3 +200,4 @@ def main(argv=None):
     tables.show("paper-b-ranks", ["entropy", "all trees", "larger half"], rows, title)
     if options.plot:
         plot(found, options.plot)
+    write_json(options.json, {"environment": tables.facts, "runs": runs})

@@ -1,6 +1,6 @@
 """De Rosa and Cesa-Bianchi (2017): what labels of a stream are worth, by strategy.
 
-    python benchmarks paper_c_active --data FOLDER [--cache FOLDER] [--json FILE]
+    python benchmarks paper_c_active --data FOLDER [--part NAME ...] [--cache FOLDER]
 
 Each row is predicted, then a strategy decides whether its label is bought and learned
 (the paper's algorithms 2, 3 and 5 to 7, kept to the budget at every row). Electricity,
@@ -16,7 +16,9 @@ standard errors over the ten streams.
 The tree is C-Tree (the practical bound, Gini, Gaussian memory, majority leaves, an
 examination every 100 labels) with the c of the grid that is best with all labels, in
 the mean of the ten streams; the default tree is there for comparison. Split strategies
-watch for drift by DDM on the labels that they buy at random.
+watch for drift by DDM on the labels that they buy at random. The parts: ``strategies``
+has no drift detection for the others, and ``ddm`` has it for all of them, as the paper:
+there the tree of the other strategies watches its errors on all labels that it learns.
 
 Without the folder there is nothing to do. Some 15 CPU minutes. Processes with one of
 ``--tables`` each may fill a ``--cache``, from which a last one reads; ``--quick`` tries
@@ -58,6 +60,7 @@ STRATEGIES = (
     "split_conf_tree",
 )
 SEEDLESS = {"variable_uncertainty"}  # it draws nothing
+SEEDS = {"strategies": 5, "ddm": 2}
 OF_THE_DEFAULT = ("random", "conf_tree")
 BUDGETS = (0.05, 0.1, 0.2)
 N_FACTORS = 30
@@ -95,6 +98,8 @@ def with_all_labels(tree, X, y, starred):
 def run(tree, strategy, budget, X, y, starred, seed):
     """Value at the end, share of labels asked for, rows before the first model."""
     chosen = strategy
+    if strategy.startswith("split"):
+        tree = clone(tree).set_params(drift=None)  # the learner watches
     if strategy == "conf_tree, practical":
         chosen = ConfTreeSampling("practical")
     learner = StreamActiveLearner(
@@ -143,19 +148,32 @@ def measure(title, folder, budgets, options):
     name, starred = TABLES[title]
     parts = list(streams(name, folder, options))
     factors = [c for c, *_ in grids(N_FACTORS)["C-Tree"]]
-    grown = np.array(
-        [
-            [with_all_labels(c_tree(c), *part, starred) for part in parts]
+    once = Runs("paper_c_active", Namespace(runs=1, cache=options.cache))
+    (grown,) = once.each(
+        lambda _: [
+            [
+                tuple(map(float, with_all_labels(c_tree(c), *part, starred)))
+                for part in parts
+            ]
             for c in factors
-        ]
+        ],
+        table=name,
+        factors=factors,
+        rows=options.rows,
+        places=options.places,
     )
+    grown = np.array(grown)
     best = grown[:, :, 0].mean(axis=1).argmax()
+    ctree = c_tree(factors[best])
     values, leaves = grown[best].T
     tuned = [title, f"{factors[best]:.2g}", told(values), f"{leaves.mean():.0f}"]
     trees = {
-        "C-Tree": (c_tree(factors[best]), STRATEGIES),
-        "default": (ConfidenceTreeClassifier(), OF_THE_DEFAULT),
-    }
+        "strategies": {
+            "C-Tree": (ctree, STRATEGIES),
+            "default": (ConfidenceTreeClassifier(), OF_THE_DEFAULT),
+        },
+        "ddm": {"C-Tree, DDM": (ctree.set_params(drift="ddm"), STRATEGIES)},
+    }[options.part]
     found, full = {}, {}
     for label, (tree, strategies) in trees.items():
         ends = [with_all_labels(tree, *part, starred) for part in parts]
@@ -168,7 +186,7 @@ def measure(title, folder, budgets, options):
                     partial(run, tree, strategy, budget, *part, starred),
                     table=name,
                     tree=label,
-                    factor=factors[best] if label == "C-Tree" else None,
+                    factor=None if label == "default" else factors[best],
                     strategy=strategy,
                     budget=budget,
                     rows=options.rows,
@@ -182,10 +200,14 @@ def measure(title, folder, budgets, options):
     return tuned, found, full
 
 
+PARTS = ("strategies", "ddm")
+
+
 def main(argv=None):
     """Print the tables."""
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
-    parser.add_argument("--runs", type=int, default=5, help="seeds of each strategy")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--runs", type=int, help=f"seeds of each strategy; {SEEDS}")
     parser.add_argument("--places", type=int, default=10, help="where streams begin")
     parser.add_argument("--rows", type=int, default=10_000, help="of a stream")
     parser.add_argument("--tables", nargs="+", choices=list(TABLES))
@@ -196,10 +218,21 @@ def main(argv=None):
     folder = folder_if_any(options.data, "nothing")
     if folder is None:
         return
-    note = f"{options.places} streams of {options.rows:,} rows, {options.runs} seeds"
-    tables = command.tables("paper_c_active", options, note)
-    print_environment(tables.facts)
-    factors, values, gains, asked, records = [], [], [], [], []
+    records = []
+    for part in options.part:
+        own = {"runs": options.runs or SEEDS[part], "part": part}
+        given = Namespace(**{**vars(options), **own})
+        note = f"{given.places} streams of {given.rows:,} rows, {given.runs} seeds; "
+        note += "published: the whole tables in their order, DDM with every strategy"
+        tables = command.tables("paper_c_active", options, note)
+        print_environment(tables.facts)
+        compare(given, folder, budgets, tables, records)
+    write_json(options.json, {"environment": tables.facts, "records": records})
+
+
+def compare(options, folder, budgets, tables, records):
+    """Print the tables of one part."""
+    factors, values, gains, asked = [], [], [], []
     together = {}
     for title in options.tables or TABLES:
         begin = time.process_time()
@@ -234,9 +267,12 @@ def main(argv=None):
         gains.append(["all", label, f"``{strategy}``", *columns])
     shares = [f"{100 * budget:g} %" for budget in budgets]
     header = ["stream", "tree", "strategy", *shares]
+    if options.part == "ddm":
+        tables.show("paper-c-active-ddm", [*header, "mean"], gains)
+        tables.show("paper-c-active-ddm-values", header, values)
+        return
     tables.show("paper-c-active", [*header, "mean"], gains)
     tables.show("paper-c-active-values", header, values)
     tables.show("paper-c-active-asked", header, asked)
     header = ["stream", "c", "with all labels", "leaves"]
     tables.show("paper-c-active-tuned", header, factors)
-    write_json(options.json, {"environment": tables.facts, "records": records})

@@ -7,15 +7,18 @@ The parts, all from a cloud of planes that stays (algorithm 4.4):
 
 - ``family``: wrong rows of a whole table after 50 labels, and CPU seconds of the
   queries.
-- ``curves``: the same on the way there, of fewer runs (figures 4.17 to 4.22).
+- ``particles``: errors with 10,000 particles, as in the thesis, and with 1,000, at
+  random, by EC2 and by pure EC2 (figures 4.17 to 4.20); `paper_d_oasis` has the scores
+  ``"oasis"`` and ``"uc"`` with as many. Margins of the planes are kept.
+- ``curves``: the family on the way there, of fewer runs (figures 4.17 to 4.22).
 - ``done``: where the stopping rule of EC2 trees stops label queries, at planted label
   noise, and the errors there and after a hundred labels.
 - ``speed``: one query of 10,000 rows with 1,000 hypotheses; medians of five.
 
 LETTER A/B, PENDIGITS 0/1 and WDBC. The thesis has 100 runs and 10,000 particles;
-`--runs`, for all parts, and `--particles` set these. What has run stays in the cache
-folder; a second run adds what is missing. ``--quick`` tries the script; its figures
-mean nothing.
+`--runs`, for all parts, and `--particles`, for all others, set these. What has run
+stays in the cache folder; a second run adds what is missing. ``--quick`` tries the
+script; its figures mean nothing.
 """
 
 import time
@@ -61,7 +64,9 @@ FAMILY = {  # settings, and what the thesis found
     ),
     "EC2 f, factor 0": ({"lazy": True, "stale_factor": 0.0}, ""),
 }
-RUNS = {"family": 100, "curves": 20, "done": 20, "speed": 5}
+PUBLISHED = "published: 100 runs, 10,000 particles"
+WAYS = {"random": "at random", "ec2": "EC2", "ec2 p": "EC2 p"}  # of `Pool`
+RUNS = {"family": 100, "particles": 100, "curves": 20, "done": 20, "speed": 5}
 SCORES = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
 FASTER = ("EC2 f", "EC2 c", "EC2 f, c", "EC2 f, p", "EC2 f, c, p")
 NOISES = (0.01, 0.05, 0.1, 0.2)
@@ -155,6 +160,141 @@ def part_family(data, options, tables, records):
         told = [f"wrong after {n} labels" for n in looks]
         header = ["asked by", *told, "against random", "seconds", "the thesis found"]
         tables.show(f"paper-d-ec2-{name}", header, rows, TITLES[name])
+
+
+class Pool:
+    """EC2 on planes whose margins are kept: what `EC2Sampling` does, without clusters.
+
+    It is quicker, as most planes have lost their weight after some labels.
+
+    Parameters
+    ----------
+    model : OASISClassifier
+        With planes of the prior, the normal likelihood and without moves.
+    X : ndarray
+        The pool.
+    rng : Generator
+    """
+
+    def __init__(self, model, X, rng):
+        self.margins = model.particles_[0].astype(np.float32) @ X.T.astype(np.float32)
+        self.above = (self.margins > 0).astype(np.float32)
+        self.log_weights = np.log(model.weights_[0])
+        self.rng = rng
+        self.drawn = self.draw()
+
+    def log_likelihood(self, margins, sign):
+        """Logarithm of the likelihood of a label, 1 or -1."""
+        low, high = np.float32(np.log(0.1)), np.float32(np.log(0.8))
+        middle = (low + high) / 2
+        return np.clip(middle + sign * (middle - low) * margins, low, high)
+
+    def weigh(self, i, label):
+        """Learn the label of row i; planes drawn before that are wrong are removed."""
+        sign = 2 * label - 1
+        self.log_weights = self.log_weights + self.log_likelihood(
+            self.margins[:, i], sign
+        )
+        self.drawn = np.where(self.above[:, i] == label, self.drawn, 0.0)
+
+    def weights(self):
+        """Give the weights, which sum to 1."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return weights / weights.sum()
+
+    def predict(self):
+        """Predict all rows, by the planes that have a weight."""
+        weights = self.weights()
+        kept = weights > 1e-5 / len(weights)
+        odds = [
+            weights[kept].astype(np.float32)
+            @ np.exp(self.log_likelihood(self.margins[kept], sign))
+            for sign in (-1, 1)
+        ]
+        return (odds[1] > odds[0]).astype(int)
+
+    def draw(self):
+        """Draw planes by weight; share of each among those that are drawn."""
+        weights = np.cumsum(self.weights())
+        n = len(weights)
+        places = (self.rng.random() + np.arange(n)) / n * weights[-1]
+        drawn = np.searchsorted(weights, places, side="right")
+        return np.bincount(drawn, minlength=n) / n
+
+    def edges_cut(self, drawn):
+        """Weight of edges that the label of each row is expected to cut."""
+        kept = np.flatnonzero(drawn)
+        share = drawn[kept]
+        above = self.above if 2 * len(kept) > len(drawn) else self.above[kept]
+        if len(above) == len(drawn):
+            share = drawn
+        squares, total = share**2, share.sum()
+        one = share.astype(np.float32) @ above
+        within = squares.astype(np.float32) @ above
+        edges = total**2 - squares.sum()
+        of_one, of_zero = one**2 - within, (total - one) ** 2 - squares.sum() + within
+        return (one * (edges - of_one) + (total - one) * (edges - of_zero)) / 2
+
+    def best(self, way, left):
+        """Next row, among those that are left."""
+        if way == "ec2":
+            self.drawn = self.draw()
+        if way == "random" or np.count_nonzero(self.drawn) < 2:
+            return self.rng.choice(np.flatnonzero(left))
+        return np.flatnonzero(left)[self.edges_cut(self.drawn)[left].argmax()]
+
+
+def pool_errors(options, X, y, way, looks, seed):
+    """Errors after some numbers of labels."""
+    rng = np.random.default_rng(seed)
+    pool = Pool(cloud_of(options, X, seed), X, rng)
+    left, errors = np.ones(len(X), dtype=bool), []
+    for n in range(1, looks[-1] + 1):
+        i = pool.best(way, left)
+        left[i] = False
+        pool.weigh(i, y[i])
+        if n in looks:
+            errors.append(float((pool.predict() != y).mean()))
+    return errors
+
+
+def part_particles(data, options, tables, records):
+    """Errors with few and with many particles."""
+    looks = (5, 10) if options.quick else (10, 25, 50)
+    few, many = (100, 200) if options.quick else (1000, 10_000)
+    kept, rows = Runs("paper_d_ec2", options), []
+    for name, (X, y) in data.items():
+        base = None
+        for way, title in WAYS.items():
+            found = {}
+            for particles in (few, many):
+                given = Namespace(particles=particles, prior=options.prior)
+                answers = kept.each(
+                    partial(pool_errors, given, X, y, way, looks),
+                    part="particles",
+                    table=name,
+                    way=way,
+                    looks=looks,
+                    particles=particles,
+                    prior=options.prior,
+                )
+                found[particles] = np.transpose(answers)
+                records.append(["particles", name, title, particles, answers])
+            last = found[many][-1]
+            base = last if base is None else base
+            rows.append(
+                [
+                    TITLES[name],
+                    title,
+                    mean_and_error(found[few][-1]),
+                    *map(mean_and_error, found[many]),
+                    "-" if base is last else mean_and_error(last - base),
+                ]
+            )
+            print(*rows[-1], sep=" | ", flush=True)
+    header = ["table", "asked by", f"{few:,} particles: wrong after {looks[-1]} labels"]
+    header += [f"{many:,}: after {n}" for n in looks]
+    tables.show("paper-d-ec2-particles", [*header, "against random"], rows)
 
 
 def part_curves(data, options, tables, records):
@@ -297,6 +437,7 @@ def part_speed(data, options, tables, records):
 
 PARTS = {
     "family": part_family,
+    "particles": part_particles,
     "curves": part_curves,
     "done": part_done,
     "speed": part_speed,
@@ -326,10 +467,8 @@ def main(argv=None):
     with threadpool_limits(1):
         for part in options.part:
             given = Namespace(**{**vars(options), "runs": options.runs or RUNS[part]})
-            note = (
-                f"{given.runs} runs, {options.particles:,} particles, "
-                f"{options.prior} prior"
-            )
+            of = "" if part == "particles" else f", {options.particles:,} particles"
+            note = f"{given.runs} runs{of}, {options.prior} prior; {PUBLISHED}"
             tables = command.tables("paper_d_ec2", options, note)
             print_environment(tables.facts)
             print(f"\n{part}: {note}\n")

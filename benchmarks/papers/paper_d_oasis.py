@@ -9,10 +9,13 @@ The parts, each with the thesis's protocol unless said otherwise:
 - ``online``: all rows of a table once, in random order, the first two labels given;
   further ones are asked where the score is beyond its threshold. Rows predicted wrong
   before they are learned, and labels asked (figures 4.12 to 4.14).
+- ``buffer``: the same, with moves that look at the last 100 rows, as the thesis's do.
 - ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
   of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
   and 4.23).
 - ``curves``: the first of these runs, on the way to the last label.
+- ``modes``: the planes of one run on DICED after all rows without a label, and after
+  some labels asked by score, by their direction (figures 4.8 to 4.11).
 - ``intercept``: does `fit_intercept` pay? Half of a table to train, in random order,
   with all labels or twenty.
 - ``speed``: rows a second.
@@ -20,10 +23,9 @@ The parts, each with the thesis's protocol unless said otherwise:
 LETTER A/B, PENDIGITS 0/1, WDBC and DICED, and MNIST 0/1 on ten principal components if
 `fetch_openml` finds it (offline with a pool of 2,500 of its rows). IBN SINA, which the
 thesis has too, is not public any more. The thesis has 50 permutations online, 100 runs
-offline and 10,000 particles; `--runs` and `--particles` set these. Moves look at the
-last 1,000 rows, the thesis's at 100. What has run stays
-in the cache folder; a second run adds what is missing. ``--quick`` tries the script;
-its figures mean nothing.
+offline and 10,000 particles; `--runs` and `--particles` set these. Except in one part
+moves look at the last 1,000 rows. What has run stays in the cache folder; a second run
+adds what is missing. ``--quick`` tries the script; its figures mean nothing.
 """
 
 from argparse import Namespace
@@ -54,8 +56,23 @@ ONLINE = {  # what the thesis found
     ("oasis", 0.5): "the more labels, the fewer mistakes",
     ("uc", 0.001): "as the others, with a threshold that fits",
 }
-RUNS = {"online": 10, "offline": 100, "curves": 40, "intercept": 20, "speed": 10}
-PARTICLES = {"online": 10_000}
+RUNS = {
+    "online": 10,
+    "buffer": 50,
+    "offline": 100,
+    "curves": 40,
+    "modes": 1,
+    "intercept": 20,
+    "speed": 10,
+}
+PUBLISHED = {
+    "online": "50 permutations, 10,000 particles, moves by 100 rows",
+    "buffer": "50 permutations, 10,000 particles, moves by 100 rows",
+    "offline": "100 runs, 10,000 particles",
+    "curves": "100 runs, 10,000 particles",
+    "modes": "1 run, 1,000 particles of length 1",
+}
+PARTICLES = {"online": 10_000, "buffer": 10_000}
 BINARY = ("letter", "pendigits", "wdbc")
 MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
 MORE = ("banknote", "diabetes", "ionosphere", "australian", "heart-statlog", "haberman")
@@ -66,6 +83,7 @@ TITLES = {
     "wdbc": "WDBC",
     "mnist": "MNIST 0/1",
 }
+MODE_LOOKS = (0, 3, 10, 25)
 LOOKS = (1, 2, *range(5, 51, 5))  # numbers of labels
 POOL = 2500  # rows: the margins of 10,000 planes have to fit into memory
 
@@ -121,7 +139,8 @@ def online(X, y, score, threshold, options, seed):
     order = np.random.default_rng(seed).permutation(len(X))
     first = [order[0], order[(y[order] != y[order[0]]).argmax()]]
     order = [*first, *(i for i in order if i not in first)]
-    model = make(options, seed).partial_fit(X[first], y[first], classes=[0, 1])
+    model = make(options, seed, buffer_size=options.buffer)
+    model.partial_fit(X[first], y[first], classes=[0, 1])
     particles, odds = model._model.cloud, np.ones((1, 1, 2))
     X = np.ascontiguousarray(X, dtype=np.float64)
     wrong = asked = 0
@@ -214,8 +233,9 @@ class Cloud:
         return np.abs(2 * (self.weights() @ self.above) - 1)
 
 
-def part_online(data, options, tables, records):
+def part_online(data, options, tables, records, buffer=1000):
     """Errors and queries of scores and thresholds."""
+    options = Namespace(**vars(options), buffer=buffer)
     kept, rows = Runs("paper_d_oasis", options), []
     for score, thresholds in THRESHOLDS.items():
         for threshold in thresholds[: 1 if options.quick else None]:
@@ -228,6 +248,7 @@ def part_online(data, options, tables, records):
                     score=score,
                     threshold=threshold,
                     particles=options.particles,
+                    buffer=buffer,
                 )
                 errors, asked = np.transpose(runs)
                 cells.append(f"{mean_and_error(errors)} ({asked.mean():.0f})")
@@ -237,7 +258,8 @@ def part_online(data, options, tables, records):
             print(*rows[-1], sep=" | ", flush=True)
     names = [TITLES[name] for name in data]
     header = ["wrong, % (labels asked)", *names, "the thesis found"]
-    tables.show("paper-d-online", header, rows)
+    name = "paper-d-online" if buffer == 1000 else f"paper-d-online-{buffer}"
+    tables.show(name, header, rows)
 
 
 def variants(options):
@@ -327,6 +349,47 @@ def part_curves(data, options, tables, records):
         print(title, flush=True)
     header = ["table", "asked by", "labels", "wrong, %", "twice its error"]
     tables.show("paper-d-offline-curves", header, rows)
+
+
+def part_modes(data, options, tables, records):
+    """Weight of the planes by direction, without labels and after some.
+
+    The thesis's planes have length 1 in this example; here only directions are shown.
+    """
+    X, y = data["diced"]
+    model = make(options, 0, buffer_size=100)
+    model.partial_fit(X, np.full(len(X), np.nan), classes=[0, 1])
+    model.set_params(resample=False)
+    left, found = np.ones(len(X), dtype=bool), {}
+    for n in range(MODE_LOOKS[-1] + 1):
+        if n:
+            rows = np.flatnonzero(left)
+            i = rows[model.query_score(X[left], "oasis").argmin()]
+            left[i] = False
+            model.partial_fit(X[[i]], y[[i]])
+        if n in MODE_LOOKS:
+            planes = model.particles_[0]
+            angles = np.degrees(np.arctan2(planes[:, 1], planes[:, 0]))
+            found[n] = angles, model.weights_[0], int((model.predict(X) != y).sum())
+    rows = []
+    for n, (angles, weights, wrong) in found.items():
+        quarter = np.round(angles / 90).astype(int) % 4
+        shares = np.bincount(quarter, weights=weights, minlength=4)
+        rows.append([n, *(f"{share:.2f}" for share in shares), wrong])
+    header = ["labels", *(f"around {90 * i} degrees" for i in range(4)), "rows wrong"]
+    tables.show("paper-d-modes", header, rows)
+    ends = np.linspace(-180, 180, 73)
+    columns = [
+        np.histogram(angles, ends, weights=weights)[0]
+        for angles, weights, _ in found.values()
+    ]
+    rows = [
+        [f"{middle:g}", *(f"{100 * share:.2f}" for share in shares)]
+        for middle, *shares in zip(ends[:-1] + 2.5, *columns, strict=True)
+    ]
+    header = ["degrees", *(f"{n} labels, weight in %" for n in found)]
+    tables.show("paper-d-modes-directions", header, rows)
+    records.append(["modes", rows])
 
 
 def compared(X, y, labeled, options, seed):
@@ -439,8 +502,10 @@ def part_speed(data, options, tables, records):
 
 PARTS = {
     "online": part_online,
+    "buffer": partial(part_online, buffer=100),
     "offline": part_offline,
     "curves": part_curves,
+    "modes": part_modes,
     "intercept": part_intercept,
     "speed": part_speed,
 }
@@ -467,13 +532,16 @@ def main(argv=None):
             "particles": options.particles or PARTICLES.get(part, 1000),
         }
         given = Namespace(**{**vars(options), **own})
-        note = f"{given.runs} runs, {given.particles:,} particles unless named"
+        runs = "1 run" if given.runs == 1 else f"{given.runs} runs"
+        note = f"{runs}, {given.particles:,} particles unless named"
+        if part in PUBLISHED:
+            note += f"; published: {PUBLISHED[part]}"
         tables = command.tables("paper_d_oasis", options, note)
         print_environment(tables.facts)
         print(f"\n{part}: {note}\n")
         names = [*BINARY, *((*MORE, *MANY) if part == "intercept" else ())]
         names = ["diced", *(name for name in names if name in known)]
-        if part in ("online", "offline", "curves") and mnist() is not None:
+        if part in ("online", "buffer", "offline", "curves") and mnist() is not None:
             names.append("mnist")
         if not set(options.table or names) <= set(names):
             parser.error(f"--table of {part} must be among: {', '.join(names)}")

@@ -283,7 +283,9 @@ def main(argv=None):
     options.folder = data_folder(options.data)
     if options.quick:
         options.runs = 2
-    tables = command.tables("paper_d_trees", options, f"{options.runs} runs")
+    tables = command.tables(
+        "paper_d_trees", options, f"{options.runs} runs; published: 50 runs"
+    )
     print_environment(tables.facts)
     known, records, data = manifest(options.folder), [], {}
     for name in options.table:
