@@ -1,11 +1,17 @@
-"""How the documentation is built: offline, without a warning."""
+"""How the documentation is built: offline, without a warning.
+
+With SKCONFTREE_ONLINE=1 names of NumPy, SciPy, scikit-learn and pandas are links to the
+documentation of these packages, whose lists of names are downloaded.
+"""
 
 import importlib
 import inspect
+import os
 import pkgutil
 import posixpath
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -19,6 +25,7 @@ from skconftree.bounds import _registry
 
 logger = logging.getLogger(__name__)
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for the extensions of this folder
 
 project = "skconftree"
 author = copyright = "The skconftree developers"
@@ -31,7 +38,17 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "page_parts",
+    "for_tools",
 ]
+if os.environ.get("SKCONFTREE_ONLINE"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "numpy": ("https://numpy.org/doc/stable/", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy/", None),
+        "sklearn": ("https://scikit-learn.org/stable/", None),
+        "pandas": ("https://pandas.pydata.org/docs/", None),
+    }
 exclude_patterns = ["_build", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "literal"

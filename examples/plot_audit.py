@@ -1,11 +1,11 @@
 """
-Which splits are real?
-======================
+Audit a tree: which splits hold on new rows?
+============================================
 
-Where three splits are real, new rows confirm these three and no other: of the 219 of a
-CART in full, of the four of a tuned one, and of the three of ours. Three trees grow
-from one half of a table, and the other half audits them: each split is tested once on
-rows that had no say in it. First a real table, then one of which the truth is known.
+Three trees grow from one half of a table, and the other half audits them: each split is
+tested once on held-out rows. In a table whose truth is known, the audit confirms
+exactly the three real splits, whether the tree is a full CART with 219 splits, a tuned
+CART or the default tree.
 """
 
 import matplotlib.pyplot as plt
@@ -56,10 +56,10 @@ def show(audits):
 
 
 # %%
-# Tumours
-# -------
-# Most splits of a CART in full are made in nodes so small that no new rows could
-# confirm them. Tuning cuts these off.
+# Tumors
+# ------
+# Most splits of a full CART are in nodes so small that no new rows could confirm them.
+# Tuning removes most of these splits.
 
 data = load_breast_cancer(as_frame=True)
 X, X_new, y, y_new = train_test_split(
@@ -71,7 +71,7 @@ show(audits)
 print(audits["ours"])
 
 # %%
-# The picture marks the splits.
+# The picture marks each split of the default tree with the result of the audit.
 
 names = list(data.target_names)
 ConfidenceTreeDisplay.from_estimator(
@@ -81,9 +81,9 @@ ConfidenceTreeDisplay.from_estimator(
 # %%
 # Three levels
 # ------------
-# Twelve columns, of which three matter: only where the first is large the third has a
-# say, and only where that is large as well the second. So there are three real splits,
-# one below the other. About one row in seven has another label all the same.
+# Twelve columns, of which three matter: the third column has an effect only where the
+# first is large, and the second only where the third is large as well. So there are
+# three real splits, one below the other. About one row in seven has a wrong label.
 
 rng = np.random.default_rng(0)
 X = rng.random((3_000, 12))
@@ -96,7 +96,7 @@ audits = {name: audit_splits(tree, X_new, y_new) for name, tree in trees.items()
 show(audits)
 
 # %%
-# Whichever tree is audited, what is confirmed are splits of these three columns.
+# In all three trees the audit confirms only splits on these three columns.
 
 for name, audit in audits.items():
     frame = audit.to_frame()

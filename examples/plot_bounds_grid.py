@@ -1,9 +1,10 @@
 """
-Which bound for this table?
-===========================
+Select a split rule by grid search
+==================================
 
-All bounds are values of one parameter, so that one grid search asks which of them suits
-a table: here by the log loss, beside the number of leaves that each choice costs.
+All split rules are values of one parameter, so one grid search can compare them. The
+table shows the log loss of each rule with its best confidence parameter, and the number
+of leaves.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,8 @@ search.fit(X, y)
 print(search.best_params_)
 
 # %%
-# The best value of each bound. A tree of few leaves is one that can be read; a lower
-# log loss is one whose probabilities can be believed.
+# The best value for each split rule. Trees with few leaves are easier to read; a lower
+# log loss means better probabilities.
 
 best = {}
 for parameters, loss in zip(

@@ -1,10 +1,10 @@
 """
-Columns of categories
-=====================
+Categorical features without encoding
+=====================================
 
-A column of strings goes into the tree as it is. A test sends a set of categories to
-one side. A column with many categories has very many such sets, and the best of them
-looks good by chance: a bound that counts them is not misled.
+A column of strings needs no encoding. A split sends a set of categories to one side. A
+column with many categories has a huge number of such sets, and the best of them looks
+good by chance. A split rule that counts these candidates is not misled.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ tree = ConfidenceTreeClassifier().fit(X, y)
 print(export_text(tree, show_evidence=False))
 
 # %%
-# The city has nothing to do with the label. Trees that do not count the sets of cities
-# split on it, again and again. The share of the importance that goes to each column:
+# The city is unrelated to the label. Trees that do not count the sets of cities split
+# on it again and again, as the feature importance of each column shows:
 
 models = {
     "CART": ConfidenceTreeClassifier(None, pruning=None),

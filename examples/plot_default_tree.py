@@ -1,9 +1,9 @@
 """
-The default tree and its evidence
-=================================
+A first tree with default settings
+==================================
 
-Nothing is tuned here. The picture shows where the rows go, and what allowed each split:
-how many splits as good are expected by chance.
+The default tree needs no tuning. The picture shows the path of the rows and, for each
+split, the number of candidate splits that are expected to look this good by chance.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
 plt.show()
 
 # %%
-# The same as a list. The evidence fades on the way down: nodes have fewer rows, and
-# what is left to find is weaker.
+# The same tree as text. The evidence becomes weaker further down, because nodes have
+# fewer rows and less is left to find.
 
 for row in node_table(tree):
     if row.test:
@@ -33,7 +33,7 @@ for row in node_table(tree):
         )
 
 # %%
-# Beside CART, which goes on until its leaves are pure:
+# Compared with CART, which grows until its leaves are pure:
 
 for model in (tree, DecisionTreeClassifier(random_state=0)):
     right = cross_val_score(model, X, y, cv=10).mean()

@@ -1,9 +1,10 @@
 """
-A stream with drift
-===================
+Concept drift in a stream: with and without a detector
+======================================================
 
-The rule behind the labels changes twice. A tree that only grows is slow to notice; one
-with a detector grows a second tree from a warning on, and swaps at the drift.
+The concept behind the labels changes twice. The accuracy of a tree without a detector
+recovers slowly. A tree with a detector trains a second tree after a warning, and
+replaces the first one at the drift.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +25,9 @@ X, y = make_random_tree_stream(
 )
 
 # %%
-# Each row is predicted before it is learned. The curve is the share that was right in
-# each 250 rows; triangles are drifts that were detected.
+# Each row is predicted before it is learned. The curves show the accuracy in each 250
+# rows, and the triangles the detected drifts. After both changes, the trees with a
+# detector recover first.
 
 models = {
     f"drift={drift!r}": ConfidenceTreeClassifier(drift=drift)
@@ -40,7 +42,8 @@ for name, model in models.items():
 plt.show()
 
 # %%
-# Where labels come late, the drift is noticed late. Here each label takes 2,000 rows.
+# If labels arrive late, the drift is detected late. Here each label arrives after 2,000
+# rows.
 
 late = {
     name: ConfidenceTreeClassifier(**model.get_params())

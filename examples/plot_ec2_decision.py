@@ -1,12 +1,12 @@
 """
-Which tests settle a decision?
-==============================
+EC2: select the experiments that settle a decision
+==================================================
 
-A seal fails above some temperature, and above some humidity. Where the two limits lie
-is unknown, and each test in a climate chamber costs a day. One of three kinds of seal
-is to be ordered, by the temperature it has to bear: the other limit, and where exactly
-the first one lies, make no difference. EC2 is told so by *groups* of hypotheses.
-Halving asks for the label that tells most about the limits, whatever they are for.
+A seal fails above an unknown temperature and above an unknown humidity, and each test
+in a climate chamber takes a day. One of three kinds of seal must be ordered, depending
+on the temperature limit alone. EC2 knows this from *groups* of hypotheses. Generalized
+binary search selects the test that reduces the hypotheses most, whether or not this
+helps the decision.
 """
 
 import matplotlib.pyplot as plt
@@ -50,8 +50,8 @@ class SealLimits(ClassifierMixin, BaseEstimator):
 
 
 # %%
-# A pool of 400 climates, eight tests, 40 pairs of limits that are the true ones in
-# turn. Without groups, EC2 would halve the hypotheses as well.
+# A pool of 400 climates, eight tests, and 40 pairs of limits, each of which is the
+# truth in one run. Without groups, EC2 also halves the hypotheses.
 
 rng = np.random.default_rng(0)
 pool = rng.uniform(0, 90, size=(400, 2))
@@ -74,8 +74,9 @@ for name, share in settled.items():
     print(f"{name}: {share[3]:.0%} settled by three tests, {share[6]:.0%} by six")
 
 # %%
-# The tests of the last run, numbered in their order, and the share of all runs in which
-# it is known what to order. The dashed lines part the three kinds of seal.
+# The numbers show the tests of the last run in their order; the dashed lines separate
+# the three kinds of seal. The right picture shows the share of runs in which the
+# decision is settled after each test.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for axis, name in zip(axes, ("EC2", "halving"), strict=False):

@@ -1,10 +1,10 @@
 """
-Request labels with the forest, read the tree
-=============================================
+Distillation: label with a forest, read a tree
+==============================================
 
-A tree that is to be read gets by with few labels if a forest requests them, and the
-tree is grown from what the forest says of all rows, most of which have no label: the
-forest makes more of few labels, and knows better which ones to request.
+A tree that people read needs few labels if a forest selects them, and if the tree is
+grown from the predictions of the forest for all rows. The forest makes better use of
+few labels and selects better queries.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -30,15 +30,15 @@ while learner.n_labeled_ < 40:
 tree = learner.to_tree(max_leaf_nodes=5, random_state=0)
 
 # %%
-# The tree, with the real rows of the pool in each node. Its splits have no evidence: it
-# predicts what the forest predicts. "Decided" and "near tie with" say whether the rows
-# of the pool prefer a split to the best one by another column.
+# The distilled tree, with the rows of the pool in each node. Its splits have no
+# evidence, because it predicts what the forest predicts. "Decided" and "near tie with"
+# show whether the rows of the pool prefer a split to the best one on another column.
 
 ConfidenceTreeDisplay.from_estimator(tree)
 
 # %%
-# Beside it the default tree of as many labels at random, on rows that neither has seen,
-# and how often the tree says what the forest does.
+# Accuracy on held-out rows, compared with the default tree trained on as many random
+# labels, and the fidelity of the distilled tree to its forest.
 
 alone = ConfidenceTreeClassifier().fit(X_pool[:40], y_pool[:40])
 print(f"default tree of 40 random labels  {alone.score(X_new, y_new):.3f}")
@@ -47,13 +47,13 @@ print(f"forest                            {learner.score(X_new, y_new):.3f}")
 print(f"tree and forest agree on          {tree.fidelity_:.3f} of the rows")
 
 # %%
-# Which of its splits are real, rows must say whose labels the forest has not learned.
+# Rows whose labels the forest has not learned can show which of its splits are real.
 
 print(audit_splits(tree, X_new, y_new))
 
 # %%
-# One pool may flatter. `simulate` draws it again in each of four runs; the curve of the
-# tree stands beside that of its forest.
+# One pool may be a lucky draw. `simulate` repeats the comparison with four pools; the
+# figure shows the learning curves of the tree and of its forest.
 
 result = simulate(
     ConfidenceForestClassifier(25),

@@ -1,11 +1,11 @@
 """
-A forest in drift
-=================
+Forests under concept drift
+===========================
 
-A stream changes its concept three times. A single tree and three forests learn it row
-by row: one that looks for no drift, one that repairs the parts of its trees that broke,
-which is the default, and one whose trees are replaced one by one where their errors
-rise. Each row is predicted before it is learned.
+A stream changes its concept three times. The figure compares a single tree with three
+forests: one without drift detection, one that repairs the affected parts of its trees
+(the default), and one that replaces trees whose errors rise. Each row is predicted
+before it is learned.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ X, y = make_random_tree_stream(
 )
 
 # %%
-# The adaptive forest trains each tree on every row about six times, watches each with
-# ADWIN, and weighs its vote by how well it has predicted lately.
+# The adaptive forest trains each tree on every row about six times, monitors each tree
+# with ADWIN, and weights its vote by its recent accuracy.
 
 models = {
     "tree": ConfidenceTreeClassifier(),
@@ -55,8 +55,7 @@ ax.set_ylabel(f"accuracy over the last {WINDOW} rows")
 ax.legend()
 
 # %%
-# How often parts of the trees were repaired, and how often the trees of the last forest
-# were replaced:
+# Number of repairs of subtrees, and of replaced trees in the last forest:
 
 for name in ("forest", "adaptive forest"):
     print(name, [tree.n_drifts_ for tree in models[name].estimators_])

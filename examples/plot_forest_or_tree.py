@@ -1,9 +1,10 @@
 """
-Forest against tree
-===================
+Tree or forest? Accuracy against readability
+============================================
 
-A tree can be read, a forest predicts better. What each makes of two moons, and how
-accuracy and log loss on held-out rows change with the number of trees.
+A single tree can be read; a forest predicts better. The figures show the decision
+regions of both on two moons, and accuracy and log loss on held-out rows by the number
+of trees.
 """
 
 import matplotlib.pyplot as plt
@@ -42,8 +43,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Size and log loss. Trees of a forest with a bound are smaller than those of a random
-# forest, which grow until leaves are pure.
+# Size and log loss. Trees of a forest with a split rule are smaller than those of a
+# random forest, which grow until their leaves are pure.
 
 for name, model in models.items():
     trees = getattr(model, "estimators_", [model])

@@ -1,10 +1,10 @@
 """
-Hoeffding's radius or an e-value, on a stream
-=============================================
+Hoeffding bound or e-value on a stream?
+=======================================
 
-A leaf of a growing tree is examined again and again. Hoeffding's radius waits until the
-best test leads by a margin that depends on the number of rows alone; an e-value bets on
-the test itself. Which of them learns a stream sooner?
+A leaf of a growing tree is examined again and again. The Hoeffding bound waits until
+the best split leads by a margin that depends on the number of rows alone. An e-value
+tests the split itself. The figure shows which of them learns the stream sooner.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ PrequentialDisplay.from_estimator(models, X, y, window=1000)
 plt.show()
 
 # %%
-# Neither is a test of the tree as a whole. The e-value heeds that a leaf is examined
-# again and again, and yet needs fewer rows until its splits; :doc:`the guide
-# </guide/hoeffding>` says why.
+# Neither is a test of the tree as a whole. The e-value is valid at any time although a
+# leaf is examined repeatedly, and still needs fewer rows until its splits; :doc:`the
+# guide </guide/hoeffding>` explains why.
 
 for name, model in models.items():
     model.partial_fit(X, y, classes=[0, 1])

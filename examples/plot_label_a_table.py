@@ -1,11 +1,10 @@
 """
-From a table without labels to a tree
-=====================================
+Active learning: 60 labels for a table of 569 rows
+==================================================
 
-Sixty labels of 569 rows, requested one after the other, make a tree that is right about
-more than nine rows in ten. A session asks for them, and has each answer in a file
-before it asks for the next; a forest says which rows are worth it. At the end a single
-tree is fitted to the answers, to be read.
+With 60 labels, requested one after the other, the tree classifies more than nine rows
+in ten correctly. A session saves each label before it requests the next one, and a
+forest selects the rows. At the end a single tree is fitted to the labels.
 """
 
 import tempfile
@@ -24,9 +23,9 @@ table = data.data
 truth = data.target_names[data.target]
 
 # %%
-# Here the person is an array of labels; at a terminal ``session.label()`` asks a real
-# one, and ``skconftree label table.csv --labels benign,malignant`` does without Python.
-# The first sitting ends after 20 answers: the process might as well be killed.
+# Here an array of labels replaces the annotator. At a terminal, ``session.label()``
+# asks a person, and ``skconftree label table.csv --labels benign,malignant`` needs no
+# Python. The first session ends after 20 labels, as if the process had been killed.
 
 folder = tempfile.TemporaryDirectory()
 answers = Path(folder.name, "answers.jsonl")
@@ -51,8 +50,8 @@ answer(session, 20)
 session.close()
 
 # %%
-# The next one needs the file and the rows, and goes on with the question that would
-# have come next. A slip is relabeled, and what came after it stays.
+# The next session needs the file and the rows, and continues with the question that
+# would have come next. A wrong label is corrected; later labels are kept.
 
 session = LabelingSession.resume(answers, table, annotator="anna")
 question = session.question()
@@ -66,14 +65,14 @@ print(session.progress())
 print(session.forecast())
 
 # %%
-# What the file has of it: a head, and a line an answer.
+# The file has one line with settings, then one line per label.
 
 print(answers.read_text().splitlines()[1])
 session.export(Path(folder.name, "labels.csv"))
 print(pd.read_csv(Path(folder.name, "labels.csv")).iloc[:4, -8:].to_string())
 
 # %%
-# How many rows of the table are predicted rightly, after each answer.
+# The curve shows the accuracy on the whole table after each label.
 
 plt.plot(list(right), [100 * one for one in right.values()])
 plt.xlabel("labels")
@@ -81,7 +80,7 @@ plt.ylabel("rows predicted rightly, %")
 plt.show()
 
 # %%
-# A tree of the 60 labels, for people.
+# The tree that is fitted to the 60 labels.
 
 rows = [one["row"] for one in session.answers()]
 labels = [one["label"] for one in session.answers()]

@@ -1,10 +1,10 @@
 """
-What a query strategy is worth
-==============================
+Query strategies compared with random sampling
+==============================================
 
-Labels are requested one by one. Random sampling is what every strategy has to beat, and
-margin sampling the usual one: `simulate` runs both beside the ones named, from the same
-beginnings.
+Labels are requested one by one. Random sampling is the baseline of every query
+strategy, and margin sampling the usual choice. `simulate` compares both with other
+strategies from the same initial labels.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -22,13 +22,15 @@ result = simulate(
 )
 
 # %%
-# The mean accuracy on rows outside the pool after each label, with standard errors.
+# The curves show the mean accuracy on rows outside the pool after each label, with
+# standard errors. Margin sampling reaches the same accuracy with fewer labels than
+# random sampling.
 
 display = ActiveCurveDisplay.from_simulation(result, score_name="accuracy")
 
 # %%
-# The area under each curve, its gain over random sampling, and in how many of the eight
-# runs it was larger.
+# The area under each curve, its gain over random sampling, and the number of runs, out
+# of eight, in which it was larger.
 
 for row in result.summary():
     print(f"{row.strategy:10} {row.area:.3f} {row.gain:+.3f} {row.wins} of 8")

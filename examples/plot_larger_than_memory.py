@@ -1,9 +1,9 @@
 """
-A table larger than memory
-==========================
+Out-of-core learning: a table larger than memory
+================================================
 
-Can a table be fitted that does not fit into memory? Here a process that may take less
-memory than the table has fails to load it, and fits it all the same.
+A process whose memory limit is smaller than the table fails to load it, and fits it
+nevertheless.
 """
 
 import os
@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from skconftree.inspection import ConfidenceTreeDisplay
 
 # %%
-# The table is written in pieces, two million rows of 20 numbers. Whether a machine will
-# fail depends on four of them, and one answer in ten is wrong:
+# The table is written in parts, two million rows of 20 numbers. Four of them determine
+# whether a machine will fail, and one label in ten is wrong:
 
 folder = Path(tempfile.mkdtemp())
 path = folder / "machines.parquet"
@@ -40,8 +40,8 @@ size = path.stat().st_size / 2**20
 print(f"{size:.0f} MB")
 
 # %%
-# A process of its own sets itself a limit of 130 MB, beyond what the libraries take.
-# The system keeps it: whoever asks for more gets an error.
+# A separate process limits its own memory to 130 MB in addition to what the libraries
+# use. Larger allocations raise an error.
 
 program = """
 import resource, sys
@@ -75,19 +75,19 @@ def run(task):
 
 
 # %%
-# To load the table is too much:
+# Loading the table fails:
 
 run("load")
 
 # %%
-# To fit it is not: batches of rows are read several times, and what is kept of a number
-# is the byte that says in which of 255 bins it lies. With `temp_folder` these bytes are
-# in a file, and in memory as far as there is room.
+# Fitting it works: batches of rows are read several times, and each number is stored as
+# one byte, the index of its bin among 255. With `temp_folder` these bytes are in a
+# file, and in memory as far as there is room.
 
 run("fit")
 
 # %%
-# The tree is the one that the whole table would give in memory, byte for byte
+# The tree is identical to the one that is fitted to the whole table in memory
 # (:doc:`/guide/large`). It has found the four columns:
 
 tree = joblib.load(folder / "tree.joblib")

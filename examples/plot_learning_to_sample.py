@@ -1,10 +1,10 @@
 """
-Which labels does Learning To Sample request?
-=============================================
+Learning To Sample: labels for a rare class
+===========================================
 
-A fraud, a fault or a match between records may be one row in a thousand, and someone
-has to look at each row whose label we want. Learning To Sample begins with rows of all
-kinds and goes where its trees are expected to be wrong.
+A fraud, a fault or a match between records may be one row in a thousand, and every
+label requires a person. Learning To Sample starts with diverse rows, and then selects
+rows for which it expects its trees to be wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -38,7 +38,8 @@ print(f"rare rows among the 20 labels of each round: {bought}")
 print(f"F1 on all rows: {f1_score(y, model.predict(X)):.2f}")
 
 # %%
-# As many labels at random hold none of the rare class: boosting learns nothing of it.
+# As many random labels contain no row of the rare class, so boosting learns nothing
+# about it.
 
 rows = np.random.default_rng(0).choice(len(y), 200, replace=False)
 random = LearningToSampleClassifier(1.0, n_rounds=1, trees_per_round=100)
@@ -47,8 +48,8 @@ print(f"rare rows among 200 labels at random: {y[rows].sum()}")
 print(f"F1: {f1_score(y, random.predict(X), zero_division=0.0):.2f}")
 
 # %%
-# The two features in which the classes differ most: rows at random on the left, what
-# was requested on the right, later rounds darker.
+# The two features in which the classes differ most. Left: random rows. Right: selected
+# rows, with later rounds darker. The selected rows concentrate where the rare class is.
 
 gap = np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)) / X.std(axis=0)
 first, second = np.argsort(gap)[-2:]

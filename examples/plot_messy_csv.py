@@ -1,10 +1,10 @@
 """
-A messy CSV from start to end
-=============================
+A messy CSV file on the command line
+====================================
 
 A file as a spreadsheet exports it: a remark above the header, semicolons, decimal
-commas, dates with the day first, a stray word among numbers, one label in two cases.
-What does the command line make of it?
+commas, dates with the day first, a text among numbers, and one label in two spellings.
+The command line reads it and reports what is unusual.
 """
 
 import subprocess
@@ -39,12 +39,12 @@ def skconftree(*words):
 
 
 # %%
-# Notes say what was found odd, and the way out:
+# The notes report what is unusual, and what to do about it:
 
 skconftree("customers.csv", "--target", "stays", "--baselines", "none", "--folds", "5")
 
 # %%
-# Labels in two cases are corrected in the file; `--dates` states the order of day and
+# Labels in two spellings are corrected in the file; `--dates` sets the order of day and
 # month:
 
 text = (folder / "customers.csv").read_text().replace(";Yes\n", ";yes\n")
@@ -53,14 +53,15 @@ options = ["--target", "stays", "--dates", "dmy", "--baselines", "none", "--fold
 skconftree("mended.csv", *options, "--output", "model.skc", "--plot", "tree.png")
 
 # %%
-# The model predicts other files, here new customers beside their cities:
+# The model predicts other files. Here the predictions for new customers are shown with
+# their cities:
 
 new = ["joined;price;visits;city", "24.12.2024;19,90;7;Bern", "31.12.2024;240;1;Zug"]
 (folder / "new.csv").write_text("\n".join(new) + "\n")
 skconftree("predict", "model.skc", "new.csv", "--keep", "city,price")
 
 # %%
-# The picture that `--plot` has drawn:
+# The tree that `--plot` has drawn:
 
 _, ax = plt.subplots(figsize=(9, 6), layout="constrained")
 ax.imshow(plt.imread(folder / "tree.png"))

@@ -1,10 +1,10 @@
 """
-Missing values
-==============
+Missing values without imputation
+=================================
 
-Nothing has to be filled in. At each node rows without the value go to the side where
-they belong by their labels; and whether there is a value at all is a test of its own.
-That matters when values are missing for a reason.
+Missing values need no imputation. At each node, rows without the value go to the side
+that fits their labels, and whether the value is missing is a candidate split of its
+own. This matters if values are missing for a reason.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,9 @@ whole = rng.normal(size=(n, 3))
 y = whole[:, 0] + 0.5 * rng.normal(size=n) > 0
 
 # %%
-# Two ways to lose a value of the first column: by accident, or because it was high, as
-# when a scale ends.
+# Two ways in which values of the first column are missing: at random, or because they
+# were high, as at the end of a scale. The accuracy drops less if the missingness is
+# informative.
 
 SHARES = [0.0, 0.1, 0.2, 0.3, 0.4]
 accident = rng.random(n)
@@ -47,7 +48,7 @@ axes[0].legend()
 plt.show()
 
 # %%
-# What the tree asks when the highest 40 % are missing:
+# The tree if the highest 40% are missing:
 
 X = whole.copy()
 X[high < 0.4, 0] = np.nan

@@ -1,10 +1,10 @@
 """
-A new class arrives
-===================
+New classes in a trained forest (hi-RF)
+=======================================
 
-A forest knows six digits, and then the others arrive one after the other. hi-RF grows
-the trees again that are worse than the average, and counts the new rows in the leaves
-of the others. Does it have to be retrained?
+A forest knows six digits, and then the others arrive one after the other. hi-RF regrows
+the trees that are worse than the average, and counts the new rows in the leaves of the
+others. The figure compares it with three other updates.
 """
 
 import time
@@ -20,7 +20,7 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, str
 
 # %%
 # The same forest with four updates: some trees are regrown, leaves are only counted,
-# leaves are split on (incrementally growing trees), or all trees are regrown.
+# leaves are split (incrementally growing trees), or all trees are regrown.
 
 updates = {
     "hi-RF": "hi-rf",
@@ -48,8 +48,8 @@ for digit in range(5, 10):
         scores[name].append(forest.score(X_test[seen], y_test[seen]))
 
 # %%
-# The rows of a new class go the way of the classes that they resemble. Where leaves
-# alone learn it, it shares them with those.
+# Rows of a new class reach the leaves of similar classes. If only the leaves are
+# updated, the new class shares them with the old ones, and the accuracy is lower.
 
 _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, found in scores.items():
@@ -60,8 +60,8 @@ ax.set_ylabel("accuracy on test rows of these digits")
 ax.legend(title="CPU time of four updates")
 
 # %%
-# How many trees the last update of hi-RF grew, and the mean error that it compared the
-# trees with, on rows that were not in their samples, the new digit included:
+# Number of trees that the last update of hi-RF regrew, and the mean error with which it
+# compared the trees, on rows outside their samples:
 
 forest = forests["hi-RF"]
 print(int(forest.regrown_.sum()), round(forest.threshold_, 3))

@@ -1,10 +1,10 @@
 """
-Noise stays a stump
-===================
+Pure noise: how many leaves does a tree grow?
+=============================================
 
-Ten columns and a label that has nothing to do with any of them. A tree should stay a
-single leaf, however many rows there are. CART finds something in any noise, and the
-more rows, the more it finds.
+Ten columns and a label that is unrelated to all of them. A tree should stay a single
+leaf for any number of rows. CART overfits: it grows more leaves the more rows there
+are.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,8 @@ for i, size in enumerate(SIZES):
             leaves[name][i] += model.fit(X, y).get_n_leaves() / 10
 
 # %%
-# A line at 1 is right: a single leaf.
+# The number of leaves by the number of rows; 1 is correct. CART grows proportionally to
+# the number of rows, while the default stays close to 1.
 
 _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, means in leaves.items():
@@ -40,9 +41,9 @@ ax.legend()
 plt.show()
 
 # %%
-# The default is lax on purpose. It expects up to one false split at a node, and lets
-# pruning take back what does not lower an exact limit of the errors. For a promise
-# there is ``"evalue"``.
+# The default threshold is permissive: up to one false split per node is expected by
+# chance, and pruning removes splits that do not lower the pessimistic error estimate.
+# For a guarantee use ``"evalue"``.
 
 for name, means in leaves.items():
     print(f"{name:25}", "  ".join(f"{mean:6.1f}" for mean in means))

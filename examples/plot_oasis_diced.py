@@ -1,10 +1,11 @@
 """
-Which gap tells the classes apart?
-==================================
+OASIS: unlabeled rows shape a linear classifier
+===============================================
 
-The DICED table is a square cut into four dice. Without labels its two gaps look alike;
-one of them parts the classes. OASIS keeps a cloud of lines, lets unlabeled rows
-push lines out of the dice, and asks for a label where the cloud is undecided.
+The DICED table is a square cut into four dice. Without labels its two gaps look alike,
+but only one of them separates the classes. OASIS represents its uncertainty by many
+lines (particles). Unlabeled rows move the lines into the gaps, and a label is requested
+if the lines disagree.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,8 @@ X, y = make_diced(500, random_state=0)
 X = (X - X.mean(axis=0)) / (2 * X.std(axis=0))
 
 # %%
-# The first two labels are given. Of the other rows a label is requested only where the
-# lines on either side of the row weigh nearly the same.
+# The first two labels are given. For other rows a label is requested only if the lines
+# on both sides of the row have nearly the same weight.
 
 start = [0, int((y != y[0]).argmax())]
 rest = [row for row in range(500) if row not in start]
@@ -36,9 +37,8 @@ print(f"{len(asked)} labels of 500; {wrong} rows were predicted wrong before lea
 print(f"error of the model at the end: {1 - model.score(X, y):.1%}")
 
 # %%
-# The direction in which each line looks, as an angle. The right answer is 0: the first
-# feature, rising. Its opposite, and the two directions of the other gap, are as good
-# for unlabeled rows.
+# The direction of each line, as an angle. The correct answer is 0. For unlabeled rows,
+# the opposite direction and the two directions of the other gap are as good.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 5.5), layout="constrained")
 for (n, (lines, weights, bought)), (left, right) in zip(

@@ -1,10 +1,11 @@
 """
-Probabilities that can be taken at their word
-=============================================
+Calibrated probabilities by shrinkage
+=====================================
 
-A leaf with three rows of one class has never seen another, but that does not make other
-classes impossible. Shrinkage lets the nodes above a leaf have a say. In a reliability
-diagram, honest probabilities lie on the diagonal.
+A leaf with three rows of one class is not proof that other classes are impossible.
+Shrinkage combines the class proportions of a leaf with those of the nodes above. In the
+calibration curve, perfectly calibrated probabilities lie on the diagonal; those with
+shrinkage are closer to it.
 """
 
 import matplotlib.pyplot as plt
@@ -39,7 +40,7 @@ ax.legend()
 plt.show()
 
 # %%
-# For comparison, the loss of the probabilities behind the labels:
+# For comparison, the log loss of the true probabilities:
 
 loss = log_loss(y[held_out], true[held_out])
 print(f"{'the truth':28} log loss {loss:6.3f}")

@@ -1,10 +1,11 @@
 """
-Pruning against stopping
-========================
+Pre-pruning or post-pruning? Exclusive or
+=========================================
 
-A bound stops a tree while it grows. A pruning takes splits back once it has grown. They
-differ where a split pays only together with the splits below it: here the label is the
-exclusive or of two columns, and the first split, looked at alone, is worth nothing.
+A split rule stops a tree while it grows (pre-pruning). Post-pruning removes splits
+after it has grown. They differ if a split is useful only together with the splits below
+it: here the label is the exclusive or of two columns, and no first split is useful by
+itself.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +30,8 @@ models = {
 }
 
 # %%
-# The first two columns, and what each tree says of them; the others are 0.
+# Predictions of each tree over the first two columns; the others are 0. The trees with
+# post-pruning find the four squares.
 
 _, axes = plt.subplots(1, 4, figsize=(11, 3.2), layout="constrained", sharey=True)
 side = np.linspace(-1, 1, 150)
@@ -44,6 +46,5 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# One in ten labels is wrong, so 90 % is the most that any model reaches. Bounds stay
-# at a single leaf where no test alone tells anything; pruning keeps what the full tree
-# has found.
+# One label in ten is wrong, so no model can exceed 90%. Split rules stay at a single
+# leaf if no single split helps; post-pruning keeps what the full tree has found.

@@ -1,9 +1,9 @@
 """
-Three published trees of one table
-==================================
+Three published trees on one table: BOCT, PiTree and C-Tree
+===========================================================
 
-BOCT, PiTree and C-Tree ask different things before they split. On the same table, with
-all else equal, how much of it does each dare to say?
+BOCT, PiTree and C-Tree have different split rules. The pictures show how large each
+tree becomes on the same table, with all other settings equal.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ for name, tree in trees.items():
     print(f"{name}: leaves: {tree.fit(X, y).get_n_leaves()}, {accuracy:.1%} right")
 
 # %%
-# The wider an edge, the more rows go along it. C-Tree is made for streams: a table of a
-# few hundred rows is too small for its radius, and it says nothing.
+# The width of an edge is the number of rows. C-Tree is made for streams: its bound
+# needs more than a few hundred rows, so it stays a single leaf here.
 
 for name, tree in trees.items():
     display = ConfidenceTreeDisplay.from_estimator(

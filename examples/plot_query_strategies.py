@@ -1,10 +1,10 @@
 """
-Unsure, crowded, far away: which rows a strategy takes
-======================================================
+Uncertainty, density and diversity: which rows a strategy selects
+=================================================================
 
-Four rows of three classes have a label. Three scores choose 24 more each: by what the
-classifier is least sure of, by where rows are crowded, and by how far a row is from
-those with a label. The fourth picture adds the three up.
+Four rows of three classes have a label. Three scores select 24 more rows each: by the
+uncertainty of the classifier, by the density of the rows, and by the distance to
+labeled rows (diversity). The fourth picture uses the sum of the three.
 """
 
 import matplotlib.pyplot as plt
@@ -43,10 +43,10 @@ for name, strategy in strategies.items():
     chosen[name] = learner.fit(X, known).query(24)
 
 # %%
-# Unsure rows lie along the borders of the classes, many of them side by side. Crowded
-# ones are near copies of each other, in the middle of the densest class. Rows far from
-# labels cover the pool, outliers first: each row of a batch counts as labeled once it
-# is chosen.
+# Uncertain rows lie along the borders of the classes, many of them side by side. Rows
+# of high density are near copies of each other in the middle of the densest class.
+# Diverse rows cover the pool, outliers first: each row of a batch counts as labeled
+# once it is selected.
 
 figure, axes = plt.subplots(2, 2, figsize=(8, 7), layout="constrained")
 has_label = np.array([label is not None for label in known])
@@ -58,8 +58,8 @@ for axis, (name, rows) in zip(axes.flat, chosen.items(), strict=True):
 axes[0, 0].legend(loc="upper left")
 
 # %%
-# The distance of each row that is taken to the nearest other one, on average: the sum
-# of the three keeps rows apart, and away from outliers.
+# The mean distance of each selected row to the nearest other one. The sum of the three
+# scores avoids both near copies and outliers.
 
 for name, rows in chosen.items():
     apart = np.linalg.norm(X[rows][:, None] - X[rows], axis=2)
@@ -67,5 +67,5 @@ for name, rows in chosen.items():
     print(f"{name:16} {apart.min(axis=1).mean():.2f}")
 
 # %%
-# The figure is the third one of the slides behind these scores
-# (:doc:`/published`); its data are not known.
+# The figure corresponds to the third one of the slides behind these scores
+# (:doc:`/published`); their data are not available.

@@ -1,9 +1,10 @@
 """
-A rare class: which threshold?
-==============================
+Imbalanced classes: choose a decision threshold
+===============================================
 
-Where one row in twelve is of the class that matters, predicting the more probable class
-misses most of them. How many are found, at which price, if the threshold is lower?
+If one row in twelve has the class that matters, predicting the more probable class
+misses most of them. The curve shows how many are found, and with which precision, at
+lower thresholds.
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +33,8 @@ RocCurveDisplay.from_estimator(forest, X_new, y_new, ax=ax, name="forest")
 plt.show()
 
 # %%
-# A threshold chosen by cross-validation for the balanced accuracy, beside the usual one
-# half:
+# A threshold that cross-validation tuned for balanced accuracy, compared with the usual
+# 0.5:
 
 tuned = TunedThresholdClassifierCV(tree, scoring="balanced_accuracy", cv=5).fit(X, y)
 for name, model in (("at 0.5", tree), (f"at {tuned.best_threshold_:.2f}", tuned)):

@@ -1,11 +1,11 @@
 """
-How many rows until the first split?
-====================================
+How many rows does each split rule need?
+========================================
 
-A bound that never splits is as useless as one that always does. Here a node holds two
-balanced classes, and one test makes two equal halves, one with a share of the first
-class, the other with the same share of the second. How many rows does each bound want
-to see before it makes that split?
+A split rule that never splits is as useless as one that always does. Here a node holds
+two balanced classes, and one candidate makes two equal halves: one with a share of the
+first class, the other with the same share of the second. The curves show how many rows
+each rule needs to accept this split.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ bounds = {
 }
 
 # %%
-# Every bound can be asked about one test of one node, without a tree. The search
-# doubles the number of rows until the bound says yes, and then halves the interval.
+# Every bound can evaluate one candidate split without a tree. The search doubles the
+# number of rows until the bound accepts it, and then bisects the interval.
 
 
 def rows_until_split(bound, share, n_tests=100, most=2**20):
@@ -58,4 +58,5 @@ ax.set_ylabel("rows of the node until the split")
 ax.legend(fontsize=8)
 
 # %%
-# The possibilistic bound was told that 100 tests were compared; the others do not ask.
+# The possibilistic bound was given a number of 100 candidate splits; the others do not
+# use this number here.

@@ -1,10 +1,10 @@
 """
-Partial dependence, and SHAP values
-===================================
+Feature effects: partial dependence and SHAP values
+===================================================
 
-How does the forest's answer move with a column, all others as they are? Partial
-dependence tells it of the table, SHAP values of single rows. Tools made for scikit-
-learn's trees take the copy of `to_sklearn`.
+Partial dependence shows how the prediction of the forest changes with a feature, on
+average over the table. SHAP values explain single rows. Tools for scikit-learn's trees
+work on the copy that `to_sklearn` returns.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ PartialDependenceDisplay.from_estimator(forest, X, columns, ax=axes, grid_resolu
 plt.show()
 
 # %%
-# The forest's copy answers as the forest does. Where `shap` is installed, its fast
-# explainer of trees takes it; the values of a row sum to what the forest says of it.
+# The copy has the same predictions as the forest. If `shap` is installed, its tree
+# explainer accepts the copy; the SHAP values of a row sum to the prediction.
 
 copy = forest.to_sklearn()
 print(bool((copy.predict_proba(X) == forest.predict_proba(X)).all()))

@@ -1,9 +1,9 @@
 """
-A tree and its evidence
-=======================
+What a split rule compares: impurity limits and radii
+=====================================================
 
-Every split of this tree was allowed by a statement about the class counts. The
-picture shows both: where the rows go, and how clear the decision was.
+The pictures show, for each split, the quantities by which its rule decided: the limits
+of the impurity of interval bounds, and the radius of Hoeffding-type bounds.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -15,27 +15,27 @@ from skconftree.inspection import ConfidenceTreeDisplay
 data = load_breast_cancer(as_frame=True)
 
 # %%
-# A box says in words how strong its split is. The colored strip shows the
-# probabilities of the classes. With ``verbose=True`` a bar below it goes as far as the
-# impurity of the two children may reach, and the tick stands at what the impurity of
-# the node is at least. A split needs the bar to end before the tick.
+# Each box names the level of evidence, and its colored strip the class probabilities.
+# With ``verbose=True`` a bar shows the upper limit of the impurity of the two children,
+# and a tick the lower limit of the impurity of the node. A split requires that the bar
+# ends before the tick.
 
 tree = ConfidenceTreeClassifier("credible", delta=0.1).fit(data.data, data.target)
 names = list(data.target_names)
 ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 
 # %%
-# The same with every eighth row only. Limits of small nodes lie far from what was
-# observed, bars come close to their ticks, and splits that many rows allowed wait.
+# The same with every eighth row. Limits of small nodes are far from the observed
+# values, the bars nearly reach their ticks, and several splits are rejected.
 
 few = data.data.index % 8 == 0
 tree.fit(data.data[few], data.target[few])
 ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 
 # %%
-# A race compares the winner with the best test of another attribute, or with no split.
-# The bar is the winner's score, the whisker the radius of the race: it has to end
-# before the runner-up's tick.
+# A Hoeffding-type bound compares the best split with the best one on another feature,
+# or with no split. The bar is the score of the best split and the whisker the radius:
+# it must end before the tick of the runner-up.
 
 tree = ConfidenceTreeClassifier(HoeffdingBound(delta=0.01, against="no_split"))
 tree.fit(data.data, data.target)

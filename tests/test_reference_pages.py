@@ -4,9 +4,11 @@ Sphinx does not know what is missing. `.ci/run` builds the site and names its fo
 SKCONFTREE_HTML; without it there is nothing to look at.
 """
 
+import importlib
 import inspect
 import os
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -82,3 +84,54 @@ def test_the_list_of_what_is_public_is_not_empty():
 def test_members_of_scikit_learn_are_excluded(entries):
     assert not [name for name in entries if "get_metadata_routing" in name]
     assert not [name for name in entries if re.search(r"\.set_\w+_request$", name)]
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def page_parts(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "doc"))
+    yield importlib.import_module("page_parts")
+    del sys.modules["page_parts"]
+
+
+def test_parameters_are_grouped_by_the_method_that_uses_them(page_parts):
+    """All 27 of a tree in one list are more than anybody reads."""
+    lines = ["Text.", "", ":Parameters:", ""]
+    for name, about in (
+        ("a", "Both."),
+        ("b", "`fit` only. More."),
+        ("c", "`partial_fit` only. More."),
+        ("d", "Both, and `fit` only if."),
+    ):
+        lines += [f"    **{name}** : int", f"        {about}", ""]
+    lines += [":Attributes:", "", "    **x_** : int"]
+    page_parts.group_parameters(None, "class", "", None, None, lines)
+    titles = [line for line in lines if line.startswith(":")]
+    assert titles == [f":{title}:" for title in page_parts.TITLES.values()] + [
+        ":Attributes:"
+    ]
+    names = [line[6] for line in lines if line.startswith("    **")]
+    assert names == list("adbcx")
+    tree = inspect.getdoc(public_objects()["skconftree.ConfidenceTreeClassifier"])
+    for method in ("fit", "partial_fit"):
+        assert len(re.findall(rf"^    `{method}` only\.", tree, re.M)) > 2
+
+
+def test_names_break_at_their_parts(page_parts):
+    html = '<a href="x_y.html#a_b"><span>feature_importances_</span> TreeModel</a>'
+    assert page_parts.mark_breaks(html) == (
+        '<a href="x_y.html#a_b"><span>feature_<wbr>importances_</span> '
+        "Tree<wbr>Model</a>"
+    )
+
+
+def test_each_page_has_a_copy_for_machines(entries):
+    site = Path(HTML)
+    listed = re.findall(r"\]\((\S+)\.md\)", (site / "llms.txt").read_text("utf-8"))
+    pages = {f"guide/{page.stem}" for page in (ROOT / "doc/guide").glob("*.rst")}
+    assert pages - {"guide/index"} <= set(listed)
+    for page in listed:
+        text = (site / f"{page}.md").read_text("utf-8")
+        assert re.match(r"(?:<a.*>\s*)*# ", text), page

@@ -1,4 +1,4 @@
-"""Links from the HTML representation of an estimator to its page in the documentation."""
+"""Links from the HTML representation of an estimator to its documentation page."""
 
 import sys
 from functools import cache

@@ -1,4 +1,4 @@
-"""Estimators link to their pages in notebooks, once the documentation has an address."""
+"""Estimators link to their pages in notebooks once the documentation has an address."""
 
 import pytest
 from sklearn.pipeline import make_pipeline
