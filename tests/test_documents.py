@@ -107,6 +107,19 @@ def test_pictures_are_those_of_the_figures_behind_them(pictures):
         assert len(picture) < 30_000
 
 
+def test_pictures_are_on_pages():
+    """Each is shown, and the guide and the first page show at least a dozen."""
+    shown = {
+        page: set(re.findall(r"images/(\S+)\.svg", page.read_text("utf-8")))
+        for page in (ROOT / "doc").rglob("*.rst")
+        if not {"generated", "auto_examples"} & set(page.parts)
+    }
+    files = {path.stem for path in (ROOT / "doc/images").glob("*.svg")}
+    assert set().union(*shown.values()) == files
+    front = [shown[page] for page in (*GUIDE, ROOT / "doc/index.rst")]
+    assert len(set().union(*front)) >= 12
+
+
 def test_every_table_of_results_is_shown(pictures, monkeypatch):
     """On a page or in a picture: figures that nobody sees, nobody checks."""
     files = {path.stem for path in (ROOT / "benchmarks/results").glob("*.csv")}
