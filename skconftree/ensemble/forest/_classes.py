@@ -48,9 +48,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     subset of the features. The forest predicts the mean of the class probabilities of
     its trees.
 
-    Parameters apply to both `fit` and `partial_fit` unless stated otherwise. Those
-    shared with :class:`~skconftree.ConfidenceTreeClassifier` are described there in
-    more detail.
+    Parameters apply to both `fit` and `partial_fit` unless their description begins
+    with the method they are for. Those shared with
+    :class:`~skconftree.ConfidenceTreeClassifier` are described there in more detail.
 
     Parameters
     ----------
@@ -81,75 +81,77 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         Further limits of the size of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     max_bins : int or None, default=None
-        Maximum number of bins per numeric feature; None uses all values. All trees
-        share the bins, which are computed from the whole table. Smaller values are
-        faster and less accurate.
+        `fit` only. Maximum number of bins per numeric feature; None uses all values.
+        All trees share the bins, which are computed from the whole table. Smaller
+        values are faster and less accurate.
     pruning : str, pruning object or None, default=None
-        Pruning of each tree, by its own sample, as in
+        `fit` only. Pruning of each tree, by its own sample, as in
         :class:`~skconftree.ConfidenceTreeClassifier`. Forests with a pruning have no
         `partial_fit`.
     shrinkage : float or "auto", default=0.0
-        Shrinkage of leaf probabilities toward those of the parent nodes in each tree,
-        as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values shrink more.
-        Averaging over trees already smooths probabilities, so the default is 0.
+        `fit` only. Shrinkage of leaf probabilities toward those of the parent nodes in
+        each tree, as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values
+        shrink more. Averaging over trees already smooths probabilities, so the default
+        is 0.
     categorical_features, nominal_splits : object
         Which columns are categorical and how nodes split them, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     grace_period : int, float or "auto", default="auto"
-        Number of rows that a leaf learns in `partial_fit` between two split attempts,
-        as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values take less
-        time and split later. ``"auto"`` starts at 25 rows and is at least 60 times the
-        leaf's share of all rows: other trees compensate for an early split, but less so
-        for one at the root. With an `online_rate` above 1, by which rows weigh more,
-        its limits are multiplied by that rate.
+        `partial_fit` only. Number of rows that a leaf learns between two split
+        attempts, as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values
+        take less time and split later. ``"auto"`` starts at 25 rows and is at least 60
+        times the leaf's share of all rows: other trees compensate for an early split,
+        but less so for one at the root. With an `online_rate` above 1, by which rows
+        weigh more, its limits are multiplied by that rate.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
-        Which statistics the leaves of each tree store in `partial_fit`, as in
+        `partial_fit` only. Which statistics the leaves of each tree store, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     max_bytes : int or None, default=None
-        Limit of the memory that `partial_fit` uses, measured by `n_bytes_`, divided
-        equally between the trees; at least 65536 per tree. None means no limit.
+        `partial_fit` only. Limit of the memory, measured by `n_bytes_`, divided equally
+        between the trees; at least 65536 per tree. None means no limit.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair, None or "auto", \
             default="auto"
-        Detector of concept drift that monitors the errors of each tree in
-        `partial_fit`. Each tree has its own clone of a detector object, which may be a
-        detector of river. When drift is detected, the tree is replaced, or with
-        ``"local"`` a subtree of it. ``"auto"`` is ``"local"``. It is None with
-        `max_bytes`, because alternate subtrees need memory, and with a bound that
-        weights the branches of a split by other rows than those of the node.
+        `partial_fit` only. Detector of concept drift that monitors the errors of each
+        tree. Each tree has its own clone of a detector object, which may be a detector
+        of river. When drift is detected, the tree is replaced, or with ``"local"`` a
+        subtree of it. ``"auto"`` is ``"local"``. It is None with `max_bytes`, because
+        alternate subtrees need memory, and with a bound that weights the branches of a
+        split by other rows than those of the node.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` computes balanced weights for
         each tree from its sample. Forests with ``"balanced"`` or
         ``"balanced_subsample"`` have no `partial_fit`.
     sample_weight_kind : {"auto", "frequency", "relative"}, default="auto"
-        How `fit` interprets `sample_weight`, as in
+        `fit` only. How `sample_weight` is interpreted, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
     bootstrap : bool, default=True
         Whether each tree is grown on a bootstrap sample. If False, each is grown on all
         rows.
     max_samples : int, float or None, default=None
-        Number of rows that `fit` draws for each tree; a float is a fraction of the
+        `fit` only. Number of rows drawn for each tree; a float is a fraction of the
         total weight. None draws as many as the sum of the weights. Smaller values make
         trees smaller and more different from each other. Requires `bootstrap`.
     count_repeats : bool, default=True
-        Whether a bound counts a row that `fit` has drawn twice as two rows. Repeated
-        rows are not additional evidence: if False, the bound uses the weight of the
-        distinct rows of a node, with the class proportions of the sample. Without
-        `bootstrap` there are no repeated rows.
+        `fit` only. Whether a bound counts a row that was drawn twice as two rows.
+        Repeated rows are not additional evidence: if False, the bound uses the weight
+        of the distinct rows of a node, with the class proportions of the sample.
+        Without `bootstrap` there are no repeated rows.
     online_rate : float, default=1.5
-        Average number of times that a tree learns each row in `partial_fit`, at most
+        `partial_fit` only. Average number of times that a tree learns each row, at most
         100. Larger values make trees learn faster and differ less. Requires
         `bootstrap`.
     vote : {"mean", "accuracy"}, default="mean"
-        Whether all trees have the same weight, or after `partial_fit` a weight that is
+        `partial_fit` only. Whether all trees have the same weight, or a weight that is
         the accuracy of the tree on recent rows before it learned them.
     oob_score : bool or callable, default=False
-        Whether `fit` computes out-of-bag predictions and their score, which is the
-        accuracy or the result of a function of labels and predicted labels. Requires
-        `bootstrap`.
+        `fit` only. Whether to compute out-of-bag predictions and their score, which is
+        the accuracy or the result of a function of labels and predicted labels.
+        Requires `bootstrap`.
     warm_start : bool, default=False
-        Whether `fit` keeps the existing trees and adds new ones up to `n_estimators`.
+        `fit` only. Whether to keep the existing trees and add new ones up to
+        `n_estimators`.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions, as in joblib: None means 1
         unless in a ``joblib.parallel_config`` context, -1 means all processors.
