@@ -133,6 +133,20 @@ def test_every_page_names_its_paper_and_what_came_out():
         assert ":doc:`../results/" in text, page
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_lists_the_figures_and_tables_of_its_source(page):
+    _, _, rest = page.read_text("utf-8").partition(
+        "\nFigures and tables of the source\n"
+    )
+    rows = re.findall(r"   \* - (.+)\n     - ((?:.+\n)+?)(?=   \*|\n)", rest)[1:]
+    assert len(rows) >= 3
+    for name, found in rows:
+        told = " ".join(found.split())
+        assert re.search("Reproduced|(Differs|Not had).*, because", told), name
+    known = " ".join(name for name, _ in rows)
+    assert "igure" in known
+
+
 ABOUT = ("index", "how_we_measure", "measured", "where_it_loses")  # all the pages
 FINDINGS = sorted(
     page for page in (DOC / "results").glob("*.rst") if page.stem not in ABOUT
