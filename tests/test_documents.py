@@ -172,41 +172,48 @@ def test_old_addresses_lead_to_pages():
         assert not anchor or anchor in {one.replace("_", "-") for one in ids}, line
 
 
-# Standard term -> the page of the guide that defines it: in italics there, and in no
-# earlier title.
+# Standard term -> the page of the guide that defines it. A search of the site finds a
+# page first by the main entries of its index directive.
 TERMS = {
     "overfitting": "quickstart",
-    "hyperparameters": "model_selection",
-    "multiple-comparisons problem": "reading",
-    "Bonferroni-adjusted p-value": "reading",
-    "Feature importance": "reading",
-    "family-wise error rate": "audit",
+    "hyperparameter": "model_selection",
+    "candidate split": "by_chance",
+    "multiple comparisons": "reading",
+    "adjusted p-value": "by_chance",
+    "feature importance": "reading",
     "confusion matrix": "decisions",
-    "calibrated": "decisions",
     "calibration": "probabilities",
-    "null hypothesis": "by_chance",
     "concept drift": "drift",
-    "prequential evaluation": "evaluation",
     "query strategy": "active",
-    "uncertainty sampling": "active",
-    "Distillation": "distill",
+    "distillation": "distill",
     "surrogate tree": "distill",
+    "family-wise error rate": "audit",
+    "imbalanced classes": "decisions",
+    "missing values": "tables",
+    "null hypothesis": "by_chance",
     "out-of-core learning": "large",
-    "bootstrap sample": "forests",
-    "Imbalanced classes": "decisions",
+    "prequential evaluation": "evaluation",
     "pre-pruning": "pruning",
-    "post-pruning": "pruning",
     "split rule": "choosing",
 }
 
 
-def test_each_standard_term_is_on_its_page():
-    missing = [
-        (term, page)
-        for term, page in TERMS.items()
-        if f"*{term}*" not in (ROOT / f"doc/guide/{page}.rst").read_text("utf-8")
+def test_a_search_for_a_standard_term_finds_its_page_first():
+    pages = {page.stem: page.read_text("utf-8") for page in GUIDE}
+    entries = [
+        (entry.strip(" !"), page)
+        for page, text in pages.items()
+        for block in re.findall(r"^\.\. index::\n((?: {3}.*\n)+)", text, re.MULTILINE)
+        for entry in re.split(r"[,\n]", block)
+        if entry.strip()
     ]
-    assert missing == []
+    assert len(dict(entries)) == len(entries)
+    assert {page for _, page in entries} == set(pages) - {"index"}
+    for term, page in TERMS.items():
+        assert dict(entries)[term] == page
+        text, _, rest = pages[page].partition(".. index::")
+        text += rest.partition("\n\n")[2]
+        assert re.search(term.replace(" ", "[\\s-]+"), text, re.IGNORECASE), term
 
 
 def test_the_guide_has_few_pages():
@@ -259,7 +266,7 @@ def test_the_comparison_quotes_the_tables():
 @pytest.mark.parametrize("part", ["guide", "results", "development"])
 def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
-    limit = 220 if part == "guide" else 160
+    limit = 230 if part == "guide" else 160
     for page in sorted((ROOT / "doc" / part).glob("*.rst")):
         assert len(page.read_text("utf-8").splitlines()) <= limit, page.name
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
