@@ -1,8 +1,8 @@
-"""Where a peer is better: read from the other tables, with the cause.
+"""Comparisons in which another library or setting is better, with the cause.
 
 Nothing is measured here. Each case names a row of a table of ``benchmarks/results``,
-what it has of ours and of the peer, and why; a test keeps the file that is written the
-one that the tables give today.
+its values for this package and for the other side, and the cause. A test compares the
+stored file with the result of today's tables.
 
     python benchmarks where_it_loses
 """
@@ -15,7 +15,7 @@ from common.results import FOLDER
 
 
 class Case(NamedTuple):
-    """A comparison that a peer wins.
+    """A comparison that the other side wins.
 
     Attributes
     ----------
@@ -47,206 +47,206 @@ LARGE = {"data": "1,000,000 x 20 continuous"}
 NOISY = {"stream": "noisy random tree, 1,000,000 x 10"}
 CASES = (
     Case(
-        "the held-out table on which the default falls furthest behind, in points",
+        "accuracy on the worst held-out table, points over tuned CART",
         "baselines",
         ({**HELD_OUT, "rule": "default"}, "worst table"),
         ({**HELD_OUT, "rule": "CART, tuned"}, "accuracy"),
-        "16 rows a class are left to learn from: tests stop where CART goes on",
+        "only 16 training rows per class: the default stops early, CART continues",
         "default",
     ),
     Case(
-        "log loss, beside tuned CART with the same shrinkage",
+        "log loss, compared with tuned CART with the same shrinkage",
         "baselines",
         ({**HELD_OUT, "rule": "default"}, "log loss"),
         ({**HELD_OUT, "rule": "CART, tuned, shrinkage 10"}, "log loss"),
-        "shrinkage makes the probabilities, not the tree",
+        "the low log loss comes from shrinkage, which helps CART as well",
         "default",
     ),
     Case(
-        "fit, on tables of at most 2,000 rows, beside CART as it comes",
+        "time of fit up to 2,000 rows, compared with CART with default settings",
         "three-trees",
         ({"tree": "this tree, untuned"}, "fit"),
         ({"tree": "CART, untuned"}, "fit"),
-        "look-ahead grows more trees than one",
+        "look-ahead grows several trees",
         "default",
     ),
     Case(
-        '``bound="evalue"``, held-out tables, in points, beside tuned CART',
+        '``bound="evalue"``, held-out tables: accuracy, points over tuned CART',
         "baselines",
         ({**HELD_OUT, "rule": "evalue"}, "accuracy"),
         ({**HELD_OUT, "rule": "CART, tuned"}, "accuracy"),
-        "what holds at every look takes more rows than such tables have",
+        "a guarantee at any time needs more rows than these tables have",
         "default",
     ),
     Case(
-        "share of pairs of trees with the same first question, beside pruned CART",
+        "share of pairs of trees with the same root split, compared with pruned CART",
         "stability",
         ({"rule": "greedy root", "tables": "chosen on"}, "same root"),
         ({"rule": "CART, pruned by CV", "tables": "chosen on"}, "same root"),
-        "not found out; on the held-out tables both are level",
+        "unknown; on the held-out tables both are on par",
         "stability",
     ),
     Case(
-        "50 classes, 18 rows a class, % right, beside CART",
+        "accuracy with 50 classes of 18 rows each, %, compared with CART",
         "many-classes",
         ({"table": "ucr-fiftywords", "rule": "default"}, "accuracy"),
         ({"table": "ucr-fiftywords", "rule": "CART, Gini"}, "accuracy"),
-        "tests stop early on few rows, and Gini's index does better by chance here",
+        "splits stop early with few rows, and the Gini index is better here by chance",
         "default_study",
     ),
     Case(
-        "a branch for each category, in points, beside CART on one-hot columns",
+        "multiway splits: accuracy, points over CART with one-hot encoding",
         "default-categories",
         ({"rule": "default, native, multiway"}, "to one-hot CART"),
         ({"rule": "CART, one-hot, pruned by CV"}, "to one-hot CART"),
-        "presumably children get too few rows",
+        "presumably the children have too few rows",
         "default_study",
     ),
     Case(
-        "memory of a fit beyond X, 1,000,000 x 20, beside scikit-learn",
+        "memory of fit in addition to X, 1,000,000 x 20, compared with scikit-learn",
         "fit-memory",
         (LARGE, "no bound"),
         (LARGE, "scikit-learn"),
-        "the encoded table and the order of the rows are kept",
+        "the encoded table and the order of the rows are stored",
         "speed",
     ),
     Case(
-        "memory of a fit of sparse texts, MB, beside scikit-learn",
+        "memory of fit with sparse texts, MB, compared with scikit-learn",
         "tables-texts",
         ({"model": "default"}, "memory, MB"),
         ({"model": "scikit-learn"}, "memory, MB"),
-        "places of the values are copied, once more for the trials of look-ahead",
+        "indices of the values are copied, and once more by look-ahead",
         "tables",
     ),
     Case(
-        "forest of 100,000 x 20, MB, beside scikit-learn",
+        "size of a forest, 100,000 x 20, MB, compared with scikit-learn",
         "forest-memory",
         (CONTINUOUS, "forest, MB"),
         (CONTINUOUS, "scikit-learn's, MB"),
-        "the evidence for each split is kept",
+        "the evidence for each split is stored",
         "forests",
     ),
     Case(
-        'forest with ``bound="chi2"``, log loss, clipped, beside a random forest',
+        'forest with ``bound="chi2"``: clipped log loss, compared with a random forest',
         "forest-bounds-all",
         (CHI2, "log loss, clipped at 0.01"),
         ({"forest": "RandomForestClassifier"}, "log loss, clipped at 0.01"),
-        "trees stop where no single test is sure, although many trees vote",
+        "trees stop if no single split is significant, although many trees vote",
         "forests",
     ),
     Case(
-        "forest, five classes, % right, beside LightGBM",
+        "accuracy of a forest with five classes, %, compared with LightGBM",
         "forest-speed",
         ({**FIVE, "forest": "skconftree"}, "accuracy, %"),
         ({**FIVE, "forest": "lightgbm"}, "accuracy, %"),
-        "LightGBM grows a tree for each class, five times as many",
+        "LightGBM grows one tree per class, five times as many",
         "forests",
     ),
     Case(
-        "NCM forest, µs to predict a row, beside a random forest",
+        "NCM forest: prediction of a row, µs, compared with a random forest",
         "forest-ncm",
         ({"forest": "NCM forest"}, "prediction, µs a row"),
         ({"forest": "random forest"}, "prediction, µs a row"),
-        "each node measures distances to means instead of comparing one value",
+        "each node computes distances to means instead of comparing one value",
         "forests",
     ),
     Case(
-        "NCM forest, half of letter's classes new, % right, beside a random forest",
+        "NCM forest, half of letter's classes new: accuracy, %, and a random forest",
         "paper-e-rest",
         ({**LETTER, "learner": "hi-RF"}, "50% known: right, %"),
         ({**LETTER, "learner": "random forest"}, "50% known: right, %"),
-        "half of its trees only count the new rows in their leaves",
+        "half of its trees only update the counts of their leaves",
         "../guide/ncm",
     ),
     Case(
-        "boosting, % right on digits, with a bound and without",
+        "boosting: accuracy on digits, %, with and without a split rule",
         "boosting",
         ({"tree": '``bound="gtest"``, relative'}, "digits, depth 3"),
         ({"tree": "``DecisionTreeClassifier``"}, "digits, depth 3"),
-        "weights of boosting are no evidence",
+        "weights of boosting do not count as evidence",
         "probabilities",
     ),
     Case(
-        "one pass over a noisy random tree, beside our own `fit`",
+        "one pass over a noisy random tree: accuracy and leaves, and our own `fit`",
         "stream-gap",
         (NOISY, "one pass: accuracy, leaves"),
         (NOISY, "our fit"),
-        "splits that come early stay, and are made on few rows",
+        "early splits are based on few rows and are permanent",
         "streams",
     ),
     Case(
-        "a stream with drift, % right and leaves, beside our own ``drift='ddm'``",
+        "stream with drift: accuracy, % and leaves, and our own ``drift='ddm'``",
         "stream-settings",
         ({"setting": "default"}, "Agrawal with drift"),
         ({"setting": "``drift='ddm'``"}, "Agrawal with drift"),
-        "splits stay where no detector is asked for",
+        "splits are permanent without a detector",
         "streams",
     ),
     Case(
-        "SEA with drift, 10,000 rows, forest, % right, beside MOA's adaptive forest",
+        "SEA with drift, forest: accuracy, %, and MOA's adaptive random forest",
         "stream-growing-peers",
         ({"per cent right": "ours, forest"}, "SEA with drift"),
         ({"per cent right": "MOA, adaptive forest"}, "SEA with drift"),
-        "ours has no detector here",
+        "our forest had no drift detector here",
         "growing",
     ),
     Case(
-        "frames of one row with texts, µs for each, beside river's tree",
+        "frames of one row with texts: µs per row, and River's tree",
         "one-by-one",
         (
             {"stream": "numbers and texts", "rows as": "frame, a slice of one row"},
             "us a row",
         ),
         ({"stream": "numbers and texts", "rows as": "river's own tree"}, "us a row"),
-        "what pandas takes for a frame; ``OneByOne`` takes dictionaries as river does",
+        "overhead of pandas; ``OneByOne`` accepts dictionaries, as River does",
         "../guide/coming_from",
     ),
     Case(
-        "letter as a stream, forest as published, beside MOA's random patches",
+        "letter as a stream, forest as published, and MOA's random patches",
         "stream-forests-moa",
         ({"stream": "letter, 20,000 x 16"}, "as published"),
         ({"stream": "letter, 20,000 x 16"}, "MOA's random patches"),
-        "Hoeffding's radius waits long with 26 classes; our own bound does not",
+        "the Hoeffding bound waits long with 26 classes; the default does not",
         "streams",
     ),
     Case(
-        'forest on diabetes, ``"auto"``, share of random\'s labels, beside margin',
+        'active learning, diabetes, ``"auto"``: share of random labels, and margin',
         "active-sets-forests",
         ({"table": "diabetes", "strategy": "auto"}, "share of its labels"),
         ({"table": "diabetes", "strategy": "margin"}, "share of its labels"),
-        "not found out",
+        "unknown",
         "active",
     ),
     Case(
-        "Learning To Sample with 50 labels of adult, % right, beside random labels",
+        "Learning To Sample with 50 labels of adult: accuracy, %, and random labels",
         "paper-e-adult",
         ({"labels": "50"}, "LTS, alpha 1"),
         ({"labels": "50"}, "XG"),
-        "no class is rare there",
+        "no class of adult is rare",
         "../guide/lts",
     ),
     Case(
-        "OASIS with all labels of vowel, % wrong, beside logistic regression",
+        "OASIS with all labels of vowel: error, %, and logistic regression",
         "paper-d-intercept",
         ({"table": "vowel", "labels": "all"}, "with"),
         ({"table": "vowel", "labels": "all"}, "logistic regression"),
-        "eleven classes, each learned against all others: a plane cannot part one",
+        "eleven classes, one against the rest: a plane cannot separate one of them",
         "rupprechter_2012_oasis",
     ),
     Case(
-        "OASIS with 20 labels of banknote, % wrong, beside logistic regression",
+        "OASIS with 20 labels of banknote: error, %, and logistic regression",
         "paper-d-few-labels",
         ({"labels": "banknote"}, "OASIS, 20 and all others unlabeled"),
         ({"labels": "banknote"}, "logistic regression, 20"),
-        "unlabeled rows choose a gap, and the classes meet elsewhere",
+        "unlabeled rows select a gap, but the classes meet elsewhere",
         "rupprechter_2012_oasis",
     ),
     Case(
-        "OASIS, 200 rows of 60 features, % right, beside logistic regression",
+        "OASIS with 200 rows of 60 features: accuracy, %, and logistic regression",
         "oasis-exact",
         ({"rows": "Gaussian, d = 60"}, "right, %"),
         ({"rows": "Gaussian, d = 60"}, "logistic regression"),
-        "most of it is the model's own: its exact posterior is behind as well",
+        "mostly due to the model: its exact posterior is worse as well",
         "rupprechter_2012_oasis",
     ),
 )
@@ -280,5 +280,5 @@ def main(argv=None):
         ]
         for case in CASES
     ]
-    header = ["compared", "ours", "the peer's", "cause", "page"]
+    header = ["comparison", "skconftree", "the other", "cause", "page"]
     tables.show("where-it-loses", header, rows)
