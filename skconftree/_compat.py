@@ -1,6 +1,7 @@
 """The only file that touches private parts of scikit-learn."""
 
 import sys
+from copy import copy
 from functools import lru_cache
 from inspect import signature
 from numbers import Integral
@@ -70,6 +71,7 @@ __all__ = [
     "check_row_weights",
     "get_feature_names",
     "make_sklearn_tree",
+    "pruned_trees",
     "validate_parameters",
 ]
 
@@ -168,6 +170,17 @@ def check_row_weights(sample_weight, X):
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, **_ALLOW_ZEROS
     )
+
+
+def pruned_trees(classifier, alphas):
+    """Yield a fitted ``DecisionTreeClassifier`` pruned with each of ascending alphas.
+
+    Minimal cost-complexity pruning gives nested trees, so each starts from the last.
+    """
+    pruned = copy(classifier)
+    for pruned.ccp_alpha in alphas:
+        pruned._prune_tree()
+        yield pruned
 
 
 def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, parameters):

@@ -25,7 +25,7 @@ from skconftree.testing import (
     check_detector,
     check_pruning,
 )
-from skconftree.testing._common import table, turning, with_wrong_labels
+from skconftree.testing._plug_ins import table, turning, with_wrong_labels
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
 

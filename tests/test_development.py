@@ -19,7 +19,7 @@ import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree._compat import InvalidParameterError
 from skconftree.testing import check_stopping_rule, check_strategy
-from skconftree.testing._common import table
+from skconftree.testing._plug_ins import table
 from skconftree.tree import _parameters
 from skconftree.tree import _parameters as tree_parameters
 

@@ -218,7 +218,7 @@ def breach(found):
     if package == "":
         return None
     if package in PUBLIC_NAMES_OF_ANYTHING:
-        if is_private(found.origin, found.name):
+        if target != "_compat" and is_private(found.origin, found.name):
             return f"{package} uses public names only"
         return None
     if package not in MAY_IMPORT:

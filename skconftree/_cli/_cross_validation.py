@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from .._compat import pruned_trees
 from ._common import aligned, duration
 from ._text import counted, shorten
 
@@ -42,59 +43,8 @@ def pruned_cart(X, y, seed):
 
 
 def pruned_accuracies(cart, alphas, X, y):
-    """Return the accuracies of an unpruned CART after pruning with each of `alphas`."""
-    tree = cart.tree_
-    limits = pruning_limits(tree)
-    labels = cart.classes_[tree.value[:, 0].argmax(axis=1)]
-    paths = cart.decision_path(X)
-    # A row ends at the first node of its path that is a leaf of the pruned tree.
-    return [
-        float((labels[_first(paths, limits <= alpha)] == y).mean()) for alpha in alphas
-    ]
-
-
-def _first(paths, is_leaf):
-    # Nodes come before their children, so the first has the smallest index.
-    nodes = np.where(is_leaf[paths.indices], paths.indices, len(is_leaf))
-    return np.minimum.reduceat(nodes, paths.indptr[:-1])
-
-
-def pruning_limits(tree):
-    """Return the smallest ccp_alpha that makes each node a leaf, -inf for leaves.
-
-    Minimal cost-complexity pruning (Breiman et al., 1984), as scikit-learn does it: the
-    inner node whose subtree lowers the impurity least per leaf is pruned first.
-    """
-    left, right = tree.children_left, tree.children_right
-    is_inner = left >= 0
-    parent = np.full(tree.node_count, -1)
-    parent[left[is_inner]] = parent[right[is_inner]] = np.flatnonzero(is_inner)
-    weight = tree.weighted_n_node_samples
-    own = tree.impurity * weight / weight[0]
-    below = np.where(is_inner, 0.0, own)
-    n_leaves = np.where(is_inner, 0, 1)
-    for node in range(tree.node_count - 1, 0, -1):
-        below[parent[node]] += below[node]
-        n_leaves[parent[node]] += n_leaves[node]
-    limits = np.where(is_inner, np.inf, -np.inf)
-    gain = np.full(tree.node_count, np.inf)  # per leaf of the remaining subtree
-    gain[is_inner] = (own - below)[is_inner] / (n_leaves[is_inner] - 1)
-    alpha = 0.0
-    while is_inner[0]:
-        node = int(gain.argmin())
-        alpha = max(alpha, gain[node])
-        stack = [node]
-        while stack:
-            child = stack.pop()
-            if is_inner[child]:
-                is_inner[child], limits[child], gain[child] = (False, alpha, np.inf)
-                stack += (left[child], right[child])
-        fewer, more = n_leaves[node] - 1, own[node] - below[node]
-        while (node := parent[node]) >= 0:
-            n_leaves[node] -= fewer
-            below[node] += more
-            gain[node] = (own[node] - below[node]) / (n_leaves[node] - 1)
-    return limits
+    """Return the accuracies of CART after pruning with each of the ascending alphas."""
+    return [(pruned.predict(X) == y).mean() for pruned in pruned_trees(cart, alphas)]
 
 
 def encoded_categories(table, train):

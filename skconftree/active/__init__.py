@@ -19,8 +19,7 @@ from .ec2._strategies import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
 from .lts._selection import LTSSampling
 from .pool._leaf_sampling import LeafRiskSampling
-from .pool._learner import ActiveLearner
-from .pool._once import query_once
+from .pool._learner import ActiveLearner, query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import LabelBudget, RiskBelow, StableModel

@@ -12,12 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from ..utils._codec import (
-    VersionedState,
-    default_parameters,
-    with_version,
-    without_version,
-)
+from ..utils._codec import VersionedState, canonical
 from ..utils._lock import Lockable, learns, reads
 from ._detector import Detector, read_detector, write_detector
 
@@ -54,7 +49,7 @@ class DriftState(IntEnum):
     DRIFT = 2
 
 
-class BaseDetector(Lockable, BaseEstimator):
+class BaseDetector(Lockable, VersionedState, BaseEstimator):
     """Base class of change detectors: parameters, and a running detector.
 
     Each detector is one file with one subclass, which is registered by name in
@@ -88,11 +83,9 @@ class BaseDetector(Lockable, BaseEstimator):
         state = dict(super().__getstate__())
         if "_running" in state:  # copied, so that copies are independent
             state["_running"] = write_detector(self._running)
-        return with_version(state)
+        return canonical(state)
 
     def __setstate__(self, state):
-        kind = type(self)
-        state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(state)
         if "_running" in vars(self):  # a row has arrived
             self._running = read_detector(type(self.kernel()), self._running)

@@ -1,11 +1,102 @@
 """Names of drift detectors."""
 
+from __future__ import annotations
+
+import inspect
+from typing import Any, Protocol, Self
+
 from sklearn.base import clone
 
 from ._adwin import ADWIN
 from ._base import BaseDetector, LocalRepair
 from ._ddm import DDM
-from ._river import DetectorAdapter, check_protocol, fresh
+from ._detector import PythonKernel
+
+
+class RiverDetector(Protocol):
+    """Protocol of detectors for `drift` that are not derived from `BaseDetector`.
+
+    `update` is called with 1 for each wrong prediction and with 0 for each correct one;
+    then `drift_detected` is whether that was a drift. `clone` returns an object with
+    the same parameters in its initial state. If `warning_detected` exists and is true,
+    an alternative tree is started. A copy (`copy.deepcopy`) or an unpickled object must
+    have the same state.
+    """
+
+    def update(self, x: Any) -> Any: ...
+
+    @property
+    def drift_detected(self) -> bool: ...
+
+    def clone(self) -> Self: ...
+
+
+class DetectorAdapter(BaseDetector):
+    """Adapter of a detector with river's protocol to `BaseDetector`.
+
+    Parameters
+    ----------
+    detector : object
+        Its clones are updated; the object itself does not change.
+    """
+
+    def __init__(self, detector):
+        self.detector = detector
+
+    def check_parameters(self):
+        """Raise ``TypeError`` unless the detector has the protocol."""
+        check_protocol(self.detector, "detector")
+
+    def _make_kernel(self):
+        return PythonKernel(fresh(self.detector))
+
+    def __repr__(self):
+        return repr(self.detector)
+
+    def __reduce__(self):
+        return DetectorAdapter, (self.detector,), super().__getstate__()
+
+    def __getstate__(self):
+        # pickle calls __reduce__, skops this method
+        raise TypeError(
+            f"The drift detector {type(self.detector).__name__} is not part of "
+            "skconftree and can only be pickled. Save the model with pickle, or use a "
+            "detector of skconftree.drift."
+        )
+
+
+def check_protocol(detector, name):
+    """Raise ``TypeError`` unless an object has river's protocol."""
+    if inspect.isclass(detector):
+        raise TypeError(
+            f"{name} must be an object, not a class. Got {detector.__name__}. Pass "
+            f"{detector.__name__}(), with parameters if needed."
+        )
+    missing = [
+        f"{method}()"
+        for method in ("update", "clone")
+        if not callable(getattr(detector, method, None))
+    ]
+    missing += ["drift_detected"] if not hasattr(detector, "drift_detected") else []
+    if missing:
+        raise TypeError(
+            f"{name} must have update(x), drift_detected and clone(), like the "
+            f"detectors of river. Got {detector!r}, which has no "
+            f"{' and no '.join(missing)}."
+        )
+
+
+def fresh(detector):
+    """Return a validated clone of a detector."""
+    clone = detector.clone()
+    if clone is detector:
+        raise TypeError(
+            f"clone() of {type(detector).__name__} must return a new object. Got the "
+            "same object."
+        )
+    check_protocol(clone, f"clone() of {type(detector).__name__}")
+    return clone
+
 
 DETECTORS: dict[str, type[BaseDetector]] = {"ddm": DDM, "adwin": ADWIN}
 

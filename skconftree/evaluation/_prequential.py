@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from ..utils._types import Estimator, LabelsLike, TableLike
-from ._delayed_labels import part, timed
-from ._evaluator import PrequentialEvaluator, checked_rows
+from ._evaluator import PrequentialEvaluator, checked_rows, part, timed
 from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
 from ._one_by_one import Dictionaries, is_row
 

@@ -26,8 +26,7 @@ from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
-from ._columns import read_doubles
-from ._model import OASISModel, QueryMixin, decide
+from ._model import OASISModel, QueryMixin, decide, read_doubles
 
 LIKELIHOODS = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 MIN_PARAMETER = 1e-9  # of alpha and gamma, so that their logarithms are moderate

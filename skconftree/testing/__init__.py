@@ -5,10 +5,7 @@ raises an AssertionError that says in a sentence what is wrong. They need no tes
 framework.
 """
 
-from ._bound import check_bound
-from ._criterion import check_criterion
-from ._detector import check_detector
-from ._pruning import check_pruning
+from ._plug_ins import check_bound, check_criterion, check_detector, check_pruning
 from ._strategies import check_stopping_rule, check_strategy
 
 __all__ = [

@@ -32,10 +32,13 @@ from skconftree.active.pool import LeafSampling, SamplingStrategy
 from skconftree.active.stream import StreamStrategy
 from skconftree.datasets import make_random_tree_stream, make_sea
 
-from ._bound import check_bound
-from ._common import require, require_equal
-from ._detector import check_detector
-from ._pruning import check_pruning
+from ._plug_ins import (
+    check_bound,
+    check_detector,
+    check_pruning,
+    require,
+    require_equal,
+)
 from ._strategies import check_stopping_rule, check_strategy
 
 TABLES = {

@@ -12,7 +12,7 @@ from ..active import ActiveLearner, ArrayOracle, StreamActiveLearner
 from ..active.pool import SamplingStrategy, StoppingRule
 from ..active.stream import StreamStrategy
 from ..utils._types import Estimator, Stops
-from ._common import (
+from ._plug_ins import (
     check_nonsense,
     check_object,
     going_well,

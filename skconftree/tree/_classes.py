@@ -30,7 +30,7 @@ from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_statement
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
     from ..drift._base import BaseDetector, LocalRepair
-    from ..drift._river import RiverDetector
+    from ..drift._registry import RiverDetector
     from .pruning._base import BasePruning
 
 

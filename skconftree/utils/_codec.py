@@ -156,14 +156,6 @@ def from_json(value, arrays=()):
     raise ValueError("a value has an unknown tag")
 
 
-def _float(arrays, text):
-    return float(text)
-
-
-def _tuple(arrays, parts):
-    return tuple([from_json(part, arrays) for part in parts])
-
-
 def _dict(arrays, pairs):
     return {from_json(key, arrays): from_json(part, arrays) for key, part in pairs}
 
@@ -199,10 +191,6 @@ def _cells(arrays, parts, shape):
     return cells.reshape(shape)
 
 
-def _dtype(arrays, text):
-    return np.dtype(text).type
-
-
 def _estimator(arrays, path, parameters):
     kind = _class_of(path)
     if kind is None:
@@ -216,14 +204,14 @@ def _named(arrays, name):
 
 
 READERS = {  # by the tag, which is the first key of an object
-    "float": _float,
-    "tuple": _tuple,
+    "float": lambda arrays, text: float(text),
+    "tuple": lambda arrays, parts: tuple(from_json(parts, arrays)),
     "dict": _dict,
     "array": _array,
     "bytes": _bytes,
     "scalar": _scalar,
     "cells": _cells,
-    "dtype": _dtype,
+    "dtype": lambda arrays, text: np.dtype(text).type,
     "class": _estimator,
     "name": _named,
 }

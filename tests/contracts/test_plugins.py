@@ -36,7 +36,7 @@ from skconftree.testing import (
     check_stopping_rule,
     check_strategy,
 )
-from skconftree.testing._common import table
+from skconftree.testing._plug_ins import table
 
 
 @pytest.mark.parametrize("name", BOUNDS)

@@ -28,7 +28,7 @@ from skconftree.bounds import (
     chi2_pvalue,
     ec2_confidence,
 )
-from skconftree.testing._pruning import strengths
+from skconftree.testing._plug_ins import strengths
 from skconftree.tree import (
     BasePruning,
     C45Pruning,

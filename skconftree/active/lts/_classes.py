@@ -20,7 +20,7 @@ from ..._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._codec import VersionedState
 from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns, reads
 from ...utils._parameter_names import suggests_parameters
@@ -40,7 +40,7 @@ from ._selection import choose, find_groups
 
 @suggests_parameters()
 class LearningToSampleClassifier(
-    Transactional, DocLinkMixin, ClassifierMixin, BaseEstimator
+    Transactional, DocLinkMixin, ClassifierMixin, VersionedState, BaseEstimator
 ):
     r"""Gradient boosting classifier that selects the labels to learn (active learning).
 
@@ -329,12 +329,7 @@ class LearningToSampleClassifier(
 
     @reads
     def __getstate__(self):
-        return with_version(super().__getstate__())
-
-    def __setstate__(self, state):
-        kind = type(self)
-        parameters = default_parameters(kind)
-        super().__setstate__(without_version(state, parameters, kind.__name__))
+        return super().__getstate__()
 
 
 def _oracle(y, X, n_rows):

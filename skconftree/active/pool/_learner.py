@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,11 +24,11 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils._available import absence_error
-from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._codec import VersionedState, canonical
 from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
-from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
+from ...utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
 from .._estimators import (
     has_leaves,
@@ -270,6 +271,7 @@ class ActiveLearner(
     DocLinkMixin,
     ClassifierMixin,
     MetaEstimatorMixin,
+    VersionedState,
     BaseEstimator,
 ):
     """Pool-based active learner: a classifier that selects the rows to be labeled.
@@ -603,15 +605,80 @@ class ActiveLearner(
         state |= {name: copy.copy(state[name]) for name in MUTABLE if name in state}
         if self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)
-        return with_version({k: v for k, v in state.items() if k not in CACHES})
-
-    def __setstate__(self, state):
-        kind = type(self)
-        parameters = default_parameters(kind)
-        super().__setstate__(without_version(state, parameters, kind.__name__))
+        return canonical({k: v for k, v in state.items() if k not in CACHES})
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")
 
     def __sklearn_tags__(self):
         return tags_of_wrapper(super().__sklearn_tags__(), self.estimator)
+
+
+def query_once(
+    strategy: str | SamplingStrategy | Callable[..., Any],
+    estimator: Estimator,
+    X: TableLike,
+    y: ArrayLike | None,
+    k: int = 1,
+    *,
+    random_state: Seed = None,
+) -> Indices:
+    """Select the rows of a pool to label next, without creating a learner.
+
+    Use it in custom active learning loops that manage labels and models themselves.
+
+    Parameters
+    ----------
+    strategy : str, SamplingStrategy or callable
+        Query strategy, as in :class:`ActiveLearner`.
+    estimator : classifier
+        A fitted classifier is used as it is. Otherwise, a copy is fitted to the labeled
+        rows.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+        The pool, including labeled rows.
+    y : array-like of shape (n_rows,) or None
+        Labels, None or NaN for rows without a label. None: no row has a label.
+    k : int, default=1
+        Number of rows to select. If fewer unlabeled rows remain, all are returned.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int to select the same rows for the same labels.
+
+    Returns
+    -------
+    ndarray of shape (k,), intp
+        Indices into the pool of unlabeled rows, without duplicates.
+
+    See Also
+    --------
+    ActiveLearner : Stores the labels and reuses results in later queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import query_once
+    >>> X, labels = load_iris(return_X_y=True)
+    >>> y = np.full(150, None)
+    >>> for _ in range(10):
+    ...     rows = query_once("margin", GaussianNB(), X, y, 2, random_state=0)
+    ...     y[rows] = labels[rows]
+    >>> int(sum(one is not None for one in y))
+    20
+    """
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        learner = ActiveLearner(estimator, strategy=strategy, random_state=random_state)
+    else:
+        learner = _PrefitLearner(
+            estimator, strategy=strategy, random_state=random_state
+        )
+    return learner.fit(X, y).query(k)
+
+
+class _PrefitLearner(ActiveLearner):
+    """Active learner that uses a fitted classifier without refitting it."""
+
+    def _refit(self):
+        self.estimator_ = self.estimator

@@ -11,9 +11,9 @@ from ...bounds import confidence_sequence
 from .._estimators import final_step, has_leaves
 from .._journal import fingerprint
 from .._labels import in_chunks, n_rows_of, take
+from ..pool._recorded import LearnerView
 from ..pool._simulate import simulate
 from ..pool._stopping import share_of
-from ..pool._view import LearnerView
 
 N_NEIGHBORS = 5
 MAX_CONDITIONS = 12  # of a path that are shown

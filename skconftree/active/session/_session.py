@@ -24,9 +24,8 @@ from .._journal import (
     read_head,
 )
 from .._labels import n_rows_of, readable, take
-from ..pool._recorded import Recorded, check_pool, start_labels
+from ..pool._recorded import LearnerView, Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
-from ..pool._view import LearnerView
 from ._explanations import (
     DisplayedTable,
     Progress,

@@ -24,7 +24,7 @@ from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils._available import absence_error
-from ...utils._codec import default_parameters, with_version, without_version
+from ...utils._codec import VersionedState, canonical
 from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
@@ -51,7 +51,7 @@ from ._update import (
 )
 
 if TYPE_CHECKING:
-    from ...drift._river import RiverDetector
+    from ...drift._registry import RiverDetector
 
 
 class StreamRun(NamedTuple):
@@ -111,7 +111,12 @@ LOOKAHEAD = 512  # rows that are decided on at once at most, as each label chang
 
 @suggests_parameters()
 class StreamActiveLearner(
-    StreamUpdates, DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    StreamUpdates,
+    DocLinkMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    VersionedState,
+    BaseEstimator,
 ):
     """Active learner for data streams with a labeling budget.
 
@@ -621,11 +626,9 @@ class StreamActiveLearner(
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_pending_update", None)
-        return with_version(write_parts(state))
+        return canonical(write_parts(state))
 
     def __setstate__(self, state):
-        kind = type(self)
-        state = without_version(state, default_parameters(kind), kind.__name__)
         super().__setstate__(read_parts(state))
         check_strategy(self)
 

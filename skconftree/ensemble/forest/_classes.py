@@ -33,7 +33,7 @@ from ._prediction import ForestPrediction
 
 if TYPE_CHECKING:
     from ...drift._base import BaseDetector, LocalRepair
-    from ...drift._river import RiverDetector
+    from ...drift._registry import RiverDetector
     from ...tree.pruning._base import BasePruning
 
 VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}

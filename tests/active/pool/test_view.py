@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 import skconftree
 from skconftree.active import ActiveLearner
 from skconftree.active.pool import SamplingStrategy
-from skconftree.active.pool._view import LearnerView
+from skconftree.active.pool._recorded import LearnerView
 
 X, y = load_iris(return_X_y=True)
 SOURCE = Path(skconftree.__file__).parent
