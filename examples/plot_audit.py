@@ -63,7 +63,7 @@ def show(audits):
 
 data = load_breast_cancer(as_frame=True)
 X, X_new, y, y_new = train_test_split(
-    data.data, data.target, test_size=0.5, random_state=0
+    data.data, data.target_names[data.target], test_size=0.5, random_state=0
 )
 trees = three_trees(X, y)
 audits = {name: audit_splits(tree, X_new, y_new) for name, tree in trees.items()}
@@ -73,10 +73,7 @@ print(audits["ours"])
 # %%
 # The picture marks each split of the default tree with the result of the audit.
 
-names = list(data.target_names)
-ConfidenceTreeDisplay.from_estimator(
-    trees["ours"], class_names=names, audit=audits["ours"]
-)
+ConfidenceTreeDisplay.from_estimator(trees["ours"], audit=audits["ours"])
 
 # %%
 # Three levels

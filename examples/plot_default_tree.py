@@ -16,9 +16,9 @@ from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import node_table
 
 data = load_breast_cancer(as_frame=True)
-X, y = data.data, data.target
+X, y = data.data, data.target_names[data.target]
 tree = ConfidenceTreeClassifier().fit(X, y)
-ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
+ConfidenceTreeDisplay.from_estimator(tree)
 plt.show()
 
 # %%
@@ -38,4 +38,4 @@ for row in node_table(tree):
 for model in (tree, DecisionTreeClassifier(random_state=0)):
     right = cross_val_score(model, X, y, cv=10).mean()
     leaves = model.fit(X, y).get_n_leaves()
-    print(f"{type(model).__name__:25} {right:.1%} right, {leaves} leaves")
+    print(f"{type(model).__name__:25} accuracy {right:.1%}, {leaves} leaves")

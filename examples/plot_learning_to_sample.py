@@ -48,8 +48,9 @@ print(f"rare rows among 200 labels at random: {y[rows].sum()}")
 print(f"F1: {f1_score(y, random.predict(X), zero_division=0.0):.2f}")
 
 # %%
-# The two features in which the classes differ most. Left: random rows. Right: selected
-# rows, with later rounds darker. The selected rows concentrate where the rare class is.
+# The two features in which the classes differ most. Left: the rows, with the rare class
+# in orange. Right: the selected rows, with later rounds darker. Rows of the rare class
+# are among them, and later rounds select rows along the border of the large class.
 
 gap = np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)) / X.std(axis=0)
 first, second = np.argsort(gap)[-2:]

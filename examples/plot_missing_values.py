@@ -23,18 +23,18 @@ y = whole[:, 0] + 0.5 * rng.normal(size=n) > 0
 
 # %%
 # Two ways in which values of the first column are missing: at random, or because they
-# were high, as at the end of a scale. The accuracy drops less if the missingness is
-# informative.
+# were high, as at the end of a scale. Accuracy falls with the share of missing values.
+# In both cases the tree is as accurate without imputation as with it.
 
 SHARES = [0.0, 0.1, 0.2, 0.3, 0.4]
 accident = rng.random(n)
 high = whole[:, 0].argsort().argsort()[::-1] / n
 filled = make_pipeline(SimpleImputer(), ConfidenceTreeClassifier())
 _, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained", sharey=True)
-for ax, order, why in zip(axes, (accident, high), ("accident", "high"), strict=True):
+for ax, order, why in zip(axes, (accident, high), ("at random", "high"), strict=True):
     for model, name in (
-        (ConfidenceTreeClassifier(), "as it is"),
-        (filled, "filled in"),
+        (ConfidenceTreeClassifier(), "no imputation"),
+        (filled, "imputation"),
     ):
         right = []
         for share in SHARES:

@@ -4,8 +4,8 @@ Calibrated probabilities by shrinkage
 
 A leaf with three rows of one class is not proof that other classes are impossible.
 Shrinkage combines the class proportions of a leaf with those of the nodes above. In the
-calibration curve, perfectly calibrated probabilities lie on the diagonal; those with
-shrinkage are closer to it.
+calibration curve, calibrated probabilities lie on the diagonal. Those of a full CART
+are far from it, and the log loss is lowest with shrinkage.
 """
 
 import matplotlib.pyplot as plt

@@ -20,17 +20,17 @@ data = load_breast_cancer(as_frame=True)
 # and a tick the lower limit of the impurity of the node. A split requires that the bar
 # ends before the tick.
 
-tree = ConfidenceTreeClassifier("credible", delta=0.1).fit(data.data, data.target)
-names = list(data.target_names)
-ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
+X, y = data.data, data.target_names[data.target]
+tree = ConfidenceTreeClassifier("credible", delta=0.1).fit(X, y)
+ConfidenceTreeDisplay.from_estimator(tree, verbose=True)
 
 # %%
 # The same with every eighth row. Limits of small nodes are far from the observed
 # values, the bars nearly reach their ticks, and several splits are rejected.
 
-few = data.data.index % 8 == 0
-tree.fit(data.data[few], data.target[few])
-ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
+eighth = X.index % 8 == 0
+tree.fit(X[eighth], y[eighth])
+ConfidenceTreeDisplay.from_estimator(tree, verbose=True)
 
 # %%
 # A Hoeffding-type bound compares the best split with the best one on another feature,
@@ -38,5 +38,5 @@ ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 # it must end before the tick of the runner-up.
 
 tree = ConfidenceTreeClassifier(HoeffdingBound(delta=0.01, against="no_split"))
-tree.fit(data.data, data.target)
-ConfidenceTreeDisplay.from_estimator(tree, class_names=names, max_depth=2, verbose=True)
+tree.fit(X, y)
+ConfidenceTreeDisplay.from_estimator(tree, max_depth=2, verbose=True)
