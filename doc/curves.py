@@ -104,7 +104,7 @@ def draw_queries():
     """Figures 4.17 to 4.19."""
     ways = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
     return curves(
-        "Errors after each label, by four ways to ask for it, on three tables",
+        "Errors after each label, by four query strategies, on three tables",
         [by_labels(words, "wrong, %", ways) for words in POOLS],
         "labels",
     )
@@ -217,7 +217,7 @@ def by_asked(words):
 def draw_online():
     """Figure 4.14 of Rupprechter (2012)."""
     return curves(
-        "Errors of a stream by the labels asked, by two scores",
+        "Errors on a stream by the number of labels, by two scores",
         [by_asked(words) for words in POOLS],
         "labels",
         log=True,
@@ -302,7 +302,7 @@ def draw_toy():
     )
     fixed, tree = ("mbinomial_8", "mbinomial_64"), "BOCT"
     return curves(
-        "Toy problem: risk by the number of labels, beside two fixed partitions",
+        "Toy problem: risk by the number of labels, and two fixed partitions",
         [
             (f"{one}: excess risk, points", {n: lines[n] for n in (*fixed, tree, one)})
             for one in ("BOCT-AL", "BOCT-AL by excess risk")

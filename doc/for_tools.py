@@ -81,9 +81,18 @@ def write_copies(app, exception):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def link_copy(app, page, template, context, doctree):
+    """Let the head of a page name its copy."""
+    if doctree is not None and not page.startswith("auto_examples/"):
+        name = posixpath.basename(page)
+        link = f'<link rel="alternate" type="text/markdown" href="{name}.md">'
+        context["metatags"] = context.get("metatags", "") + link
+
+
 def setup(app):
     """Register what the Markdown builder reads, without its builder."""
     if MarkdownBuilder is not None:
         app.setup_extension("sphinx_markdown_builder")
+        app.connect("html-page-context", link_copy)
     app.connect("build-finished", write_copies)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

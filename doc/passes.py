@@ -28,7 +28,7 @@ def draw_passes():
     for x, head in (
         (20, "a pass over"),
         (LEFT, "each part gives"),
-        (sums, "the sum tells"),
+        (sums, "the sum gives"),
     ):
         picture.say(x, 28, head, size=13, bold=True)
     picture.line(20, 40, WIDTH - 20, 40, stroke=LINE)

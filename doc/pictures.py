@@ -179,7 +179,7 @@ def draw_default():
         if row["rule"] in keep | set(short)
     ]
     return front(
-        "Untuned rules beside tuned CART, on the half that was looked at afterwards",
+        "Untuned rules compared with tuned CART, second half of the tables",
         [*rows, ("CART, tuned", "1", "0")],
         ticks=[0.2, 0.5, 1, 2, 4],
         range_up=[-12, -9, -6, -3, 0, 3],
@@ -206,7 +206,7 @@ def draw_baselines():
     rows = [(keep[rule], row["leaves"], row["accuracy"]) for rule, row in shown.items()]
     some, most = (shown[rule]["number"] for rule in ("LicketySPLIT", "default"))
     return front(
-        f"On {most} tables that no choice was made on (LicketySPLIT: {some})",
+        f"Accuracy and size on {most} held-out tables (LicketySPLIT: {some})",
         rows,
         ticks=[0.25, 0.5, 1, 2, 4],
         range_up=[-2, -1.5, -1, -0.5, 0, 0.5, 1],
@@ -263,7 +263,7 @@ def draw_growing():
         for row in table("stream-growing")
         for one in [row["partial_fit - fit"]]
     ]
-    title = "One pass of partial_fit: accuracy beside fit, points"
+    title = "One pass of partial_fit: accuracy minus that of fit, points"
     return dots(title, rows, [-4, -3, -2, -1, 0, 1, 2], "")
 
 
@@ -292,7 +292,7 @@ def draw_promises():
         name = shown[row["bound"]]
         rows.append((name, needed, 100 * sum(false) / len(false), "default" in name))
     return points(
-        "What is gained and what is risked by looking after every row",
+        "False splits, and rows until a real split; examined after every row",
         "rows until a real split, shares 0.8 and 0.2",
         "leaves of pure noise that split, %",
         rows,

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from reference.effort import cases
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import node_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -96,6 +97,11 @@ def test_figures_in_sentences_of_the_readme_are_stored(pictures):
         name, _, _ = line.partition(" <=")
         (told,) = re.findall(rf"{line} +\w+ +(\S+)$", README, re.MULTILINE)
         assert re.search(rf"(root|`{name}`) it is {told}", text)
+    data = load_breast_cancer()
+    tree = ConfidenceTreeClassifier().fit(data.data, data.target)
+    evidence = [row.evidence for row in node_table(tree) if row.test]
+    (weak,) = (one for one in evidence if one.level == "weak")
+    assert f"is a guess ({weak.expected_by_chance:.1g} by chance)" in text
 
 
 def test_pictures_are_those_of_the_figures_behind_them(pictures):
