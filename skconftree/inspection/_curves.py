@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ class _CurveDisplay:
         return ax
 
 
+@dataclass(eq=False, repr=False)
 class ActiveCurveDisplay(_CurveDisplay):
     """Learning curves of query strategies: scores by number of labels.
 
@@ -74,12 +76,9 @@ class ActiveCurveDisplay(_CurveDisplay):
     >>> display.figure_.savefig("curves.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self, strategies: Sequence[str], n_labels: NDArray[Any], scores: NDArray[Any]
-    ) -> None:
-        self.strategies = strategies
-        self.n_labels = n_labels
-        self.scores = scores
+    strategies: Sequence[str]
+    n_labels: NDArray[Any]
+    scores: NDArray[Any]
 
     @classmethod
     def from_simulation(
@@ -159,6 +158,7 @@ class ActiveCurveDisplay(_CurveDisplay):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class PrequentialDisplay(_CurveDisplay):
     """Prequential metrics of models along a stream, and the drifts they detected.
 
@@ -215,20 +215,12 @@ class PrequentialDisplay(_CurveDisplay):
     >>> display.figure_.savefig("stream.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        rows: dict[str, Any],
-        scores: dict[str, Any],
-        *,
-        drifts: dict[str, Any] | None = None,
-        baseline: Any = None,
-        metric: str = "accuracy",
-    ) -> None:
-        self.rows = rows
-        self.scores = scores
-        self.drifts = drifts
-        self.baseline = baseline
-        self.metric = metric
+    rows: dict[str, Any]
+    scores: dict[str, Any]
+    _: KW_ONLY
+    drifts: dict[str, Any] | None = None
+    baseline: Any = None
+    metric: str = "accuracy"
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -21,6 +22,7 @@ CONFIRMED = "confirmed"  # verdict of an audit
 AUTO_WIDTH = 6.0  # maximal width in boxes if max_depth="auto"
 
 
+@dataclass(eq=False, repr=False)
 class ConfidenceTreeDisplay:
     """Plot of a decision tree with the evidence for each split.
 
@@ -73,18 +75,11 @@ class ConfidenceTreeDisplay:
     >>> display.figure_.savefig("tree.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        nodes: Sequence[Any],
-        *,
-        class_names: Sequence[str],
-        marks: dict[Any, Any] | None = None,
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.nodes = nodes
-        self.class_names = class_names
-        self.marks = marks
-        self.notes = notes
+    nodes: Sequence[Any]
+    _: KW_ONLY
+    class_names: Sequence[str]
+    marks: dict[Any, Any] | None = None
+    notes: Sequence[str] = ()
 
     @classmethod
     @reads_argument

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -35,6 +36,7 @@ MIN_DISTINCT_DIVISOR = 10  # a warning is issued if fewer than 1 / 10 are distin
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False)
 class OASISClassifier(QueryMixin, ModelClassifier):
     r"""Semi-supervised online linear classifier based on a particle filter (OASIS).
 
@@ -146,7 +148,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "likelihood": [StrOptions(set(LIKELIHOODS)), tuple, list],
         "prior": [StrOptions({"cauchy", "normal"})],
         "scale": [Interval(Real, 1e-9, 1e9, closed="both")],
@@ -160,30 +162,17 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     }
     learns_unlabeled = True
 
-    def __init__(
-        self,
-        likelihood: Literal["normal", "steep", "flat"] | tuple[float, float] = "normal",
-        *,
-        prior: Literal["cauchy", "normal"] = "cauchy",
-        scale: float = 1.0,
-        n_particles: int = 1000,
-        buffer_size: int = 1000,
-        resample: bool = True,
-        fit_intercept: bool | Literal["auto"] = "auto",
-        standardize: bool = True,
-        missing_label: float | str | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.prior = prior
-        self.scale = scale
-        self.n_particles = n_particles
-        self.buffer_size = buffer_size
-        self.resample = resample
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.missing_label = missing_label
-        self.random_state = random_state
+    likelihood: Literal["normal", "steep", "flat"] | tuple[float, float] = "normal"
+    _: KW_ONLY
+    prior: Literal["cauchy", "normal"] = "cauchy"
+    scale: float = 1.0
+    n_particles: int = 1000
+    buffer_size: int = 1000
+    resample: bool = True
+    fit_intercept: bool | Literal["auto"] = "auto"
+    standardize: bool = True
+    missing_label: float | str | None = None
+    random_state: Seed = None
 
     _kind = OASISModel
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple
 
@@ -202,6 +203,7 @@ class VersionSpace:
 FIRST_BLOCK = 16  # rows that lazy evaluation scores first
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EC2Sampling(SamplingStrategy):
     r"""Query strategy that cuts edges between hypotheses (EC2).
 
@@ -307,24 +309,13 @@ class EC2Sampling(SamplingStrategy):
         "costs": ["array-like", None],
     }
 
-    def __init__(
-        self,
-        *,
-        lazy: bool = False,
-        clustered: bool = False,
-        pure: bool = False,
-        clusterer: Any = None,
-        stale_factor: Literal["consistent"] | float = "consistent",
-        on_exhausted: Literal["random", "resample"] = "random",
-        costs: ArrayLike | None = None,
-    ) -> None:
-        self.lazy = lazy
-        self.clustered = clustered
-        self.pure = pure
-        self.clusterer = clusterer
-        self.stale_factor = stale_factor
-        self.on_exhausted = on_exhausted
-        self.costs = costs
+    lazy: bool = False
+    clustered: bool = False
+    pure: bool = False
+    clusterer: Any = None
+    stale_factor: Literal["consistent"] | float = "consistent"
+    on_exhausted: Literal["random", "resample"] = "random"
+    costs: ArrayLike | None = None
 
     def score(self, context: Any) -> Floats:
         costs = self._prices(context)

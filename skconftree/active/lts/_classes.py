@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -39,6 +40,7 @@ from ._selection import choose, find_groups
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False)
 class LearningToSampleClassifier(
     Transactional, DocLinkMixin, ClassifierMixin, VersionedState, BaseEstimator
 ):
@@ -168,34 +170,19 @@ class LearningToSampleClassifier(
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        budget: float | None = None,
-        *,
-        n_rounds: int | None = None,
-        alpha: float = 1.0,
-        groups: Any = None,
-        max_dimensions: int = 8,
-        trees_per_round: int = 10,
-        learning_rate: float = 0.3,
-        max_depth: int = 4,
-        l2_regularization: float = 1.0,
-        min_gain: float = 0.0,
-        sampler: Any = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.budget = budget
-        self.n_rounds = n_rounds
-        self.alpha = alpha
-        self.groups = groups
-        self.max_dimensions = max_dimensions
-        self.trees_per_round = trees_per_round
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.l2_regularization = l2_regularization
-        self.min_gain = min_gain
-        self.sampler = sampler
-        self.random_state = random_state
+    budget: float | None = None
+    _: KW_ONLY
+    n_rounds: int | None = None
+    alpha: float = 1.0
+    groups: Any = None
+    max_dimensions: int = 8
+    trees_per_round: int = 10
+    learning_rate: float = 0.3
+    max_depth: int = 4
+    l2_regularization: float = 1.0
+    min_gain: float = 0.0
+    sampler: Any = None
+    random_state: Seed = None
 
     def fit(self, X: TableLike, y: Callable[..., Any] | ArrayLike) -> Self:
         """Query labels and fit the model to them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -186,6 +187,7 @@ def choose(scores, codes, k, alpha, rng):
     return rows[first], objective[first]
 
 
+@dataclass(eq=False, repr=False)
 class LTSSampling(SamplingStrategy):
     """Query strategy by expected error and diversity (Learning To Sample).
 
@@ -250,18 +252,11 @@ class LTSSampling(SamplingStrategy):
         "sampler": [HasMethods(["fit", "predict"]), None],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        groups: Any = None,
-        max_dimensions: int = 8,
-        sampler: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.groups = groups
-        self.max_dimensions = max_dimensions
-        self.sampler = sampler
+    alpha: float = 1.0
+    _: KW_ONLY
+    groups: Any = None
+    max_dimensions: int = 8
+    sampler: Any = None
 
     def score(self, context: Any) -> Floats:
         self._check(context)

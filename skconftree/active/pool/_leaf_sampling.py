@@ -6,6 +6,7 @@ rows within them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -175,6 +176,7 @@ def _occupied(context):
     return leaves, context.leaf_sizes[leaves]
 
 
+@dataclass(eq=False, repr=False)
 class LeafRiskSampling(LeafSampling):
     """Query strategy by upper credible limits of the risk of leaves (BOCT-AL).
 
@@ -233,15 +235,9 @@ class LeafRiskSampling(LeafSampling):
     }
     _is_local = True
 
-    def __init__(
-        self,
-        delta: float = 0.1,
-        gap: Literal["auto"] | bool = "auto",
-        prior: Literal["uniform", "perks"] = "uniform",
-    ) -> None:
-        self.delta = delta
-        self.gap = gap
-        self.prior = prior
+    delta: float = 0.1
+    gap: Literal["auto"] | bool = "auto"
+    prior: Literal["uniform", "perks"] = "uniform"
 
     def _worth_in(self, context):
         if self.gap != "auto":

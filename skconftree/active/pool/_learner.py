@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -264,6 +265,7 @@ CACHES = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False)
 class ActiveLearner(
     QueryMixin,
     LearningMixin,
@@ -394,32 +396,18 @@ class ActiveLearner(
     _kept = None  # cache of strategies for that tree
     _memory = None  # cache of strategies for earlier queries
 
-    def __init__(
-        self,
-        estimator: Estimator,
-        *,
-        strategy: str | SamplingStrategy | Callable[..., Any] = "auto",
-        batch_size: int = 1,
-        refit: Literal["auto"] | bool = "auto",
-        tie_break: Literal["auto", "random", "leaf", "density"] = "auto",
-        missing_label: object = None,
-        classes: ArrayLike | None = None,
-        embedding: Callable[..., Any] | None = None,
-        neighbors: Any = None,
-        prefit: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.batch_size = batch_size
-        self.refit = refit
-        self.tie_break = tie_break
-        self.missing_label = missing_label
-        self.classes = classes
-        self.embedding = embedding
-        self.neighbors = neighbors
-        self.prefit = prefit
-        self.random_state = random_state
+    estimator: Estimator
+    _: KW_ONLY
+    strategy: str | SamplingStrategy | Callable[..., Any] = "auto"
+    batch_size: int = 1
+    refit: Literal["auto"] | bool = "auto"
+    tie_break: Literal["auto", "random", "leaf", "density"] = "auto"
+    missing_label: object = None
+    classes: ArrayLike | None = None
+    embedding: Callable[..., Any] | None = None
+    neighbors: Any = None
+    prefit: bool = False
+    random_state: Seed = None
 
     @learns
     def fit(self, X: TableLike, y: LabelsLike | None = None) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class ArrayOracle(BaseEstimator):
         return np.asarray(exact_labels(self.y))[np.asarray(rows)]
 
 
+@dataclass(eq=False, repr=False)
 class NoisyOracle(BaseEstimator):
     """Oracle with label noise, for experiments.
 
@@ -58,10 +60,9 @@ class NoisyOracle(BaseEstimator):
     True
     """
 
-    def __init__(self, y: LabelsLike, noise: float, random_state: Seed = None) -> None:
-        self.y = y
-        self.noise = noise
-        self.random_state = random_state
+    y: LabelsLike
+    noise: float
+    random_state: Seed = None
 
     def __call__(self, X, rows):
         if not hasattr(self, "_answers"):
@@ -87,6 +88,7 @@ class QueriesEnded(KeyboardInterrupt):
         self.answers = answers
 
 
+@dataclass(eq=False, repr=False)
 class ConsoleOracle(BaseEstimator):
     """Oracle that queries a person at a terminal or in a notebook.
 
@@ -110,11 +112,8 @@ class ConsoleOracle(BaseEstimator):
     >>> learner.run(oracle, budget=20)  # doctest: +SKIP
     """
 
-    def __init__(
-        self, classes: list[Any], show: Callable[..., Any] | None = None
-    ) -> None:
-        self.classes = classes
-        self.show = show
+    classes: list[Any]
+    show: Callable[..., Any] | None = None
 
     def __call__(self, X, rows):
         frame = hasattr(X, "iloc")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
@@ -47,6 +48,7 @@ class LabelBudget(StoppingRule):
         return context.n_labeled >= self.n_labels
 
 
+@dataclass(eq=False, repr=False)
 class RiskBelow(StoppingRule):
     """Stopping rule: stop when the error rate is below a limit with confidence.
 
@@ -100,18 +102,11 @@ class RiskBelow(StoppingRule):
         "audit_share": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def __init__(
-        self,
-        eps: float,
-        *,
-        method: Literal["leaves", "audit"] = "leaves",
-        delta: float = 0.05,
-        audit_share: float = 0.2,
-    ) -> None:
-        self.eps = eps
-        self.method = method
-        self.delta = delta
-        self.audit_share = audit_share
+    eps: float
+    _: KW_ONLY
+    method: Literal["leaves", "audit"] = "leaves"
+    delta: float = 0.05
+    audit_share: float = 0.2
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -153,6 +148,7 @@ class RiskBelow(StoppingRule):
         return self.limit(context) <= self.eps
 
 
+@dataclass(eq=False, repr=False)
 class StableModel(StoppingRule):
     """Stopping rule: stop when predictions have stabilized.
 
@@ -183,9 +179,8 @@ class StableModel(StoppingRule):
         "n_looks": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, agreement: float = 0.99, n_looks: int = 5) -> None:
-        self.agreement = agreement
-        self.n_looks = n_looks
+    agreement: float = 0.99
+    n_looks: int = 5
 
     def reached(self, context: QueryContext) -> bool:
         if context.estimator is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -110,6 +111,7 @@ LOOKAHEAD = 512  # rows that are decided on at once at most, as each label chang
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False)
 class StreamActiveLearner(
     StreamUpdates,
     DocLinkMixin,
@@ -223,26 +225,15 @@ class StreamActiveLearner(
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        estimator: Estimator,
-        *,
-        strategy: str | StreamStrategy = "conf_tree",
-        budget: float = 0.1,
-        strict_budget: bool = True,
-        budget_estimate: Literal["exact", "windowed"] = "exact",
-        drift: str | BaseDetector | RiverDetector | None = None,
-        classes: ArrayLike | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.budget = budget
-        self.strict_budget = strict_budget
-        self.budget_estimate = budget_estimate
-        self.drift = drift
-        self.classes = classes
-        self.random_state = random_state
+    estimator: Estimator
+    _: KW_ONLY
+    strategy: str | StreamStrategy = "conf_tree"
+    budget: float = 0.1
+    strict_budget: bool = True
+    budget_estimate: Literal["exact", "windowed"] = "exact"
+    drift: str | BaseDetector | RiverDetector | None = None
+    classes: ArrayLike | None = None
+    random_state: Seed = None
 
     def _start(self):
         # Before the first row: everything that is decided once.

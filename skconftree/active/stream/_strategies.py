@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -217,6 +218,7 @@ class FixedUncertainty(_ProbabilisticStrategy):
         return (context.certainty < self.threshold).astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class QueryScoreSampling(_ProbabilisticStrategy):
     """Query strategy with a threshold for the classifier's own query score.
 
@@ -260,13 +262,8 @@ class QueryScoreSampling(_ProbabilisticStrategy):
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
     }
 
-    def __init__(
-        self,
-        score: Literal["oasis", "gbs", "uc"] = "oasis",
-        threshold: float | None = None,
-    ) -> None:
-        self.score = score
-        self.threshold = threshold
+    score: Literal["oasis", "gbs", "uc"] = "oasis"
+    threshold: float | None = None
 
     def chances(self, context: StreamContext) -> Floats:
         if context.estimator is None:
@@ -277,6 +274,7 @@ class QueryScoreSampling(_ProbabilisticStrategy):
         return is_queried.astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class VariableUncertainty(StreamStrategy):
     """Uncertainty sampling with an adaptive threshold.
 
@@ -314,9 +312,8 @@ class VariableUncertainty(StreamStrategy):
         "noise": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, step: float = 0.01, noise: float = 0.0) -> None:
-        self.step = step
-        self.noise = noise
+    step: float = 0.01
+    noise: float = 0.0
 
     def start(self) -> Floats:
         return np.ones(1)
@@ -406,6 +403,7 @@ def query_probability(
     return np.where(unlabeled, 1.0, (budget + radius) / (budget + radius + gap))[()]
 
 
+@dataclass(eq=False, repr=False)
 class ConfTreeSampling(_ProbabilisticStrategy):
     """Query strategy for the leaves of a tree with uncertain majority (ConfTree).
 
@@ -445,15 +443,9 @@ class ConfTreeSampling(_ProbabilisticStrategy):
         "probability": [callable],
     }
 
-    def __init__(
-        self,
-        consistency: Literal["theory", "practical"] = "theory",
-        c: float = 1.0,
-        probability: Callable[..., Any] = query_probability,
-    ) -> None:
-        self.consistency = consistency
-        self.c = c
-        self.probability = probability
+    consistency: Literal["theory", "practical"] = "theory"
+    c: float = 1.0
+    probability: Callable[..., Any] = query_probability
 
     def chances(self, context: StreamContext) -> Floats:
         if context.estimator is None:

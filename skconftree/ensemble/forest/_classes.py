@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -40,6 +41,7 @@ VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
 @suggests_parameters(COUNTERPARTS)
+@dataclass(eq=False, repr=False)
 class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     """Random forest classifier of confidence trees.
 
@@ -236,7 +238,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **{
             name: allowed
@@ -261,81 +263,43 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        bound: str | BaseBound | Sequence[Any] | None = "gtest",
-        criterion: str | None = None,
-        delta: float | None = None,
-        splitter: Literal["best", "random"] = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        max_bins: int | None = None,
-        pruning: str | BasePruning | None = None,
-        shrinkage: float | Literal["auto"] = 0.0,
-        categorical_features: ArrayLike | None = "from_dtype",
-        nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
-        grace_period: float | Literal["auto"] = "auto",
-        leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
-        max_bytes: int | None = None,
-        leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | RiverDetector | LocalRepair | None = "auto",
-        class_weight: dict[Any, Any]
-        | Literal["balanced"]
-        | Literal["balanced_subsample"]
-        | None = None,
-        sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto",
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        count_repeats: bool = True,
-        online_rate: float = 1.5,
-        vote: Literal["mean", "accuracy"] = "mean",
-        oob_score: bool | Callable[..., Any] = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.bound = bound
-        self.criterion = criterion
-        self.delta = delta
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_bins = max_bins
-        self.pruning = pruning
-        self.shrinkage = shrinkage
-        self.categorical_features = categorical_features
-        self.nominal_splits = nominal_splits
-        self.grace_period = grace_period
-        self.leaf_memory = leaf_memory
-        self.max_bytes = max_bytes
-        self.leaf_prediction = leaf_prediction
-        self.drift = drift
-        self.class_weight = class_weight
-        self.sample_weight_kind = sample_weight_kind
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.count_repeats = count_repeats
-        self.online_rate = online_rate
-        self.vote = vote
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    n_estimators: int = 100
+    _: KW_ONLY
+    bound: str | BaseBound | Sequence[Any] | None = "gtest"
+    criterion: str | None = None
+    delta: float | None = None
+    splitter: Literal["best", "random"] = "best"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto"
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    max_bins: int | None = None
+    pruning: str | BasePruning | None = None
+    shrinkage: float | Literal["auto"] = 0.0
+    categorical_features: ArrayLike | None = "from_dtype"
+    nominal_splits: Literal["auto", "binary", "multiway"] = "auto"
+    grace_period: float | Literal["auto"] = "auto"
+    leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto"
+    max_bytes: int | None = None
+    leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto"
+    drift: str | BaseDetector | RiverDetector | LocalRepair | None = "auto"
+    class_weight: (
+        dict[Any, Any] | Literal["balanced"] | Literal["balanced_subsample"] | None
+    ) = None
+    sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto"
+    bootstrap: bool = True
+    max_samples: float | None = None
+    count_repeats: bool = True
+    online_rate: float = 1.5
+    vote: Literal["mean", "accuracy"] = "mean"
+    oob_score: bool | Callable[..., Any] = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Seed = None
 
     _kind = ForestModel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Literal, Self
 
@@ -162,6 +162,7 @@ class NCMEstimator(ModelClassifier):
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False, kw_only=True)
 class NCMTreeClassifier(TreePrediction, NCMEstimator):
     r"""Decision tree classifier with nearest class mean (NCM) splits.
 
@@ -279,37 +280,22 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     array([0, 1, 2])
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **GROWTH_CONSTRAINTS,
         "update": [StrOptions({"leaves", "igt", "rrn"})],
     }
 
-    def __init__(
-        self,
-        *,
-        criterion: str | None = None,
-        bound: str | BaseBound | None = None,
-        delta: float | None = None,
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
-        max_classes: float | Literal["sqrt"] | None = "sqrt",
-        n_assignments: int = 256,
-        update: Literal["leaves", "igt", "rrn"] = "leaves",
-        max_stored_samples: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.criterion = criterion
-        self.bound = bound
-        self.delta = delta
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_classes = max_classes
-        self.n_assignments = n_assignments
-        self.update = update
-        self.max_stored_samples = max_stored_samples
-        self.random_state = random_state
+    criterion: str | None = None
+    bound: str | BaseBound | None = None
+    delta: float | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    max_classes: float | Literal["sqrt"] | None = "sqrt"
+    n_assignments: int = 256
+    update: Literal["leaves", "igt", "rrn"] = "leaves"
+    max_stored_samples: int | None = None
+    random_state: Seed = None
 
     _kind = NCMTreeModel
     tree_ = fitted("tree", "The nodes as read-only arrays.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -44,6 +44,7 @@ TREE_PARAMETERS = (
 
 
 @suggests_parameters()
+@dataclass(eq=False, repr=False)
 class NCMForestClassifier(VotingForest, NCMEstimator):
     r"""Class-incremental random forest of nearest class mean trees (hi-RF).
 
@@ -186,7 +187,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **GROWTH_CONSTRAINTS,
         "update": [StrOptions({"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"})],
@@ -196,42 +197,23 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: object = None,
-        bound: object = None,
-        delta: object = None,
-        max_depth: object = None,
-        min_samples_split: object = 2,
-        min_samples_leaf: object = 1,
-        max_classes: object = "sqrt",
-        n_assignments: object = 256,
-        update: Literal["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"] = "hi-rf",
-        boost: Literal["decision", "persistent"] | None = "decision",
-        alpha: float = 0.0,
-        max_stored_samples: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.bound = bound
-        self.delta = delta
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_classes = max_classes
-        self.n_assignments = n_assignments
-        self.update = update
-        self.boost = boost
-        self.alpha = alpha
-        self.max_stored_samples = max_stored_samples
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    n_estimators: int = 100
+    _: KW_ONLY
+    criterion: object = None
+    bound: object = None
+    delta: object = None
+    max_depth: object = None
+    min_samples_split: object = 2
+    min_samples_leaf: object = 1
+    max_classes: object = "sqrt"
+    n_assignments: object = 256
+    update: Literal["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"] = "hi-rf"
+    boost: Literal["decision", "persistent"] | None = "decision"
+    alpha: float = 0.0
+    max_stored_samples: int | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Seed = None
 
     _kind = NCMForestModel
     tree_errors_ = fitted("tree_errors", "Out-of-bag errors before the last update.")
