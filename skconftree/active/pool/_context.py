@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import gen_batches
 
@@ -115,6 +116,8 @@ class QueryContext:
         self.memory = {}
         self.answers = []
         self._model_after = None
+        self._chosen = ()  # rows of a batch that count as labeled for distances
+        self.follows_labels = False  # whether a density of unlabeled rows was asked for
         self.tie_break = "random"
         self._key = key
 
@@ -292,20 +295,26 @@ class QueryContext:
         """
         return self.density_of(10)
 
-    def density_of(self, n_neighbors: int) -> NDArray[np.float32]:
-        """`density` with another number of nearest rows.
+    def density_of(self, n_neighbors: int, of: str = "all") -> NDArray[np.float32]:
+        """`density` with another number of nearest rows, or among unlabeled rows.
 
         Parameters
         ----------
         n_neighbors : int
             Number of nearest rows.
+        of : {"all", "unlabeled"}, default="all"
+            Rows among which the nearest are found.
 
         Returns
         -------
         ndarray of shape (n_candidates,), float32
             Mean squared distances.
         """
-        return self._pool.embedding.density(n_neighbors)[self.candidates]
+        labeled, chosen = None, ()
+        if of == "unlabeled":
+            labeled, chosen, self.follows_labels = self.labeled, self._chosen, True
+        density = self._pool.embedding.density(n_neighbors, labeled, chosen)
+        return density[self.candidates]
 
     @cached_property
     def dist_to_labeled(self):
@@ -332,6 +341,7 @@ class QueryContext:
             The copy.
         """
         out = copy(self)
+        out._chosen = *self._chosen, self.candidates[place]
         new = self.squared_distances(self.candidates[place])
         vars(out)["dist_to_labeled"] = np.minimum(self.dist_to_labeled, new)
         return out
@@ -404,6 +414,10 @@ class Embedding:
         self.neighbors = neighbors
         self.seed = seed
         self._density = {}
+        # by number of neighbors, and whether rows of a batch count as labeled: labeled
+        # rows, and the nearest unlabeled rows of each row with their squared distances,
+        # itself included
+        self._unlabeled = {}
         # squared distance of each row to the nearest labeled row, and the labeled rows
         self._nearest = None, np.empty(0, dtype=np.intp)
 
@@ -432,38 +446,114 @@ class Embedding:
         self._nearest = nearest, np.array(labeled)
         return nearest
 
-    def density(self, k=10):
-        """Mean squared distance of each row to its `k` nearest neighbors."""
+    def density(self, k=10, labeled=None, chosen=()):
+        """Mean squared distance of each row to its `k` nearest neighbors.
+
+        With `labeled` rows, and rows `chosen` to be labeled, the neighbors of the other
+        rows are unlabeled. They are cached: a new label only changes those of the rows
+        that it was near to.
+        """
+        if labeled is not None:
+            return self._density_of_unlabeled(k, labeled, chosen)
         if k not in self._density:
-            self._density[k] = self._mean_squared_distance(k)
+            everywhere = np.ones(len(self.points), dtype=bool)
+            rows = np.arange(len(self.points))
+            _, squared = self._nearest_among(everywhere, rows, k)
+            self._density[k] = squared[:, 1:].mean(axis=1)
         return self._density[k]
 
-    def _mean_squared_distance(self, k):
+    def _density_of_unlabeled(self, k, labeled, chosen):
+        taken = np.concatenate([labeled, chosen]).astype(np.intp)
+        is_free = np.ones(len(self.points), dtype=bool)
+        is_free[taken] = False
+        rows = np.flatnonzero(is_free)
+        # of an earlier row of the batch, or of an earlier query
+        for key in ((k, True), (k, False))[not len(chosen) :]:
+            known, nearest, squared = self._unlabeled.get(key, ([0], None, None))
+            # False if labels were withdrawn, or there are fewer rows than neighbors
+            if nearest is not None and len(rows) > k and not is_free[known].any():
+                is_new = ~is_free
+                is_new[known] = False
+                rows = rows[is_new[nearest[rows]].any(axis=1)]
+                break
+        else:
+            width = max(min(k + 1, len(self._reference)), 2)
+            nearest = np.zeros((len(is_free), width), dtype=np.int32)
+            squared = np.zeros(nearest.shape, dtype=np.float32)
+        if len(rows):
+            found = self._nearest_among(is_free, rows, k)
+            width = found[0].shape[1]
+            nearest, squared = nearest[:, :width].copy(), squared[:, :width].copy()
+            nearest[rows], squared[rows] = found
+        self._unlabeled[k, bool(len(chosen))] = taken, nearest, squared
+        return squared[:, 1:].mean(axis=1)
+
+    @cached_property
+    def _search(self):
+        return clone(self.neighbors, safe=False).fit(self.points)
+
+    @cached_property
+    def _reference(self):
+        # Rows among which neighbors are searched.
         n = len(self.points)
-        k = min(k, n - 1)
+        if self.neighbors is not None or n <= MAX_EXACT_ROWS:
+            return np.arange(n)
+        rng = np.random.default_rng(self.seed)
+        return np.sort(rng.choice(n, N_SAMPLED_ROWS, replace=False))
+
+    def _nearest_among(self, is_allowed, rows, k):
+        """The k + 1 nearest allowed rows of each of `rows`, and squared distances.
+
+        The first is the row itself or its substitute in the sample. If it is the only
+        one, it comes twice.
+        """
+        reference = self._reference[is_allowed[self._reference]]
+        k = min(k, len(reference) - 1)
         if k < 1:
-            return np.zeros(n, dtype=np.float32)
+            nearest = np.repeat(rows[:, None], 2, axis=1)
+            return nearest, np.zeros(nearest.shape, dtype=np.float32)
         if self.neighbors is not None:
-            search = self.neighbors.fit(self.points)
-            result = search.kneighbors(self.points, n_neighbors=k + 1)
-            distances = result[0] if isinstance(result, tuple) else result
-            distances = np.asarray(distances, dtype=np.float32)[:, 1:]
-            return (distances * distances).mean(axis=1)
-        reference = self.points
-        if n > MAX_EXACT_ROWS:
-            rng = np.random.default_rng(self.seed)
-            reference = self.points[rng.choice(n, N_SAMPLED_ROWS, replace=False)]
-        out = np.empty(n, dtype=np.float32)
-        lengths = np.einsum("ij,ij->i", reference, reference)
-        for part in gen_batches(n, max(1, CELLS // len(reference))):
-            block = self.points[part]
-            squared = lengths - 2.0 * (block @ reference.T)
-            squared += np.einsum("ij,ij->i", block, block)[:, None]
-            # drop the nearest, which is the row itself or its substitute in the sample
-            nearest = np.partition(squared, k, axis=1)[:, : k + 1]
-            nearest.sort(axis=1)
-            out[part] = np.maximum(nearest[:, 1:], 0.0).mean(axis=1)
-        return out
+            return self._searched(is_allowed, rows, k)
+        points = self.points[reference]
+        lengths = np.einsum("ij,ij->i", points, points)
+        nearest = np.empty((len(rows), k + 1), dtype=np.int32)
+        squared = np.empty(nearest.shape, dtype=np.float32)
+        cells = max(len(reference), (k + 1) * points.shape[1])
+        for part in gen_batches(len(rows), max(1, CELLS // cells)):
+            block = self.points[rows[part]]
+            ranked = lengths - 2.0 * (block @ points.T)
+            # faster than argpartition
+            last = np.partition(ranked, k, axis=1)[:, k, None]
+            row, column = np.divmod(np.flatnonzero(ranked <= last), len(points))
+            if len(row) > nearest[part].size:  # several are equal to the last one
+                column = column[np.lexsort((ranked[row, column], row))]
+            first = np.searchsorted(row, np.arange(len(block)))
+            found = reference[column[first[:, None] + np.arange(k + 1)]]
+            # exactly, so that distances do not depend on the rows of the block
+            difference = self.points[found] - block[:, None]
+            squared[part] = np.einsum("ijk,ijk->ij", difference, difference)
+            nearest[part] = found
+        squared.sort(axis=1)
+        return nearest, squared
+
+    def _searched(self, is_allowed, rows, k):
+        # Ask for more neighbors until enough are allowed.
+        nearest = np.empty((len(rows), k + 1), dtype=np.int32)
+        squared = np.empty(nearest.shape, dtype=np.float32)
+        left, asked = np.arange(len(rows)), k + 1
+        while len(left):
+            distances, found = map(
+                np.asarray,
+                self._search.kneighbors(self.points[rows[left]], n_neighbors=asked),
+            )
+            allowed = is_allowed[found]
+            enough = (allowed.sum(axis=1) > k) | (asked == len(self.points))
+            first = np.argsort(~allowed[enough], axis=1, kind="stable")[:, : k + 1]
+            nearest[left[enough]] = np.take_along_axis(found[enough], first, axis=1)
+            distances = np.take_along_axis(distances[enough], first, axis=1)
+            squared[left[enough]] = distances * distances
+            left, asked = left[~enough], min(2 * asked, len(self.points))
+        return nearest, squared
 
 
 def _coordinates(X):

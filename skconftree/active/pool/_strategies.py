@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from ..._compat import Interval
+from ..._compat import Interval, StrOptions
 from ...utils._types import Floats, Indices
 from .._estimators import final_step, serves
 from .._strategy import (
@@ -35,7 +35,11 @@ class DensitySampling(SamplingStrategy):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of nearest rows, labeled or not. Larger values smooth the density.
+        Number of nearest rows. Larger values smooth the density.
+    of : {"unlabeled", "all"}, default="unlabeled"
+        Rows among which the nearest are found. Among unlabeled rows, a region becomes
+        less dense with each of its labels. ``"all"`` is faster: densities are computed
+        once.
 
     Examples
     --------
@@ -50,14 +54,18 @@ class DensitySampling(SamplingStrategy):
     """
 
     _parameter_constraints: dict = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")]
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "of": [StrOptions({"unlabeled", "all"})],
     }
 
-    def __init__(self, n_neighbors: int = 10) -> None:
+    def __init__(
+        self, n_neighbors: int = 10, of: Literal["unlabeled", "all"] = "unlabeled"
+    ) -> None:
         self.n_neighbors = n_neighbors
+        self.of = of
 
     def score(self, context: QueryContext) -> Floats:
-        sparse = context.density_of(self.n_neighbors).astype(np.float64)
+        sparse = context.density_of(self.n_neighbors, self.of).astype(np.float64)
         return sparse.max() - sparse
 
 

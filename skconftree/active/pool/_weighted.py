@@ -108,8 +108,10 @@ class WeightedSampling(SamplingStrategy):
         parts, distant = [], []
         for i, (_, one, weight) in enumerate(self._checked()):
             vars(context).pop("dist_to_labeled", None)
+            context.follows_labels = False
             parts.append((one.score(context), weight))
-            if "dist_to_labeled" in vars(context):  # the strategy has used it
+            # whether the strategy has used distances that labels change
+            if context.follows_labels or "dist_to_labeled" in vars(context):
                 distant.append((i, one, weight))
         chosen, worth = [], []
         while True:

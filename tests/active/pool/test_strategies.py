@@ -196,12 +196,16 @@ def test_distances():
     np.testing.assert_allclose(context.density, nearest[~KNOWN], rtol=1e-3)
     three = np.sort(apart, axis=1)[:, 1:4].mean(axis=1)[~KNOWN]
     np.testing.assert_allclose(
-        DensitySampling(3).score(context), three.max() - three, atol=1e-4
+        DensitySampling(3, of="all").score(context), three.max() - three, atol=1e-4
+    )
+    free = np.sort(apart[~KNOWN][:, ~KNOWN], axis=1)[:, 1:4].mean(axis=1)
+    np.testing.assert_allclose(
+        DensitySampling(3).score(context), free.max() - free, atol=1e-4
     )
     np.testing.assert_allclose(
         DiversitySampling().score(context), context.dist_to_labeled
     )
-    order = np.argsort(DensitySampling().score(context))
+    order = np.argsort(DensitySampling(of="all").score(context))
     assert (np.diff(context.density[order]) <= 0).all()
 
 
@@ -224,6 +228,62 @@ def test_density_by_neighbors_and_by_a_sample_is_about_that_of_all_rows(monkeypa
     by_sample = Embedding(points, seed=0).density()
     ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
     assert 0.85 < np.corrcoef(*ranks)[0, 1] < 0.999
+
+
+def density_by_brute_force(points, k, labeled, reference):
+    """Mean squared distance of each unlabeled row to its nearest unlabeled rows."""
+    free = np.setdiff1d(np.arange(len(points)), labeled)
+    others = np.intersect1d(free, reference)
+    apart = ((points[free][:, None] - points[others]) ** 2).sum(axis=2)
+    return free, np.sort(apart, axis=1)[:, 1 : k + 1].mean(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["exact", "copies", "sample", "search"])
+def test_densities_follow_the_labels(kind, monkeypatch):
+    """Whatever the order of the labels, also if some are withdrawn."""
+    rng = np.random.default_rng(0)
+    n = 60
+    points = rng.normal(size=(n, 3)).astype(np.float32)
+    if kind == "copies":
+        points = np.rint(points)
+    elif kind == "sample":
+        monkeypatch.setattr(_context, "MAX_EXACT_ROWS", 30)
+        monkeypatch.setattr(_context, "N_SAMPLED_ROWS", 25)
+
+    def embedding():
+        neighbors = NearestNeighbors() if kind == "search" else None
+        return Embedding(points, lambda X: X, neighbors)
+
+    for k in (1, 4, 10):
+        one = embedding()
+        for _ in range(3):
+            order, end = rng.permutation(n), 0
+            while end < n - 3:
+                labeled, chosen = np.split(order[:end], [end // 2 if end % 2 else end])
+                if len(np.setdiff1d(one._reference, order[:end])) < 2:
+                    break
+                free, expected = density_by_brute_force(
+                    points, k, order[:end], one._reference
+                )
+                found = one.density(k, labeled, chosen)[free]
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+                # the cache does not matter
+                fresh = embedding().density(k, order[:end])
+                assert np.array_equal(found, fresh[free])
+                end += int(rng.integers(1, 6))
+    assert (one.density(3, np.arange(1, n)) == 0.0).all()  # a single row
+    assert np.array_equal(one.density(3), one.density(3, []))
+
+
+def test_density_is_that_of_the_unlabeled_rows():
+    points = np.array([[0.0]] * 5 + [[0.01], [3.0], [3.3], [3.6], [3.9]])
+    labels = [0, 1, 0, 1, 0] + [None] * 5
+    for of, wanted in (("unlabeled", {7, 8}), ("all", {5})):
+        for k in (2, 3):
+            strategy = DensitySampling(k, of=of)
+            learner = ActiveLearner(GaussianNB(), strategy=strategy, random_state=0)
+            learner.fit(points, labels)
+            assert int(learner.query()[0]) in wanted
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e30])
