@@ -348,7 +348,7 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", choices=TABLES, nargs="+", default=list(TABLES))
-    parser.add_argument("--runs", type=int, default=5, help="divisions of each table")
+    parser.add_argument("--runs", type=int, default=2, help="divisions of each table")
     parser.add_argument("--trees", type=int, default=50, help="of each forest")
     parser.add_argument("--rounds", type=int, default=5, help="of gradient boosting")
     parser.add_argument("--rows", type=int, default=MAX_ROWS, help="most of a table")
