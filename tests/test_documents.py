@@ -24,7 +24,12 @@ GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
 PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
-SLOW = {"active", "default", "distill"}  # with those below most of the time of all
+SLOW = {
+    "active",
+    "case_study",
+    "default",
+    "distill",
+}  # with those below most of the time of all
 SLOW |= {"decisions", "evaluation", "forests", "lts", "oasis"}
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
@@ -301,7 +306,8 @@ def test_the_second_command_compiles_only_if_the_first_has_not_run():
     ),
     ids=lambda page: page.stem,
 )
-def test_examples_of_the_documentation_run(page):
+def test_examples_of_the_documentation_run(page, monkeypatch):
+    monkeypatch.chdir(ROOT / "examples")  # has the table of the case study
     result = doctest.testfile(
         str(page), module_relative=False, optionflags=doctest.ELLIPSIS
     )
