@@ -76,8 +76,8 @@ def typed_labels(texts, target):
         value.adjusted() <= 18 and value % 1 for value in values
     ):
         raise UserError(
-            f"target column {target!r} holds measurements, not classes; use a column "
-            "of a few ranges, such as low and high"
+            f"target column {target!r} contains measurements, not classes; use a "
+            "column of a few ranges, such as low and high"
         )
     return np.array(texts)
 
@@ -191,7 +191,7 @@ def json_settings(options, settings, **more):
 def _check_name(option, name, known):
     if name not in known:
         raise UserError(
-            f"{option} {name!r} is none of {', '.join(known)}."
+            f"{option} must be one of {', '.join(known)}, not {name!r}."
             f"{did_you_mean(name, known)}"
         )
 

@@ -79,11 +79,14 @@ def _run_fit(options, progress):
     progress.note(*notes)
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
-        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
+        raise UserError(
+            f"all rows of {table.name} have the class {table.y[0]}; a tree needs at "
+            "least two classes"
+        )
     if options.folds > counts.max():
         raise UserError(
-            f"--folds {options.folds} is more than the rows of any class "
-            f"({counts.max()} at most)"
+            f"--folds {options.folds} is more than the number of rows of each class, "
+            f"at most {counts.max()}; use fewer folds"
         )
     if counts.min() < options.folds:
         progress.note(f"a class has {counted(counts.min(), 'row')} only")
@@ -443,7 +446,10 @@ def _fit(tree, options):
     except (ValueError, OSError, RuntimeError) as error:
         raise UserError(str(error)) from error
     if len(tree.classes_) < 2:
-        raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
+        raise UserError(
+            f"all rows of {options.data} have the class {tree.classes_[0]}; a tree "
+            "needs at least two classes"
+        )
     return [*excluded_notes(stream.own), *notes, *(str(w.message) for w in caught)]
 
 

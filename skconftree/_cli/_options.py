@@ -183,7 +183,7 @@ data DATA
         "test a confidence tree on each row of a table, then let it learn the row",
         "Prequential evaluation of a table that is never loaded as a whole: the tree "
         "predicts each row, then learns it. Its accuracy is compared with repeating "
-        "the label before and with the most frequent label. With --output, the tree "
+        "the previous label and with the most frequent label. With --output, the tree "
         "is saved at intervals. A run that was stopped or killed continues with "
         "--resume and ends with the same tree, to the byte.",
         f"""

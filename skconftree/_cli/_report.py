@@ -378,7 +378,7 @@ def stream_headline(record, classes, drifts, nodes):
     """Summarize accuracy, drifts (None: not monitored) and the evidence of the tree."""
     lines = []
     if record.n_tested:
-        than = "repeating the label before"
+        than = "repeating the previous label"
         over_no_change = difference(
             100 * (record.accuracy - record.no_change_accuracy), than
         )
@@ -442,8 +442,8 @@ def accuracies(record):
     """Return names, accuracies and kappa of the tree and its baselines."""
     shares = {
         "tree": (record.accuracy, record.kappa),
-        "the label before": (record.no_change_accuracy, None),
-        "the most frequent label": (record.majority_accuracy, None),
+        "previous label": (record.no_change_accuracy, None),
+        "most frequent label": (record.majority_accuracy, None),
     }
     return [
         (name, f"{100 * accuracy:.2f}%", "" if kappa is None else f"{kappa:.3f}")

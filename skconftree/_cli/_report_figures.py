@@ -222,7 +222,7 @@ def accuracy(course, drifts):
     keys = {
         "ours": "tree, all rows so far",
         "latest": "tree, latest rows",
-        "before": "the label before, repeated",
+        "before": "previous label, repeated",
         **({"drift": "drift found"} if drifts else {}),
     }
     legend = "".join(
@@ -347,7 +347,7 @@ def draw_accuracy(path, course, name, drifts=()):
         right = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
         ax.plot(rows, right, lw=0.8, color="#56B4E9", label="tree, latest rows")
         ax.plot(rows, ours, color="#0072B2", label="tree, all rows so far")
-        ax.plot(rows, before, color="#999999", ls="--", label="the label before")
+        ax.plot(rows, before, color="#999999", ls="--", label="previous label")
         ax.legend(frameon=False)
     ax.set(xlabel="rows", ylabel="accuracy", title=os.path.basename(name))
     ax.title.set_parse_math(False)

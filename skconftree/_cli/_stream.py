@@ -482,7 +482,7 @@ def _run_stream(options, progress, scratch=None):
 
 def _learn(run, stop, reporter):
     every = run.options.checkpoint_every
-    course = []  # number of rows, accuracy of the tree and of the label before
+    course = []  # number of rows, accuracy of the tree and of the previous label
     records_course = any((run.options.plot, run.options.json, run.options.report))
     for piece in run.stream.pieces(run.options.chunk_size):
         n_before, known = run.n_rows, set(run.unparseable)
@@ -552,13 +552,14 @@ def _remarks(run, record):
     """Return remarks on the evaluation."""
     lines = []
     if run.options.delay:
-        lines.append(f"Labels came {run.options.delay} rows late.")
+        lines.append(f"Each label arrived {run.options.delay} rows after its row.")
     if not np.isnan(record.f1):
         label = np.asarray(run.evaluator.pos_label_).item()
         lines.append(f"F1 of {label!r}: {record.f1:.3f}.")
     if record.n_tested and record.no_change_accuracy > record.accuracy:
         lines.append(
-            "Repeating the label before does better: the rows depend on each other."
+            "Repeating the previous label is more accurate: consecutive labels are "
+            "correlated."
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
     leaves = "1 leaf" if record.n_leaves == 1 else f"{record.n_leaves or 0:,} leaves"

@@ -433,7 +433,7 @@ def check_box(box):
         (ends[:, 0] >= 0) & (ends[:, 0] < ends[:, 1]) & (ends[:, 1] <= 1)
     ):
         raise ValueError(
-            "box must hold a lower and a larger upper end in [0, 1] for either "
+            "box must contain a lower and a larger upper limit in [0, 1] for either "
             f"coordinate. Got {box!r} instead."
         )
     return ends[:, 0], ends[:, 1]
@@ -522,7 +522,7 @@ def check_changes(drift_at, n_concepts, n_samples):
         a < b for a, b in pairwise(rows)
     ):
         raise ValueError(
-            "drift_at must hold ascending rows between 0 and "
+            "drift_at must contain ascending rows between 0 and "
             f"n_samples={n_samples}, or shares of the rows between 0 and 1. "
             f"Got {drift_at!r} instead."
         )

@@ -909,7 +909,10 @@ def checked_rows(X, y, weight):
                 "sample_weight contains a number that is too large for float64."
             ) from error
         if not np.isfinite(weight).all() or (weight < 0.0).any():
-            raise ValueError("sample_weight must be finite and not negative.")
+            raise ValueError(
+                "sample_weight must be finite and not negative. Got values from "
+                f"{weight.min()} to {weight.max()}."
+            )
     check_consistent_length(X, y, weight)
     return X, y, weight
 

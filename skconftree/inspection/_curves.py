@@ -362,7 +362,7 @@ class PrequentialDisplay(_CurveDisplay):
         ]
         if self.baseline is not None:
             (self.baseline_,) = ax.plot(
-                *self.baseline, color=BASELINE, label="the label before"
+                *self.baseline, color=BASELINE, label="previous label"
             )
         colors = class_colors(len(self.rows))
         for (name, rows), color in zip(self.rows.items(), colors, strict=True):

@@ -354,8 +354,8 @@ def _take_columns(columns, dtypes, frame, partition):
         expected = dtypes[name]
         if dtype != expected and str(dtype) != str(expected):
             raise ValueError(
-                f"Column {name!r} has other types: {expected} in the table, "
-                f"{dtype} in partition {partition}."
+                f"Column {name!r} must have the same type in all partitions. Got "
+                f"{dtype} in partition {partition}, not {expected}."
             )
     return frame
 
@@ -364,7 +364,8 @@ def _call_on_part(function, take, part, partition, start, stop, *rows):
     # A function of what is taken from a part.
     if len(part) != stop - start:
         raise RuntimeError(
-            f"Partition {partition} had {stop - start} rows, and has {len(part)} now."
+            f"Partition {partition} had {stop - start} rows in an earlier pass and has "
+            f"{len(part)} now. The data must not change during fit; persist it."
         )
     return function(take(part, partition), *rows)
 
@@ -469,17 +470,17 @@ class DaskArrays(DaskParts):
             return None
         if not (is_of_dask(target) and hasattr(target, "chunks")):
             raise TypeError(
-                "target must be a Dask array of classes, as source is a Dask array, "
-                f"got {type(target).__name__}. Use dask.array.from_array(target)."
+                "target must be a Dask array of labels, like source. "
+                f"Got {type(target).__name__}. Use dask.array.from_array(target)."
             )
         if source.ndim != 2 or target.ndim != 1:
             raise ValueError(
-                "source and target must be Dask arrays of two dimensions and of one, "
-                f"got {source.ndim} and {target.ndim}."
+                "source must be a 2d Dask array and target a 1d Dask array. Got "
+                f"{source.ndim} and {target.ndim} dimensions."
             )
         if math.isnan(source.shape[1]) or source.numblocks[1] != 1:
             raise ValueError(
-                "source must have all columns of a row in one chunk, got chunks of "
+                "source must have all columns in each chunk. Got chunks of "
                 f"{source.chunks[1]} columns. Use source.rechunk({{1: -1}})."
             )
         return cls(source, target)
@@ -490,7 +491,8 @@ class DaskArrays(DaskParts):
         if not any(map(math.isnan, (*sizes, *self._y.chunks[0]))):
             if sum(sizes) != self._y.shape[0]:
                 raise ValueError(
-                    f"source has {sum(sizes)} rows, and target {self._y.shape[0]}."
+                    "source and target must have the same number of rows. Got "
+                    f"{sum(sizes)} and {self._y.shape[0]}."
                 )
             self._y = self._y.rechunk((sizes,))
             return sizes
@@ -499,8 +501,8 @@ class DaskArrays(DaskParts):
         of_target = sizes_of(self._y.to_delayed().tolist())
         if sizes != of_target:
             raise ValueError(
-                "Chunks of unknown sizes must have the same rows in source and target, "
-                f"got {list(sizes)} and {list(of_target)} rows."
+                "source and target must have chunks of the same numbers of rows. Got "
+                f"{list(sizes)} and {list(of_target)}."
             )
         return sizes
 
@@ -532,7 +534,7 @@ def _take_block(name, kind, columns, block, block_index):
         )
     if block.dtype.kind != kind:
         raise ValueError(
-            f"{name} has other types: {block.dtype} in block {block_index} is not of "
-            f"kind {kind!r}, as the array is."
+            f"All blocks of {name} must have types of kind {kind!r}. Got {block.dtype} "
+            f"in block {block_index}. Use astype."
         )
     return block if columns is None else block[:, columns]

@@ -272,9 +272,8 @@ class PartedData:
         codes = sum(head.codes.itemsize for head in self._heads)
         megabytes = self.n_rows * (2 * codes + A_ROW) / 2**20
         return (
-            "A tree that looks ahead has the codes of all rows in this process, which "
-            f"takes some {megabytes:.0f} megabytes. Set lookahead=0 if that does not "
-            "fit."
+            "Look-ahead needs the codes of all rows in this process, about "
+            f"{megabytes:.0f} megabytes. Set lookahead=0 to use less memory."
         )
 
     def sample(self, counts=None, distinct=None):

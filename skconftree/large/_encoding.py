@@ -34,6 +34,7 @@ from ._coded_part import (
 from ._steps import make_arrays
 
 STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
+CHANGED = "The rows changed between two passes. The data must not change during fit."
 NOTHING = np.iinfo(np.uint32).max  # lowest bits of an empty cell
 MAX_VALUES = 256  # of a column that needs no bins
 
@@ -413,11 +414,11 @@ class Coding(NamedTuple):
         if j in self.coders:
             codes = np.empty(len(X), np.uint8)
             if not self.coders[j].code(X, j, codes):
-                raise RuntimeError("Rows have changed while they were read.")
+                raise RuntimeError(CHANGED)
             return codes
         codes = X[:, j]
         if (codes < 0.0).any():
-            raise RuntimeError("Rows have changed while they were read.")
+            raise RuntimeError(CHANGED)
         return codes.astype(self.dtypes[j])
 
 
@@ -461,7 +462,7 @@ class CategoryCounts:
             if len(mine) > MAX_COUNTED:
                 raise ValueError(
                     f"Column {self._names[j]} has more than {MAX_COUNTED} categories. "
-                    "Leave it out, or name the others in columns."
+                    "Pass the other columns as columns=[...]."
                 )
 
     def features(self):

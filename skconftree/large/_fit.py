@@ -234,8 +234,8 @@ class PartedTable(NamedTuple):
             names = ", ".join(repr(columns[j]) for j in many[:3])
             more = ", ..." if len(many) > 3 else ""
             raise ValueError(
-                f"More than 256 values are in {names}{more}, and parts cannot be put "
-                "in the order of each of them. Set max_bins, as in max_bins=255."
+                f"Columns with more than 256 distinct values need bins: {names}{more}. "
+                "Set max_bins, for example max_bins=255."
             )
 
     def _codes(self, coding, groups, team):
@@ -262,7 +262,7 @@ def read_parts(parts, target, columns, temp_folder, request):
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MAX_ROWS:
         raise ValueError(
-            f"There are {parts.n_rows} rows; fit takes from 1 to {MAX_ROWS}."
+            f"source must have from 1 to {MAX_ROWS} rows. Got {parts.n_rows}."
         )
     classes, y = _read_labels(parts, target, caller)
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
@@ -361,33 +361,33 @@ def fit(
 ) -> Grown:
     """Fit a tree or a forest to a table that is larger than memory.
 
-    The table is read in parts, several times. What is kept of it is one byte for each
-    number, its bin (two bytes of a category among more than 256), and what a tree needs
-    for each row while it grows; where rows are the partitions of a Dask cluster, its
-    workers keep it. Large nodes are counted part by part, and the rows of a small one
-    brought together, on a worker if there are some. The model is, byte for byte, what
-    ``estimator.fit`` makes of the whole table in memory, however the table is divided
-    into parts.
+    The table is read in parts, in several passes. Stored are one byte per number, its
+    bin (two bytes for a column of more than 256 categories), and the state of each row
+    while a tree grows. The partitions of a Dask cluster are stored on its workers.
+    Large nodes are counted part by part; the rows of small nodes are gathered, on a
+    worker if there is one. The model is identical, byte for byte, to that of
+    ``estimator.fit`` with the whole table in memory, however the table is divided into
+    parts.
 
     Parameters
     ----------
     estimator : ConfidenceTreeClassifier or ConfidenceForestClassifier
-        With `max_bins`, unless no numeric column has more than 256 values: rows in
-        parts cannot be put in the order of every value.
+        It needs `max_bins` if a numeric column has more than 256 distinct values.
     source : path, list of paths, dask.dataframe.DataFrame or dask.array.Array
         Parquet files whose columns have the same names and types; a folder of files
-        ``*.parquet``, which are read in the order of their names; a Dask DataFrame, or
-        a Dask array of two dimensions whose chunks have all columns. What Dask has is
-        counted and encoded where it is; if it is not persisted, it is computed again in
+        ``*.parquet``, which are read in the order of their names; a Dask DataFrame; or
+        a 2d Dask array whose chunks have all columns. Partitions of Dask are processed
+        where they are stored; if they are not persisted, they are computed again in
         each pass.
     target : str or dask.array.Array
-        The column of the classes; with a Dask array, another of the class of each row.
+        Name of the column of class labels; with a Dask array, a 1d Dask array of
+        labels.
     columns : list of str, default=None
-        The columns to learn from. None: all but the target. An array has no names, and
-        is learned from as a whole.
+        The feature columns. None: all columns except the target. Must be None with a
+        Dask array.
     temp_folder : path, default=None
-        Where a file keeps the codes while the estimator is fitted: the system then has
-        in memory what there is room for. None: they are in memory.
+        Folder of a temporary file for the codes, which the operating system maps into
+        memory as far as there is space. None: the codes are in memory.
 
     Returns
     -------
@@ -397,22 +397,22 @@ def fit(
     Raises
     ------
     OSError
-        If `temp_folder` has no room for the codes.
+        If `temp_folder` has no space for the codes.
     ValueError
-        If a file cannot be read, columns have other types in some parts, or the rows or
-        a parameter are invalid; the estimator is then as it was before the call.
+        If a file cannot be read, the type of a column differs between parts, or the
+        rows or a parameter are invalid. The estimator is then unchanged.
     RuntimeError
-        If the rows are others in a later pass.
+        If the rows change between two passes.
 
     See Also
     --------
-    skconftree.ConfidenceTreeClassifier.partial_fit : Learns row by row, and keeps none.
+    skconftree.ConfidenceTreeClassifier.partial_fit : Learns row by row without storing
+        the rows.
 
     Notes
     -----
-    A parameter that needs the rows themselves is an error:
-    ``leaf_memory="rows"``, naive Bayes in `leaf_prediction`, ``pruning="c45"``,
-    `oob_score` and `warm_start`.
+    Settings that need the rows in memory are not supported: ``leaf_memory="rows"``,
+    naive Bayes in `leaf_prediction`, ``pruning="c45"``, `oob_score` and `warm_start`.
 
     Examples
     --------
@@ -441,16 +441,16 @@ def fit(
         target = parts.target
         if columns is not None:
             raise ValueError(
-                "columns must be None with a Dask array, which has no names: choose "
-                "some of it, as in source[:, :3]."
+                "columns must be None with a Dask array, which has no column names. "
+                "Pass a part of the array, such as source[:, :3]."
             )
     else:
         parts = ParquetParts.of(source) or DaskParts.of(source)
     if parts is None:
         raise TypeError(
             "source must be a path or a list of paths of Parquet files, a Dask "
-            f"DataFrame or a Dask array, got {type(source).__name__}. A table in "
-            "memory is what fit of the estimator takes."
+            f"DataFrame or a Dask array. Got {type(source).__name__}. For a table in "
+            "memory, use fit of the estimator."
         )
     columns = _check_columns(parts, target, columns)
     return _fit(estimator, parts, target, columns, temp_folder)
@@ -471,7 +471,7 @@ def _check_estimator(estimator):
     ):
         raise TypeError(
             "estimator must be a ConfidenceTreeClassifier or a "
-            f"ConfidenceForestClassifier, got {type(estimator).__name__}."
+            f"ConfidenceForestClassifier. Got {type(estimator).__name__}."
         )
     parameters = estimator.get_params(deep=False)
     wrong = []
@@ -484,8 +484,8 @@ def _check_estimator(estimator):
     wrong += [name for name in ("oob_score", "warm_start") if parameters.get(name)]
     if wrong:
         raise ValueError(
-            f"{wrong[0]}={parameters[wrong[0]]!r} needs the rows of the table in "
-            "memory, and large.fit keeps codes of them only."
+            f"large.fit does not support {wrong[0]}={parameters[wrong[0]]!r}, because "
+            "it needs all rows in memory. Change it, or use fit of the estimator."
         )
 
 
@@ -493,7 +493,7 @@ def _check_columns(parts, target, columns):
     names = parts.names
     if not isinstance(target, Hashable):
         raise TypeError(
-            "target must be the name of a column of source, got "
+            "target must be the name of a column of source. Got "
             f"{type(target).__name__}."
         )
     if target not in names:
@@ -501,15 +501,15 @@ def _check_columns(parts, target, columns):
     if columns is None:
         columns = [name for name in names if name != target]
     elif isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, got {columns!r}.")
+        raise TypeError(f"columns must be a list of names. Got {columns!r}.")
     columns = list(columns)
     for name in columns:
         if name not in names:
             raise ValueError(f"source has no column {name!r}; its columns are {names}.")
     if target in columns:
-        raise ValueError(f"columns must not hold the target, {target!r}.")
+        raise ValueError(f"columns must not contain the target, {target!r}.")
     if len(set(columns)) < len(columns):
-        raise ValueError(f"columns must be different, got {columns}.")
+        raise ValueError(f"columns must not contain duplicates. Got {columns}.")
     if not columns:
-        raise ValueError("There is no column to learn from.")
+        raise ValueError("There must be at least one column besides the target.")
     return columns

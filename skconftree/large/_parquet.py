@@ -34,13 +34,15 @@ class ParquetParts:
                 return cls([path])
             paths = sorted(path.glob("*.parquet"))
             if not paths:
-                raise ValueError(f"The folder {source} has no file *.parquet.")
+                raise ValueError(f"The folder {source} contains no *.parquet file.")
             return cls(paths)
         if isinstance(source, (list, tuple)) and all(
             isinstance(path, (str, os.PathLike)) for path in source
         ):
             if not source:
-                raise ValueError("source is an empty list of paths.")
+                raise ValueError(
+                    "source must contain at least one path. Got an empty list."
+                )
             return cls([Path(path) for path in source])
         return None
 
@@ -173,7 +175,9 @@ def _stamp(path):
 
 
 def _changed(path):
-    return RuntimeError(f"{path} has changed while it was read.")
+    return RuntimeError(
+        f"{path} changed while it was read. The files must not change during fit."
+    )
 
 
 @contextmanager
@@ -196,16 +200,16 @@ def _opened(path):
 def _check_types(first, other, path, other_path):
     if first.names != other.names:
         raise ValueError(
-            f"The files have other columns: {first.names} in {path}, {other.names} in "
-            f"{other_path}."
+            f"All files must have the same columns. Got {first.names} in {path} and "
+            f"{other.names} in {other_path}."
         )
     duplicates = sorted({name for name in first.names if first.names.count(name) > 1})
     if duplicates:
-        raise ValueError(f"{path} has several columns of the name {duplicates[0]!r}.")
+        raise ValueError(f"{path} has more than one column named {duplicates[0]!r}.")
     for name in first.names:
         own_type, other_type = first.field(name).type, other.field(name).type
         if own_type != other_type:
             raise ValueError(
-                f"Column {name!r} has other types: {own_type} in {path}, {other_type} "
-                f"in {other_path}."
+                f"Column {name!r} must have the same type in all files. Got {own_type} "
+                f"in {path} and {other_type} in {other_path}."
             )

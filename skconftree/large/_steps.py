@@ -228,8 +228,8 @@ def _mapped(n_bytes, folder):
     except OSError as error:
         raise OSError(
             error.errno,
-            f"temp_folder has no file of {n_bytes} bytes for the codes of the table: "
-            f"{error.strerror}",
+            f"Cannot create a file of {n_bytes} bytes in temp_folder for the codes of "
+            f"the table: {error.strerror}",
             os.fspath(folder),
         ) from error
 

@@ -212,7 +212,7 @@ def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
     assert "has the table with labels and predictions" in capsys.readouterr().out
     assert main([*argv, "--stop-risk", ".1"]) == 1
     told = capsys.readouterr().err
-    assert "was begun with stop=[]. Got [RiskBelow(" in told
+    assert "was started with stop=[]. Got [RiskBelow(" in told
     assert told.endswith("or another file. Use --answers to name another file.\n")
 
 

@@ -62,7 +62,7 @@ def test_the_tree_equals_that_of_the_full_table(path, table, tmp_path, capsys):
         (["--target", "kind", "--drop", "idd"], "--drop 'idd' is not one of"),
         (["--target", "kind", "--drop", "id,size,fur"], "leaves no features"),
         (["--target", "kind", "--set", "max_bins=None"], "Set max_bins"),
-        (["--target", "kind", "--set", "pruning='c45'"], "needs the rows"),
+        (["--target", "kind", "--set", "pruning='c45'"], "needs all rows"),
     ],
 )
 def test_what_cannot_be_is_said(path, capsys, argv, words):

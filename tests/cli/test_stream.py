@@ -373,7 +373,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
     [
         (["{table}", "--target", "size"], "no column 'size'"),
         (["nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
-        (["{table}", "--target", "height"], "holds measurements"),
+        (["{table}", "--target", "height"], "contains measurements"),
         (["{table}", "--target", "kind", "--resume"], "--resume needs --output"),
         (
             ["{table}", "--target", "kind", "--output", "{table}"],

@@ -62,7 +62,7 @@ def test_columns_and_rows_are_left_out(table, tmp_path, delay, size, capsys):
     note = f"{MISSING.sum()} rows without a value of the target 'kind' left out"
     assert note in found["data"]["notes"]
     told = capsys.readouterr().out
-    assert ("Labels came 40 rows late." in told) == bool(delay)
+    assert ("Each label arrived 40 rows after its row." in told) == bool(delay)
     assert "Tree at the end:" in told
     assert "weight <= " in told
 
@@ -125,7 +125,7 @@ def test_a_page_has_all_of_it(tmp_path, capsys):
     text = page.read_text()
     for words in (
         "weight",
-        "the label before",
+        "previous label",
         "each predicted before the tree",
         "</html>",
     ):

@@ -159,8 +159,8 @@ def test_random_tree_classes():
         (make_diced, {"n_samples": 10}, "n_samples == 10, must be >= 11"),
         (make_grid_concept, {"depth": -1}, "depth"),
         (make_grid_concept, {"box": [0, 1]}, r"box.*Got \[0, 1\]"),
-        (make_grid_concept, {"box": [[0, 1], [0.5, 0.5]]}, "box must hold"),
-        (make_grid_concept, {"box": "all"}, "box must hold"),
+        (make_grid_concept, {"box": [[0, 1], [0.5, 0.5]]}, "box must contain"),
+        (make_grid_concept, {"box": "all"}, "box must contain"),
     ],
 )
 def test_bad_parameters(make, params, words):

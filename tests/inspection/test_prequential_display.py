@@ -44,7 +44,7 @@ def test_curves_are_those_of_the_records():
         display.baseline_.get_ydata()[1:],
         [one.window_no_change_accuracy for one in records[1:]],
     )
-    assert legend(display) == ("windows of 400 rows", ["the label before", "a", "b"])
+    assert legend(display) == ("windows of 400 rows", ["previous label", "a", "b"])
     assert models["a"].n_rows_seen_ == 3000
     assert len({line.get_color() for line in display.lines_}) == 2
     assert display.drift_lines_ == []

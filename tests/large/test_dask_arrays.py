@@ -82,7 +82,7 @@ def test_blocks_of_unknown_sizes():
     expected = clone(MODELS[0]).fit(X[y != 1], y[y != 1])
     assert pickle.dumps(found) == pickle.dumps(expected)
     others = da.from_array(y, 300)
-    with pytest.raises(ValueError, match="same rows in source and target"):
+    with pytest.raises(ValueError, match="chunks of the same numbers of rows"):
         large.fit(clone(MODELS[0]), X_parts[some], target=others[others != 1])
 
 
@@ -107,9 +107,9 @@ def test_invalid_arrays():
         (X_parts.rechunk((100, 3)), y_parts, {}, ValueError, r"rechunk\(\{1: -1\}\)"),
         (X_parts, "y", {}, TypeError, "target must be a Dask array"),
         (X_parts, y, {}, TypeError, "target must be a Dask array"),
-        (X_parts[:, 0], y_parts, {}, ValueError, "two dimensions and of one"),
-        (X_parts, X_parts, {}, ValueError, "two dimensions and of one"),
-        (X_parts, y_parts[:-1], {}, ValueError, "900 rows, and target 899"),
+        (X_parts[:, 0], y_parts, {}, ValueError, "source must be a 2d Dask array"),
+        (X_parts, X_parts, {}, ValueError, "source must be a 2d Dask array"),
+        (X_parts, y_parts[:-1], {}, ValueError, "same number of rows. Got 900 and 899"),
         (X_parts, y_parts, {"columns": [0]}, ValueError, "which has no names"),
         (X_parts / 0.0, y_parts, {}, ValueError, "infinity|Infinite|infinite"),
     ]:
@@ -121,7 +121,11 @@ def test_invalid_arrays():
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        (lambda block: block.astype(object), ValueError, "source has other types"),
+        (
+            lambda block: block.astype(object),
+            ValueError,
+            "All blocks of source must have types",
+        ),
         (lambda block: block.tolist(), TypeError, "blocks that are NumPy arrays"),
     ],
 )

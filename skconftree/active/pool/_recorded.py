@@ -231,7 +231,7 @@ class Recorded:
             start, self._seed = known["start"], known["seed"]
             if known["version"] != head["version"]:
                 self.notes.append(
-                    f"{path} was begun with version {known['version']}. This version "
+                    f"{path} was started with version {known['version']}. This version "
                     "may select other rows."
                 )
         except (KeyError, TypeError) as error:
@@ -241,12 +241,12 @@ class Recorded:
         for name, value in given.items():
             if value != names.get(name) and (name != "random_state" or seeded):
                 raise JournalError(
-                    f"{path} was begun with {name}={_brief(names.get(name))}. Got "
+                    f"{path} was started with {name}={_brief(names.get(name))}. Got "
                     f"{_brief(value)}. Pass the same value, or another file."
                 )
         if start != head["start"]:
             raise JournalError(
-                f"{path} was begun with {len(start['rows'])} initial labels. Got "
+                f"{path} was started with {len(start['rows'])} initial labels. Got "
                 f"{len(head['start']['rows'])}, or other labels. Pass the same labels, "
                 "or another file."
             )
@@ -396,7 +396,8 @@ class Recorded:
         label = self.view.plain_label(label)
         if all(entry.row != row for entry in self._ledger.entries):
             raise ValueError(
-                f"Row {row!r} has no label in the journal that could be changed."
+                f"Row {row!r} was not queried in this journal, so its label cannot be "
+                "changed."
             )
         self._append(QueriedRow(int(row), None, 0, NO_LABEL, False), label, by)
         self._update()

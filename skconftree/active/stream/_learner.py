@@ -151,10 +151,10 @@ class StreamActiveLearner(
         With ``"windowed"``, labels that were not queried long ago cannot be queried
         now, and the budget is only kept on average.
     drift : {"ddm", "adwin"}, detector object or None, default=None
-        Watches the errors on labels requested at random, and replaces the model when
-        they have risen; only for strategies that buy labels at random, ``"random"``,
-        ``"split"`` and ``"split_conf_tree"``. ``"ddm"`` is the published one.
-        Detectors of river may be given as well.
+        Drift detector that monitors the errors on labels queried at random. The model
+        is replaced when a drift is detected. It requires a strategy that queries labels
+        at random: ``"random"``, ``"split"`` or ``"split_conf_tree"``. ``"ddm"`` is the
+        published detector; detectors of river are accepted, too.
     classes : array-like, default=None
         All labels of the stream. None: labels are stored until there are two classes,
         and further classes raise an error.
@@ -251,8 +251,8 @@ class StreamActiveLearner(
         refuse_unserved(strategy, self.estimator, others)
         if self.drift is not None and not strategy.has_random_branch:
             raise ValueError(
-                "drift must be None unless the strategy buys labels at random for the "
-                "detector, as 'random', 'split' and 'split_conf_tree' do. Got "
+                "drift must be None unless the strategy queries labels at random for "
+                "the detector, as 'random', 'split' and 'split_conf_tree' do. Got "
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
         if not isinstance(strategy, RandomStream):
@@ -261,7 +261,9 @@ class StreamActiveLearner(
         window = 100 if self.budget_estimate == "windowed" else 0
         classes = None if self.classes is None else unique_classes(self.classes)
         if classes is not None and len(classes) < 2:
-            raise ValueError(f"classes must hold two labels or more. Got {classes}.")
+            raise ValueError(
+                f"classes must contain at least two labels. Got {classes}."
+            )
         detector = resolve_detector(self.drift)
         self._strategy = strategy
         self._state = strategy.start()
@@ -353,7 +355,7 @@ class StreamActiveLearner(
             self, X, reset=not hasattr(self, "n_features_in_"), skip_check_array=True
         )
         if len(X.shape) != 2:
-            raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")
+            raise ValueError(f"X must be a 2d table. Got shape {X.shape}.")
         if X.shape[1] == 0:
             raise ValueError(
                 f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
@@ -419,8 +421,8 @@ class StreamActiveLearner(
         if len(branch) != len(y):
             if len(y):
                 warn(
-                    f"teach() got {len(y)} labels where {len(branch)} had been "
-                    "queried. They are learned, but not used to detect drift."
+                    f"teach() got {len(y)} labels, but {len(branch)} were queried. "
+                    "They are learned, but not used to detect drift."
                 )
             branch = np.zeros(len(y), dtype=bool)
         if len(y) and self._learns_inplace():
@@ -449,9 +451,9 @@ class StreamActiveLearner(
             unknown = ~np.isin(y, self._classes)
             if unknown.any():
                 raise ValueError(
-                    f"y holds the label {y[unknown].tolist()[0]!r}, which is not one "
-                    f"of the classes {self._classes.tolist()}. Name all labels of the "
-                    "stream with classes= beforehand."
+                    "y contains a label that is not one of the classes "
+                    f"{self._classes.tolist()}: {y[unknown].tolist()[0]!r}. Pass all "
+                    "labels of the stream as `classes` to the constructor."
                 )
 
     @learns

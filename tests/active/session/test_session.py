@@ -158,7 +158,7 @@ def test_an_earlier_answer_is_relabeled_and_later_ones_stay(path):
         rows = np.sort(rows)
         expected.fit(X[rows], labels[rows])
         assert (one.learner.predict_proba(X) == expected.predict_proba(X)).all()
-        with pytest.raises(ValueError, match="has no label in the journal"):
+        with pytest.raises(ValueError, match="was not queried in this journal"):
             one.relabel(one.question().row, "ham")
         assert one.undo() == wrong
         assert one.progress().n_answers == 20
@@ -235,7 +235,7 @@ def test_initial_labels_are_retained(path):
         assert one.question() == question
         assert one.learner.n_labeled_ == 20
     known[3] = "ham"
-    with pytest.raises(ValueError, match="was begun with 15 initial labels"):
+    with pytest.raises(ValueError, match="was started with 15 initial labels"):
         session(path, known)
 
 
@@ -417,7 +417,9 @@ def test_a_first_line_that_lacks_a_part_is_damaged(path, name):
     content = path.read_bytes()
     with pytest.raises(ValueError, match="is corrupt in line 1"):
         LabelingSession.resume(path, X)
-    with pytest.raises(ValueError, match="corrupt in line 1|was begun with resolve_by"):
+    with pytest.raises(
+        ValueError, match="corrupt in line 1|was started with resolve_by"
+    ):
         session(path)
     assert path.read_bytes() == content
 
@@ -430,7 +432,7 @@ def test_a_journal_of_another_version_is_gone_on_with(path):
     path.write_text("".join([head, *lines]))
     with session(path) as one:
         (note,) = one.notes
-        assert note.startswith(f"{path} was begun with version 0.0.9. This")
+        assert note.startswith(f"{path} was started with version 0.0.9. This")
 
 
 def test_another_pool_or_other_parameters_are_refused(path):
@@ -442,9 +444,9 @@ def test_another_pool_or_other_parameters_are_refused(path):
         LabelingSession(one, path, X[::-1])
     with pytest.raises(ValueError, match="it has 140 rows, expected 150"):
         LabelingSession.resume(path, X[:140])
-    with pytest.raises(ValueError, match="was begun with repeat=0.1. Got 0.0"):
+    with pytest.raises(ValueError, match="was started with repeat=0.1. Got 0.0"):
         session(path)
-    with pytest.raises(ValueError, match="begun with strategy='auto'. Got 'margin'"):
+    with pytest.raises(ValueError, match="started with strategy='auto'. Got 'margin'"):
         session(path, repeat=0.1, learner={"strategy": "margin"})
     with pytest.raises(ValueError, match=r"with estimator=GaussianNB\(.* Got Logis"):
         session(path, repeat=0.1, estimator=LogisticRegression())
@@ -606,7 +608,7 @@ def test_a_person_at_the_terminal_takes_answers_back(path, monkeypatch, capsys):
         assert [answer["label"] for answer in one.answers()] == ["ham"]
     path.write_bytes(path.read_bytes() + b'{"row"')
     given["strategy"] = "random"
-    with pytest.raises(ValueError, match="begun with strategy="):
+    with pytest.raises(ValueError, match="started with strategy="):
         session(path, learner=given)
     path.write_bytes(path.read_bytes() + b'{"row"')
     with LabelingSession.resume(path, X) as one:

@@ -337,7 +337,7 @@ def test_labels_are_held_back_until_there_are_two_classes():
     with pytest.raises(ValueError, match="'maybe', which is not one of the classes"):
         one.teach(X[:1], ["maybe"])
     late = np.r_[words[:200], np.full(len(words) - 200, "maybe")]
-    with pytest.raises(ValueError, match="'maybe', .* with classes= beforehand"):
+    with pytest.raises(ValueError, match="'maybe', .* as `classes`"):
         learner(tree(), classes=None, budget=1.0).run(X, late)
 
 
@@ -355,8 +355,8 @@ def test_other_classifiers(estimator):
     [
         ({"strategy": "best"}, "strategy"),
         ({"budget": 0.0}, "budget"),
-        ({"drift": "ddm"}, "drift must be None unless the strategy buys labels"),
-        ({"classes": [1]}, "two labels or more"),
+        ({"drift": "ddm"}, "drift must be None unless the strategy queries labels"),
+        ({"classes": [1]}, "at least two labels"),
         ({"estimator": GaussianNB()}, "needs the leaves of a single tree"),
     ],
 )
@@ -386,7 +386,7 @@ def test_tables_of_lists_of_no_rows_and_of_three_dimensions():
     assert one.query(X[:0]).shape == (0,)
     assert (one.query(X[:9].tolist()) == other.query(X[:9])).all()
     before = pickle.dumps(one)
-    with pytest.raises(ValueError, match=r"two dimensions. Got shape \(3, 3, 1\)"):
+    with pytest.raises(ValueError, match=r"must be a 2d table. Got shape \(3, 3, 1\)"):
         one.query(X[:3, :, np.newaxis])
     assert pickle.dumps(one) == before
     one.teach(X[:0], Y[:0])  # nobody knew an answer
