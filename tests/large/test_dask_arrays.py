@@ -110,7 +110,7 @@ def test_invalid_arrays():
         (X_parts[:, 0], y_parts, {}, ValueError, "source must be a 2d Dask array"),
         (X_parts, X_parts, {}, ValueError, "source must be a 2d Dask array"),
         (X_parts, y_parts[:-1], {}, ValueError, "same number of rows. Got 900 and 899"),
-        (X_parts, y_parts, {"columns": [0]}, ValueError, "which has no names"),
+        (X_parts, y_parts, {"columns": [0]}, ValueError, "which has no column names"),
         (X_parts / 0.0, y_parts, {}, ValueError, "infinity|Infinite|infinite"),
     ]:
         with pytest.raises(error, match=match), np.errstate(all="ignore"):
