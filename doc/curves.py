@@ -343,7 +343,8 @@ def draw_found():
 
 def draw_known_classes():
     """What hi-RF and its baselines know after the remaining classes came at once."""
-    ways = ("hi-RF", "all RLP", "all RRN", "fitted again", "random forest")
+    ways = ("hi-RF", "all RLP", "growing leaves (IGT)", "retrained")
+    ways += ("random forest",)
     panels = {}
     for row in table("paper-e-rest"):
         if row["learner"] in ways:

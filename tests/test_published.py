@@ -1,19 +1,13 @@
 """Settings of published systems run as they are printed, and give what is stored."""
 
-import csv
-import os
 import re
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scripts import RESULTS, benchmarks_on_path
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
 
-from skconftree import ConfidenceTreeClassifier, OASISClassifier, bounds, tree
+from skconftree import ConfidenceTreeClassifier, bounds, tree
 
 DOC = Path(__file__).parents[1] / "doc"
 PAGES = sorted((DOC / "published").glob("*.rst"))
@@ -56,71 +50,6 @@ def test_printed_settings_of_trees_can_be_fitted(setting):
         model.fit(X, y)
     assert (model.get_n_leaves() == 1) == bool(caught)
     assert len(caught) == is_cautious or not isinstance(model.bound, str)
-
-
-# Rows of `paper-b-accuracy.csv`, which are tuned, and how the tree is printed.
-ON_SOYBEAN = {
-    "LogTree": 'bound=None, criterion="entropy"',
-    "PiTree": 'bound="possibilistic"',
-    "O-PiTree": 'bound="possibilistic", grace_period=1, leaf_memory="rows", '
-    'leaf_prediction="majority"',
-}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif("SKCONFTREE_DATA" not in os.environ, reason="needs real tables")
-@pytest.mark.parametrize("method", ON_SOYBEAN)
-def test_printed_settings_give_the_stored_accuracy(method, monkeypatch):
-    """Within the published standard deviation over folds, on soybean's 19 classes."""
-    assert ON_SOYBEAN[method] in printed_settings()
-    with benchmarks_on_path(monkeypatch):
-        from common.data import data_folder, encoded
-
-        X, y, is_nominal = encoded("soybean", data_folder())
-    model = published_tree(ON_SOYBEAN[method]).set_params(
-        nominal_splits="multiway", categorical_features=is_nominal
-    )
-    right = []
-    rng = np.random.default_rng(0)
-    for train, test in KFold(10, shuffle=True, random_state=0).split(X, y):
-        train = rng.permutation(train)
-        known, earliest = np.unique(y[train], return_index=True)
-        train = np.concatenate([train[earliest], np.delete(train, earliest)])
-        first = max(len(train) // 5, len(known)) if method == "O-PiTree" else len(train)
-        model.fit(X[train[:first]], y[train[:first]])
-        if first < len(train):
-            model.partial_fit(X[train[first:]], y[train[first:]])
-        right.append(100.0 * model.score(X[test], y[test]))
-    with (RESULTS / "paper-b-accuracy.csv").open(encoding="utf-8") as file:
-        stored = {row["table"]: row for row in csv.DictReader(file)}["soybean"][method]
-    ours, _, _, published_deviation = map(float, re.findall(r"[0-9.]+", stored))
-    assert abs(np.mean(right) - ours) <= published_deviation
-
-
-@pytest.mark.slow
-def test_printed_oasis_gives_the_stored_error():
-    """Wrong rows of the breast cancer table after 50 labels: mean of four runs."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X) / 2
-    page = (DOC / "published/rupprechter_2012.rst").read_text("utf-8")
-    code = re.search(r"OASISClassifier\((.*?)\n   \)", page, re.DOTALL)[1]
-    parameters = eval(f"dict({code})")
-    wrong = []
-    for seed in range(4):
-        model = OASISClassifier(**{**parameters, "random_state": seed})
-        model.partial_fit(X[:2], y[:2], classes=[0, 1])
-        left = np.arange(2, len(X))
-        for _ in range(48):
-            row = left[model.query_score(X[left], "oasis").argmin()]
-            model.partial_fit(X[[row]], y[[row]])
-            left = left[left != row]
-        wrong.append(100.0 * (1.0 - model.score(X, y)))
-    with (RESULTS / "paper-d-offline.csv").open(encoding="utf-8") as file:
-        rows = {
-            row["wrong after 50 labels"]: row["WDBC"] for row in csv.DictReader(file)
-        }
-    stored = float(rows['`"oasis"`, 10,000'].split()[0])
-    assert abs(np.mean(wrong) - stored) < 1.0
 
 
 def test_every_page_names_its_paper_and_what_came_out():

@@ -51,20 +51,21 @@ POSITIVE = 0.1
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 STEPS = {"10 to 20 by 1": (10, 20, 1), "10 to 50 by 5": (10, 50, 5)}
 RETRAINED = "retrained"
+PERSISTENT = f"hi-RF, `alpha={POSITIVE}`, persistent"
 NCM = {
     "hi-RF": {},
     f"hi-RF, `alpha={ALPHA}`": {"alpha": ALPHA},
     f"hi-RF, `alpha={POSITIVE}`": {"alpha": POSITIVE},
-    f"hi-RF, `alpha={POSITIVE}`, persistent": {
-        "alpha": POSITIVE,
-        "boost": "persistent",
-    },
+    PERSISTENT: {"alpha": POSITIVE, "boost": "persistent"},
     "growing leaves (IGT)": {"update": "igt"},
     "leaf counts (ULS)": {"update": "leaves"},
     "all RLP": {"update": "rlp"},
     "all RRN": {"update": "rrn"},
     RETRAINED: {"update": "retrain"},
 }
+# Lines of figures 3 and 4.
+LINES = ("hi-RF", f"hi-RF, `alpha={POSITIVE}`", PERSISTENT, RETRAINED)
+LINES += ("growing leaves (IGT)",)
 
 
 class Boosting:
@@ -252,7 +253,7 @@ def part_rest(options, tables, records):
 
 def part_grow(options, tables, records):
     """Learn classes step by step."""
-    rows = []
+    rows, lines = [], []
     for title_of_steps, (start, end, step) in STEPS.items():
         for name in options.table:
             X, y = numbers(name, options)
@@ -290,6 +291,11 @@ def part_grow(options, tables, records):
                         f"{means[:, 2].sum():.2f}",
                     ]
                 )
+                if title in LINES:
+                    lines += [
+                        [title_of_steps, name, title, n, f"{100 * share:.1f}"]
+                        for n, share in zip(ends[1:], means[:, 0], strict=True)
+                    ]
                 print(*rows[-1], sep=" | ", flush=True)
                 records.append(["grow", title_of_steps, name, title, means.tolist()])
     header = ["classes", "table", "learner"]
@@ -297,6 +303,8 @@ def part_grow(options, tables, records):
     header += ["minus retrained, points", "seconds to learn"]
     header += ["times as fast as retrained", "to test"]
     tables.show("paper-e-grow", header, rows)
+    header = ["classes", "table", "learner", "known", "right, %"]
+    tables.show("paper-e-steps", header, lines)
 
 
 def part_speed(options, tables, records):
@@ -348,7 +356,7 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", choices=TABLES, nargs="+", default=list(TABLES))
-    parser.add_argument("--runs", type=int, default=2, help="divisions of each table")
+    parser.add_argument("--runs", type=int, default=5, help="divisions of each table")
     parser.add_argument("--trees", type=int, default=50, help="of each forest")
     parser.add_argument("--rounds", type=int, default=5, help="of gradient boosting")
     parser.add_argument("--rows", type=int, default=MAX_ROWS, help="most of a table")
