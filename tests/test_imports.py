@@ -107,7 +107,7 @@ BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
-    "utils/_codec.py": {"CLASSES[name]", 'f"{module.__name__}.{part}"'},
+    "utils/_codec.py": {"parent", 'f"{module.__name__}.{part}"'},
 }
 # The only module that calls the functions below.
 OWNERS_OF_MEMORY = {"utils/_memory.pyx"}

@@ -232,13 +232,13 @@ class Entry(NamedTuple):
 
     line: int
     row: int
-    label: object  # NO_LABEL if the row was skipped, or its label withdrawn
-    by: str | None
-    at: str | None
-    batch: int | None  # number of the query; None for second opinions and relabeling
-    left: int  # number of rows of the batch that follow
-    guess: object  # prediction of the classifier, if the row was drawn for an audit
-    again: bool
+    label: object = NO_LABEL  # if the row was skipped, or its label withdrawn
+    by: str | None = None
+    at: str | None = None
+    batch: int | None = None  # number of the query; None: second opinion, relabeling
+    left: int = 0  # number of rows of the batch that follow
+    guess: object = NO_LABEL  # prediction, if the row was drawn for an audit
+    again: bool = False
 
     @property
     def is_answer(self):
@@ -280,17 +280,8 @@ class Ledger:
             raise self._error(f"row must be a row of the pool, 0{last}. Got {row!r}.")
         if row in self._start:
             raise self._error(f"row {row} has an initial label.")
-        entry = Entry(
-            self.n_lines,
-            row,
-            line.get("label", NO_LABEL),
-            line.get("by"),
-            line.get("at"),
-            line.get("batch"),
-            line.get("left", 0),
-            line.get("guess", NO_LABEL),
-            line.get("again", False),
-        )
+        fields = {name: line[name] for name in Entry._field_defaults if name in line}
+        entry = Entry(self.n_lines, row, **fields)
         self.entries.append(entry)
         return entry
 

@@ -139,17 +139,9 @@ class _PandasTable(Table):
     def is_category(dtype):
         return dtype.name == "category" or dtype.name.startswith("dictionary")
 
-    @staticmethod
-    def names(X):
-        return list(X.columns)
-
-    @staticmethod
-    def rows(X):
-        return X.to_numpy(dtype=object).tolist()
-
-    @staticmethod
-    def dtypes(X):
-        return X.dtypes
+    names = staticmethod(lambda X: list(X.columns))
+    rows = staticmethod(lambda X: X.to_numpy(dtype=object).tolist())
+    dtypes = staticmethod(lambda X: X.dtypes)
 
     @staticmethod
     def is_nominal(dtype):
@@ -187,25 +179,15 @@ class _PolarsTable(Table):
     def is_category(dtype):
         return str(dtype.base_type()) in {"Categorical", "Enum"}
 
-    @staticmethod
-    def names(X):
-        return X.columns
-
-    @staticmethod
-    def rows(X):
-        return X.rows()
-
-    @staticmethod
-    def dtypes(X):
-        return X.dtypes
+    names = staticmethod(lambda X: X.columns)
+    rows = staticmethod(lambda X: X.rows())
+    dtypes = staticmethod(lambda X: X.dtypes)
 
     @staticmethod
     def is_nominal(dtype):
         return str(dtype.base_type()) in {"Categorical", "Enum", "String"}
 
-    @staticmethod
-    def is_date(dtype):
-        return dtype.is_temporal()
+    is_date = staticmethod(lambda dtype: dtype.is_temporal())
 
     def _objects(self, j):
         return ()
@@ -236,17 +218,9 @@ class _ArrowTable(Table):
     def to_numbers(name):
         return f'pandas.to_numeric(X[{name}].to_pandas(), errors="coerce")'
 
-    @staticmethod
-    def is_category(dtype):
-        return str(dtype).startswith("dictionary")
-
-    @staticmethod
-    def names(X):
-        return X.column_names
-
-    @staticmethod
-    def dtypes(X):
-        return X.schema.types
+    is_category = staticmethod(lambda dtype: str(dtype).startswith("dictionary"))
+    names = staticmethod(lambda X: X.column_names)
+    dtypes = staticmethod(lambda X: X.schema.types)
 
     @staticmethod
     def is_nominal(dtype):
@@ -284,25 +258,11 @@ class _ArrowTable(Table):
 class _RecordsTable(Table):
     declaring = "`columns` of OneByOne"
 
-    @staticmethod
-    def to_numbers(name):
-        return f"None in their place and float(x[{name}])"
-
-    @staticmethod
-    def is_category(dtype):
-        return dtype == "category"
-
-    @staticmethod
-    def names(X):
-        return X.columns
-
-    @staticmethod
-    def dtypes(X):
-        return X.dtypes
-
-    @staticmethod
-    def is_nominal(dtype):
-        return dtype in ("str", "category")
+    to_numbers = staticmethod(lambda name: f"None in their place and float(x[{name}])")
+    is_category = staticmethod(lambda dtype: dtype == "category")
+    names = staticmethod(lambda X: X.columns)
+    dtypes = staticmethod(lambda X: X.dtypes)
+    is_nominal = staticmethod(lambda dtype: dtype in ("str", "category"))
 
     def _objects(self, j):
         return () if self.X.numbers is not None else [row[j] for row in self.X.values]

@@ -1,8 +1,7 @@
 """Serialization of states and values: canonical order, JSON, validation when read.
 
-Reading a file never imports or runs anything that the file names, except for the
-classes in `CLASSES` and public estimators of scikit-learn, which are created by their
-constructors.
+Reading a file never imports or runs anything that the file names, except for public
+estimators of `PACKAGES` and of scikit-learn, which are created by their constructors.
 """
 
 import math
@@ -17,40 +16,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Public classes that can be restored from their parameters, and their modules.
-CLASSES = {
-    name: module
-    for module, names in {
-        "skconftree": (
-            "BinaryTests ConfidenceForestClassifier ConfidenceTreeClassifier "
-            "NCMForestClassifier NCMTreeClassifier OASISClassifier"
-        ),
-        "skconftree.bounds": (
-            "BayesFactorBound Chi2Bound CredibleBound DeRosaBound EC2Bound "
-            "EValueBound GTestBound HoeffdingBound McDiarmidBound "
-            "PossibilisticBound"
-        ),
-        "skconftree.drift": "ADWIN DDM LocalRepair",
-        "skconftree.tree": (
-            "C45Pruning Chi2Pruning CostComplexityPruning EC2Pruning "
-            "PessimisticPruning PossibilisticPruning"
-        ),
-        "skconftree.active": (
-            "ActiveLearner ConfTreeSampling DensitySampling EC2Sampling "
-            "EntropySampling FixedUncertainty GBSSampling LTSSampling LabelBudget "
-            "LeafRiskSampling LearningToSampleClassifier LeastConfidentSampling "
-            "MarginSampling QueryScoreSampling RandomSampling RiskBelow "
-            "SplitConfTreeSampling SplitSampling StableModel StreamActiveLearner "
-            "VariableUncertainty WeightedSampling"
-        ),
-        "skconftree.active.pool": (
-            "AutoSampling DiversitySampling ExpectedErrorSampling KCenterSampling "
-            "LeafEntropySampling VoteEntropySampling"
-        ),
-        "skconftree.active.stream": "RandomStream SelectiveSampling",
-    }.items()
-    for name in names.split()
-}
+# Packages whose public estimators can be restored from their parameters.
+PACKAGES = ["skconftree"]
+PACKAGES += [f"skconftree.{name}" for name in ("active", "bounds", "drift", "tree")]
+PACKAGES += ["skconftree.active.pool", "skconftree.active.stream"]
 _DTYPES = {}  # one object per dtype, for `canonical`
 NO_DEFAULT = Parameter.empty
 VERSION = "_skconftree_version"  # key of the version that wrote a state
@@ -246,33 +215,30 @@ def default_parameters(kind):
 def _path_of(kind):
     # Return the dotted name of a class that can be restored, or None.
     package, *modules = kind.__module__.split(".")
-    name = kind.__name__
-    if package == "skconftree":
-        path = f"{CLASSES.get(name)}.{name}"
-        return path if _class_of(path) is kind else None
-    for n in range(1, len(modules) + 1):
-        path = ".".join([package, *modules[:n], name])
+    for n in range(len(modules) + 1):
+        path = ".".join([package, *modules[:n], kind.__name__])
         if _class_of(path) is kind:
             return path
     return None
 
 
 def _class_of(path):
-    # Return the class of a dotted name if it is in `CLASSES` or a public estimator of
-    # scikit-learn, that is, if each module of the path is in `__all__` of its parent.
+    # Return the class of a dotted name if it is a public estimator of `PACKAGES` or of
+    # scikit-learn, where each module of the path must be in `__all__` of its parent.
     if type(path) is not str:
         return None
-    package, *modules = path.split(".")
-    name = modules.pop() if modules else ""
-    if package == "skconftree":
-        return getattr(import_module(CLASSES[name]), name) if name in CLASSES else None
-    if package != "sklearn" or not modules:
-        return None
-    module = sys.modules["sklearn"]
-    for part in modules:
-        if part.startswith("_") or part not in getattr(module, "__all__", ()):
+    parent, _, name = path.rpartition(".")
+    if parent in PACKAGES:
+        module = import_module(parent)
+    else:
+        package, *modules = parent.split(".")
+        if package != "sklearn" or not modules:
             return None
-        module = import_module(f"{module.__name__}.{part}")
+        module = sys.modules["sklearn"]
+        for part in modules:
+            if part.startswith("_") or part not in getattr(module, "__all__", ()):
+                return None
+            module = import_module(f"{module.__name__}.{part}")
     public = getattr(module, "__all__", (name,))
     kind = getattr(module, name, None) if name in public else None
     is_estimator = isinstance(kind, type) and issubclass(kind, BaseEstimator)
