@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from skconftree import ConfidenceTreeClassifier, bounds, tree
+from skconftree import ConfidenceTreeClassifier, active, bounds, tree
+from skconftree.active import _registry
+from skconftree.active.stream import _strategies
 
 DOC = Path(__file__).parents[1] / "doc"
 PAGES = sorted((DOC / "published").glob("*.rst"))
@@ -50,6 +52,20 @@ def test_printed_settings_of_trees_can_be_fitted(setting):
         model.fit(X, y)
     assert (model.get_n_leaves() == 1) == bool(caught)
     assert len(caught) == is_cautious or not isinstance(model.bound, str)
+
+
+def test_printed_names_of_strategies_are_known():
+    """And calls in the list of systems that choose labels can be made."""
+    text = (DOC / "published.rst").read_text("utf-8")
+    text = " ".join(text.partition("Systems that choose the labels")[2].split())
+    names = set(re.findall(r'(?:`|strategy=)"(\w+)"(?:`|,|\))', text))
+    assert {"conf_tree", "density", "gbs", "leaf_entropy", "lts", "random"} <= names
+    assert names <= {*_registry.STRATEGIES, *_strategies.STREAM_STRATEGIES}
+    known = {**vars(active), "delta": 0.1}
+    for call in re.findall(
+        r"(?:LeafRisk|SplitConfTree|Split|ConfTree)Sampling\(.*?\)", text
+    ):
+        eval(re.sub(r"(\w+)=\.\.\.", r"\1=0.3", call), known)
 
 
 def test_every_page_names_its_paper_and_what_came_out():
