@@ -140,7 +140,7 @@ def test_the_first_screen_has_the_entry_points():
         "pickling and copying": "TreeModel.of_state",
         "binning of values": "EncodedTable",
         "rows stored in a leaf": "count_rows",
-        "concept drift": "WatchingGrower",
+        "concept drift": "MonitoredGrower",
         "progress callbacks": "tree/_progress.py",
     }.items():
         assert question in screen

@@ -47,7 +47,7 @@ class DaskEngine:
             self._known = [[None] * len(rows) for rows in self._row_indices]
         self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
 
-    def with_team(self, team):
+    def with_team(self, thread_team):
         """The same: workers have threads of their own."""
         return self
 
@@ -271,7 +271,7 @@ class DaskParts:
         for first in range(0, len(calls), at_once):
             yield from dask.compute(*calls[first : first + at_once])
 
-    def total(self, task, columns, *by_row, team=None):
+    def total(self, task, columns, *by_row, thread_team=None):
         """Add up what a task counts in each part; Dask has threads of its own."""
         import dask
 

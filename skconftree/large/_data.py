@@ -285,14 +285,18 @@ class PartedData:
         present = None if sample.count is None else sample.count > 0
         return np.array([column.limits(present) for column in self._coded_columns()])
 
-    def nodes(self, sample, team):
-        """Return the nodes of a sample; None if a team has all rows here."""
+    def nodes(self, sample, thread_team):
+        """Return the nodes of a sample; None if a thread team has all rows here."""
         engine = self._engine
         is_small = self.n_rows <= MAX_GATHERED  # are gathered in any case
-        if team is not None and engine.is_here and (is_small or engine.is_one_part):
+        if (
+            thread_team is not None
+            and engine.is_here
+            and (is_small or engine.is_one_part)
+        ):
             return None
         return SampleNodes(
-            engine.with_team(team),
+            engine.with_team(thread_team),
             self._heads,
             self.n_classes,
             sample.count,

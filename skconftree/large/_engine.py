@@ -9,23 +9,31 @@ from ._steps import Sampled, joined
 
 
 class LocalEngine:
-    """Parts whose codes are here, or mapped from a file; a team shares the work."""
+    """Parts whose codes are here, or mapped from a file, shared by a thread team."""
 
     is_here = True
 
-    def __init__(self, parts, row_indices, team=None):
+    def __init__(self, parts, row_indices, thread_team=None):
         self.parts, self.row_indices = parts, row_indices
         self.n_rows = sum(map(n_rows_of, row_indices))
-        self._each = _steps.one_by_one if team is None else partial(_side_by_side, team)
+        self._each = (
+            _steps.one_by_one
+            if thread_team is None
+            else partial(_side_by_side, thread_team)
+        )
 
     @property
     def is_one_part(self):
         """Whether the codes of all rows are had without a copy."""
         return len(self.parts) == 1
 
-    def with_team(self, team):
-        """The same for a tree that a team grows."""
-        return self if team is None else LocalEngine(self.parts, self.row_indices, team)
+    def with_team(self, thread_team):
+        """The same for a tree that a thread team grows."""
+        return (
+            self
+            if thread_team is None
+            else LocalEngine(self.parts, self.row_indices, thread_team)
+        )
 
     def columns(self):
         """Codes of all rows, column by column."""
@@ -67,7 +75,7 @@ def _call(function):
     return function()
 
 
-def _side_by_side(team, function, *lists):
+def _side_by_side(thread_team, function, *lists):
     # As `_steps.one_by_one`, by threads.
     calls = list(zip(*lists, strict=True))
     results = [None] * len(calls)
@@ -75,7 +83,7 @@ def _side_by_side(team, function, *lists):
     def do(thread, i):
         results[i] = function(*calls[i])
 
-    team.run(do, len(calls))
+    thread_team.run(do, len(calls))
     return results
 
 

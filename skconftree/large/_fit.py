@@ -111,10 +111,10 @@ class PartedTable(NamedTuple):
         """Which of the columns hold whole numbers only, once they are encoded."""
         return sorted(columns.difference(self.fractional))
 
-    def encode(self, settings, n_bins=0, team=None):
-        """Encode the table in passes over its parts, in parallel if there is a team."""
+    def encode(self, settings, n_bins=0, thread_team=None):
+        """Encode the table in passes over its parts, in parallel with a thread team."""
         features, n_classes = self.schema.features, len(self.classes)
-        coding, heads, groups = self._make_coding(n_bins, team)
+        coding, heads, groups = self._make_coding(n_bins, thread_team)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
         n_levels = [head.n_levels for head in heads]
         engine = self.parts.engine(
@@ -125,7 +125,7 @@ class PartedTable(NamedTuple):
             *self._by_row,
         )
         if engine is None:
-            codes = self._codes(coding, groups, team)
+            codes = self._codes(coding, groups, thread_team)
             part = CodedPart(codes, y, n_levels, n_classes)
             engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
@@ -162,7 +162,7 @@ class PartedTable(NamedTuple):
         row_indices = self.positions[start:stop]
         return row_indices[row_indices >= 0]
 
-    def _make_coding(self, max_bins, team):
+    def _make_coding(self, max_bins, thread_team):
         # What codes the columns, those of numbers in bins unless there are 0; each
         # column as a `CodedColumn` of one row; and groups of columns to code in a pass.
         features, n_features = self.schema.features, self.schema.n_features
@@ -172,14 +172,18 @@ class PartedTable(NamedTuple):
             nominal = features.is_categorical
             n_levels[nominal] = features.n_categories[nominal] + 1
         # Columns whose cells are counted in one pass.
-        max_columns = max(1, CELLS_AT_ONCE // (1 if team is None else team.n_threads))
+        max_columns = max(
+            1, CELLS_AT_ONCE // (1 if thread_team is None else thread_team.n_threads)
+        )
         numeric = {
             j: ColumnValues(max_bins, has_cells=k < max_columns)
             for k, j in enumerate(np.flatnonzero(~nominal).tolist())
         }
-        self._count(numeric, list(numeric), range(n_features), team)
+        self._count(numeric, list(numeric), range(n_features), thread_team)
         while pending := [j for j, values in numeric.items() if values.query]:
-            self._count(numeric, pending[:max_columns], pending[:max_columns], team)
+            self._count(
+                numeric, pending[:max_columns], pending[:max_columns], thread_team
+            )
         self._check_few(numeric, max_bins)
         self.fractional.update(
             j for j, values in numeric.items() if not values.is_whole
@@ -195,13 +199,13 @@ class PartedTable(NamedTuple):
         guided = [j for j, values in numeric.items() if values.has_guide]
         return coding, heads, self._in_groups(guided, max_columns)
 
-    def _count(self, numeric, pending, columns, team):
+    def _count(self, numeric, pending, columns, thread_team):
         # Answer the questions of some columns in a pass that reads these columns.
         index = {j: k for k, j in enumerate(columns)}
         queries = {index[j]: numeric[j].query for j in pending}
         reader, names = self._reading(columns)
         counted = self.parts.total(
-            Counting(reader, queries), names, *self._by_row, team=team
+            Counting(reader, queries), names, *self._by_row, thread_team=thread_team
         )
         for j in pending:
             numeric[j].learn(counted[index[j]])
@@ -238,7 +242,7 @@ class PartedTable(NamedTuple):
                 "Set max_bins, for example max_bins=255."
             )
 
-    def _codes(self, coding, groups, team):
+    def _codes(self, coding, groups, thread_team):
         codes = make_arrays(
             [len(self.y)] * self.schema.n_features, coding.dtypes, self.folder
         )
@@ -247,7 +251,7 @@ class PartedTable(NamedTuple):
             write = partial(
                 self._write, codes, columns, reader, coding.of_columns(columns).made()
             )
-            self.parts.each(write, names, *self._by_row, team=team)
+            self.parts.each(write, names, *self._by_row, thread_team=thread_team)
         return codes
 
     def _write(self, codes, columns, reader, coding, frame, start, mask=None):

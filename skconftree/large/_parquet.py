@@ -74,7 +74,7 @@ class ParquetParts:
         if start != self.n_rows:
             raise _changed(self._paths[-1])
 
-    def total(self, task, columns, *by_row, team=None):
+    def total(self, task, columns, *by_row, thread_team=None):
         """Add up what a task counts in each batch."""
         states = {}
 
@@ -83,21 +83,21 @@ class ParquetParts:
                 states[thread] = task.start()
             task.count(states[thread], frame, *rows)
 
-        self._for_each(count, columns, by_row, team)
+        self._for_each(count, columns, by_row, thread_team)
         first, *others = states.values()
         for other in others:
             task.join(first, task.result(other))
         return task.result(first)
 
-    def each(self, function, columns, *by_row, team=None):
+    def each(self, function, columns, *by_row, thread_team=None):
         """Call a function of each batch, of where it begins, and the arrays' part."""
 
         def call(thread, *batch):
             function(*batch)
 
-        self._for_each(call, columns, by_row, team)
+        self._for_each(call, columns, by_row, thread_team)
 
-    def _for_each(self, function, columns, by_row, team):
+    def _for_each(self, function, columns, by_row, thread_team):
         # One thread reads all batches of a row group.
         groups = self._groups()
 
@@ -112,11 +112,11 @@ class ParquetParts:
             if start != stop:
                 raise _changed(self._paths[file])
 
-        if team is None:
+        if thread_team is None:
             for group in range(len(groups)):
                 read(0, group)
         else:
-            team.run(read, len(groups))
+            thread_team.run(read, len(groups))
 
     def _groups(self):
         # Row groups of all files: the file, the number there, first row and last.

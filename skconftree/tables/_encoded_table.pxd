@@ -30,8 +30,8 @@ from skconftree.utils._typedefs cimport (
 # and raises an error if it is used again.
 
 cdef struct Column:
-    uint8_t* codes          # [n_rows]; NULL if SORTED or wide
-    label_t* wide           # [n_rows] the same on two bytes, or NULL
+    uint8_t* codes          # [n_rows]; NULL if SORTED or of two bytes
+    label_t* codes16           # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
     const float32_t* floors     # [n_levels] of bins; NULL if each code is one value
     const float32_t* values     # row i is at i * stride; for sparse tables see value()

@@ -202,12 +202,12 @@ cdef class EncodedTable:
     entries; it must stay alive with this object. `n_categories` is 0 for a numeric
     feature; the values of others are codes below this number, or -1. Numeric features of
     a dense X are cut into at most `max_bins` bins of about equal `weight`, unless it is
-    0. The threads of `team`, if given, share the columns of a dense X.
+    0. The threads of `thread_team`, if given, share the columns of a dense X.
     """
 
     def __init__(
         self, X, const int32_t[::1] n_categories=None, *, intp_t max_bins=0,
-        const float64_t[::1] weight=None, team=None,
+        const float64_t[::1] weight=None, thread_team=None,
     ):
         if not 0 <= max_bins < MAX_LEVELS:
             raise ValueError(
@@ -238,8 +238,8 @@ cdef class EncodedTable:
             self.stride = self.n_features
             dense = X
             self._owners = dense
-            if team is not None:
-                self._share_out(dense, n_categories, team)
+            if thread_team is not None:
+                self._share_out(dense, n_categories, thread_team)
                 return
             scratch = Arena()
             with nogil:
@@ -248,11 +248,11 @@ cdef class EncodedTable:
                 )
 
     def _share_out(
-        self, const float32_t[:, ::1] X, const int32_t[::1] n_categories, team
+        self, const float32_t[:, ::1] X, const int32_t[::1] n_categories, thread_team
     ):
         # Each part is a table of the same columns, and owns the memory of the columns that
         # it encodes. Two parts per thread balance the load.
-        cdef intp_t n_parts = min(self.n_features, 2 * <intp_t> team.n_threads)
+        cdef intp_t n_parts = min(self.n_features, 2 * <intp_t> thread_team.n_threads)
         cdef intp_t d = self.n_features
         self.parts = [self._part() for _ in range(n_parts)]
 
@@ -268,7 +268,7 @@ cdef class EncodedTable:
                     (k + 1) * d // n_parts,
                 )
 
-        team.run(encode, n_parts)
+        thread_team.run(encode, n_parts)
         for part in self.parts:
             self.n_coded += part.n_coded
 
@@ -292,7 +292,7 @@ cdef class EncodedTable:
         cdef EncodedTable table = EncodedTable.__new__(EncodedTable)
         cdef Column* column
         cdef uint8_t[::1] codes
-        cdef label_t[::1] wide
+        cdef label_t[::1] codes16
         cdef const float32_t[::1] values
         cdef intp_t f
         table.n_rows = n_rows
@@ -312,8 +312,8 @@ cdef class EncodedTable:
                 codes = encoded.codes
                 column.codes = &codes[0]
             else:
-                wide = encoded.codes
-                column.wide = &wide[0]
+                codes16 = encoded.codes
+                column.codes16 = &codes16[0]
             column.n_levels = encoded.n_levels
             column.nominal = encoded.levels is None
             if column.nominal:
@@ -326,15 +326,15 @@ cdef class EncodedTable:
                 column.floors = &values[0]
         return table
 
-    def claim(self, bint spends):
-        """Start to use the table; if `spends`, its arrays are taken over."""
+    def claim(self, bint consumes):
+        """Start to use the table; if `consumes`, its arrays are taken over."""
         if self.spent:
             raise RuntimeError(
                 "This table has been spent: a tree took over its arrays instead of "
                 "copying them. Encode the rows again, or share the table among trees "
                 "that copy from it."
             )
-        if spends:
+        if consumes:
             self.spent = True
 
     cdef int _encode(
@@ -496,9 +496,9 @@ cdef class EncodedTable:
                     n_categories if values[i] < 0.0 else <intp_t> values[i]
                 )
         else:
-            column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
+            column.codes16 = <label_t*> self.arena.take(n, sizeof(label_t))
             for i in range(n):
-                column.wide[i] = <label_t> (
+                column.codes16[i] = <label_t> (
                     n_categories if values[i] < 0.0 else <intp_t> values[i]
                 )
         return 0
@@ -638,9 +638,9 @@ cdef class RowCodes:
         if column.codes != NULL:
             for i in range(n):
                 codes[i] = column.codes[i]
-        elif column.wide != NULL:
+        elif column.codes16 != NULL:
             for i in range(n):
-                codes[i] = column.wide[i]
+                codes[i] = column.codes16[i]
         else:
             codes[column.order[0] >> 1] = 0
             for i in range(1, n):

@@ -74,7 +74,7 @@ class GrowthData(Protocol):
         """Return the smallest and largest value of each feature in a sample."""
         ...
 
-    def nodes(self, sample, team):
+    def nodes(self, sample, thread_team):
         """Return the nodes of a sample in parts; None if all rows are in memory."""
         ...
 
@@ -95,8 +95,8 @@ def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=Non
     sums = np.bincount(y, weights=weights, minlength=n_classes + 1)
     labeled = y < n_classes
     if weights is not None:
-        labeled &= weights > 0
-    n_labeled = int(np.count_nonzero(labeled))
+        labelled &= weights > 0
+    n_labeled = int(np.count_nonzero(labelled))
     if n_labeled == 0:
         raise ValueError("counts must be positive for at least one labeled row.")
     return Sample(
@@ -127,7 +127,8 @@ class MemoryData:
     Used for any number of trees. Sample weights are frequencies; integers are stored as
     such. The rows of `X_pool` are the last ones of the table. The values of a nominal
     feature are codes below its number of categories, or -1 in unlabeled rows; NaN in a
-    numeric feature is a missing value. See `EncodedTable` for `max_bins` and `team`.
+    numeric feature is a missing value. See `EncodedTable` for `max_bins` and
+    `thread_team`.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class MemoryData:
         X_pool=None,
         n_categories=None,
         max_bins=0,
-        team=None,
+        thread_team=None,
     ):
         weight = sample_weight
         if X_pool is not None:
@@ -167,7 +168,7 @@ class MemoryData:
             n_categories,
             max_bins=max_bins,
             weight=None if weight is None else weight.astype(np.float64),
-            team=team,
+            thread_team=thread_team,
         )
         self.n_coded = self._table.n_coded
         self._row_codes, self._lock = None, threading.Lock()
@@ -202,7 +203,7 @@ class MemoryData:
             [np.fmin.reduce(self._X, **options), np.fmax.reduce(self._X, **options)]
         ).astype(float)
 
-    def nodes(self, sample, team):
+    def nodes(self, sample, thread_team):
         """Return None: the rows are not in parts."""
         return None
 
@@ -235,9 +236,9 @@ class SampledData:
         """Return the smallest and largest value of each feature in a sample."""
         return self._data.limits(sample)
 
-    def nodes(self, sample, team):
+    def nodes(self, sample, thread_team):
         """Return the nodes of a sample whose rows are in parts, else None."""
-        return self._data.nodes(sample, team)
+        return self._data.nodes(sample, thread_team)
 
 
 # Counts are sums of weights. Integers are exact up to `LARGEST_SUM`. Scores use squares

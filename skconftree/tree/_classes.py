@@ -230,25 +230,26 @@ class ConfidenceTreeClassifier(
           weight, and so does the evidence of a bound.
         - ``"relative"``: only the ratios of the weights matter, as in boosting or
           with importance weights. They are rescaled to the sum
-          ``(sum w)**2 / sum(w**2)``, which is the number of equally weighted rows
-          that are worth as much, and then count as frequencies. The defaults of
-          `min_samples_split` and `min_samples_leaf` exclude nothing then: in
-          scikit-learn they count rows, whatever their weights.
-        - ``"auto"``: ``"frequency"`` if all weights are whole numbers, else
-          ``"relative"``. So weights of scikit-learn's
+          ``(sum w)**2 / sum(w**2)``, the effective sample size (Kish), and then
+          used as frequencies. The defaults of `min_samples_split` and
+          `min_samples_leaf` then exclude no split, because scikit-learn counts rows
+          there, independent of their weights.
+        - ``"auto"``: ``"frequency"`` if all weights are integers, else
+          ``"relative"``. Weights of scikit-learn's
           ``compute_sample_weight("balanced", y)`` and of ``AdaBoostClassifier`` are
-          relative. Frequencies that are not whole numbers need ``"frequency"``.
+          therefore relative. Set ``"frequency"`` for frequencies that are not
+          integers.
 
-        In `partial_fit` weights are always frequencies, whole numbers or not, as it
-        does not know those of the rows to come; ``"relative"`` is an error there
-        if weights are given.
+        In `partial_fit`, weights are always frequencies, because the weights of later
+        rows are unknown. ``"relative"`` raises an error if weights are passed.
     random_state : int, RandomState instance or None, default=None
-        Used by `max_features` and ``splitter="random"`` only.
+        Controls the randomness of `max_features` and ``splitter="random"``. Pass an
+        int for reproducible results. Not used otherwise.
     n_jobs : int or None, default=None
-        `fit` only. Number of threads that share the work on the tree: columns of large
-        nodes, and what lies below smaller ones. The tree is the same for every number.
-        None is 1, unless a context of joblib says otherwise; -1 is all cores. Small and
-        sparse tables are left to one thread. See :ref:`one_tree_on_all_cores`.
+        `fit` only. Number of threads. They share the columns of large nodes and the
+        subtrees below smaller nodes. The tree does not depend on it. None means 1,
+        unless in a joblib context; -1 means all cores. Small and sparse tables use one
+        thread. See :ref:`one_tree_on_all_cores`.
 
     Attributes
     ----------
@@ -261,66 +262,69 @@ class ConfidenceTreeClassifier(
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     is_categorical_ : ndarray of shape (`n_features_in_`,), bool, or None
-        Which columns are nominal; None if none is.
+        Mask of the nominal columns; None if all columns are numeric.
     categories_ : list or None
-        For each nominal column the list of its categories, in the order of their
-        codes in `tree_`, None standing for a missing value; None for a numeric
-        column. None if no column is nominal.
+        For each nominal column, the list of its categories in the order of their codes
+        in `tree_`; the category None is a missing value. The element is None for a
+        numeric column. None if all columns are numeric.
     max_features_ : int
         The resolved value of `max_features`.
     bound_ : bound object or None
-        The resolved bound, `delta` included.
+        The resolved bound, with the value of `delta`.
     criterion_ : str
         The resolved criterion.
     pruning_ : pruning object or None
         The resolved pruning.
     shrinkage_ : float
-        The resolved shrinkage of `tree_`; 0 of a tree that started with `partial_fit`,
-        or learned rows with `drift` set.
+        The resolved shrinkage of `tree_`. It is 0 if the tree started with
+        `partial_fit`, or was trained on rows with `drift` set.
     lookahead_ : int
         The resolved number of levels at which `fit` looked ahead; 0 in `partial_fit`.
     tree_ : Tree
-        The tree as read-only arrays, evidence included.
+        The fitted tree as read-only arrays, with the evidence for its splits.
     n_rows_seen_ : int
-        Number of rows learned.
+        Number of rows that the tree was trained on.
     honest_counts_ : ndarray of shape (n_nodes, n_classes) or None
-        Rows of each class in each node that had no say in the tree, counted by
-        `recount_leaves`; None if there are none.
+        Class counts of held-out rows in each node (an honest sample, which was not used
+        to grow the tree), from `recount_leaves`; None before it is called.
     n_drifts_ : int
-        Number of drifts found by `drift`.
+        Number of drifts detected with `drift`.
     drifts_ : list of NamedTuple
-        Each of them: ``row``, how many rows had been learned by then; ``node``, below
-        which all was replaced, 0 being the root; and ``detector``, its name.
+        The detected drifts. Each has ``row``, the number of rows learned until then;
+        ``node``, the root of the subtree that was replaced (0 if it was the whole
+        tree); and ``detector``, the name of the detector.
     n_bytes_ : int
-        Bytes that the tree and the memories of its leaves take. Not counted are the
-        room for further nodes of a tree that grows (as much again at most), copies
-        that were used (of ``tree_``'s arrays), and the tables of the bound
-        (``"possibilistic"``: 4 MiB).
+        Memory of the tree and of the statistics of its leaves, in bytes. Not included
+        are the spare capacity of a growing tree for further nodes (at most as much
+        again), copies of the arrays of ``tree_`` that were accessed, and the tables of
+        the bound (``"possibilistic"``: 4 MiB).
     n_inactive_leaves_ : int
-        Leaves that `max_bytes` has switched off: they count classes, and neither split
-        nor use naive Bayes any more.
+        Number of leaves whose statistics were released because of `max_bytes`. They
+        keep class counts only; they do not split and do not use naive Bayes.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
-        Share of each feature in the decrease of impurity.
+        Feature importances: the share of each feature in the total decrease of
+        impurity.
 
     See Also
     --------
-    skconftree.tree.export_text : The tree as text, with its evidence.
-    sklearn.tree.DecisionTreeClassifier : What `to_sklearn` gives.
+    skconftree.tree.export_text : Print the tree as text, with its evidence.
+    sklearn.tree.DecisionTreeClassifier : The class of the result of `to_sklearn`.
 
     Notes
     -----
-    `X` is used as float32 and thresholds are float64 midpoints, as in
-    scikit-learn. Ties go to the lowest feature, then the lowest cut.
+    `X` is used as float32 and thresholds are float64 midpoints, as in scikit-learn. If
+    several splits are equally good, the split with the lowest feature index is
+    selected, then the one with the lowest threshold.
 
-    NaN is a missing value. A test of a numeric column that rows of its node miss
-    sends them to the side that is better for the split, or tests whether there is a
-    value at all; where no row missed it in training, rows that do go to the
-    child with more training rows.
+    NaN is a missing value. If training rows of a node miss the value of a numeric
+    column, a split on this column sends them to the side that gives the better split,
+    or it separates them from all other rows. If no training row of the node missed the
+    value, rows that do are sent to the child with more training rows.
 
-    A `sample_weight` of whole numbers is a frequency: weight k equals k copies of a
-    row, and all size limits count weight. `fit` takes other weights as relative,
-    unless `sample_weight_kind` says otherwise. Frequencies are 0 or at least 1e-100
-    and sum to at most 2**53; class weights are 0 or from 1e-50 to 1e50.
+    A `sample_weight` of integers is a frequency: weight k equals k copies of a row, and
+    all size limits count weight. `fit` treats other weights as relative, unless
+    `sample_weight_kind` is ``"frequency"``. Frequencies are 0 or at least 1e-100 and
+    sum to at most 2**53; class weights are 0 or from 1e-50 to 1e50.
 
     References
     ----------
@@ -412,13 +416,13 @@ class ConfidenceTreeClassifier(
     criterion_ = fitted("resolved.criterion", "The resolved criterion.")
     pruning_ = fitted("resolved.pruning", "The resolved pruning.")
     lookahead_ = fitted("resolved.lookahead", "Levels at which `fit` looked ahead.")
-    tree_ = fitted("tree", "The tree as read-only arrays, evidence included.")
+    tree_ = fitted("tree", "The fitted tree as read-only arrays, with its evidence.")
     fidelity_ = fitted("fidelity", "How often a distilled tree agrees, see `distill`.")
     shrinkage_ = fitted(
-        "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
+        "tree.shrinkage", "The resolved shrinkage of `tree_`.", changes=True
     )
     honest_counts_ = fitted(
-        "honest_counts", "Rows that had no say in the tree.", changes=True
+        "honest_counts", "Class counts of held-out rows per node.", changes=True
     )
 
     def _growth(self):
@@ -426,7 +430,7 @@ class ConfidenceTreeClassifier(
 
     @learns
     def _answer_as(self, *said):
-        # Keep the tests; all else are predictions of a classifier, see `distill`.
+        # Keep the splits; replace the counts by predictions of a classifier, see `distill`.
         self._model = self._model.distilled(*said)
 
     @available_if(check_can_stream)
@@ -440,34 +444,33 @@ class ConfidenceTreeClassifier(
         X_pool: TableLike | None = None,
         from_pool: ArrayLike | None = None,
     ) -> Self:
-        """Go on growing the tree with further rows.
+        """Train the tree incrementally on further rows.
 
-        Rows are learned one by one in their order: a stream gives the same tree,
-        bit for bit, however it is cut into calls. After `fit` the fitted leaves
-        grow on, and `shrinkage` stays unless `drift` is set. Splits are never removed.
-        Parameters of the growth are those of the first call.
+        Rows are learned one by one in their order. A stream gives the same tree, to the
+        last bit, independent of how it is divided into batches. After `fit`, the leaves
+        of the fitted tree continue to grow, and its `shrinkage` is kept unless `drift`
+        is set. Splits are never removed. The parameters of the first call are used.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Rows in the order of their arrival; numeric columns are converted to
-            float32. Which columns are nominal is settled by the first call; new
-            categories may come later.
+            Rows in the order of their arrival. Numeric columns are converted to
+            float32. The first call determines which columns are nominal; later rows may
+            have new categories.
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur, now or later. Needed on the first call, unless
-            the tree is fitted already: then they are those of `fit`.
+            All classes that may occur, in this or a later call. Required in the first
+            call, unless the tree is already fitted: then the classes of `fit` are used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. The weight of a row enters at once; a row of weight
-            0 is not learned.
+            Weights of the rows. A row of weight k is learned in one step, not as k
+            rows. A row of weight 0 is not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Unlabeled rows, on the first call only. A bound with a `pool_weight`
-            (``"credible"``) weighs a child by all rows that fall into it.
+            Unlabeled rows, in the first call only. A bound with a `pool_weight`
+            (``"credible"``) weights a child by its labeled and unlabeled rows.
         from_pool : array-like of shape (n_samples,), default=None
-            Indices of the rows of `X_pool`, that of the first call, to learn instead
-            of X, which must be None. A row that has got its label is no longer
-            unlabeled.
+            Indices of rows in the `X_pool` of the first call, which are learned instead
+            of X; X must be None. These rows then no longer count as unlabeled.
 
         Returns
         -------
@@ -477,7 +480,7 @@ class ConfidenceTreeClassifier(
         Raises
         ------
         ValueError
-            If the input or a parameter is invalid; nothing is learned then.
+            If the input or a parameter is invalid. The tree is then unchanged.
 
         Examples
         --------
@@ -505,7 +508,7 @@ class ConfidenceTreeClassifier(
         X_pool: TableLike | None = None,
         return_proba: bool = False,
     ) -> NDArray[Any]:
-        """Predict each row, then learn it: `partial_fit` with foresight.
+        """Predict each row before learning it (prequential, test-then-train).
 
         Parameters
         ----------
@@ -520,14 +523,13 @@ class ConfidenceTreeClassifier(
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Unlabeled rows, on the first call only.
         return_proba : bool, default=False
-            Give class probabilities instead of classes.
+            Whether to return class probabilities instead of classes.
 
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) if `return_proba`
-            The class predicted for each row by the tree as it was before the row
-            was learned: what prequential evaluation compares with `y`. Or the
-            probabilities, those of `predict_proba` before the row.
+            The class, or the class probabilities, that the tree predicted for each row
+            before it learned the row. Prequential evaluation compares them with `y`.
 
         Examples
         --------
@@ -557,7 +559,7 @@ class ConfidenceTreeClassifier(
         return learn(self, call, returns=returns, from_pool=from_pool)
 
     def _rows_from_pool(self, X, y, X_pool, row_indices):
-        # What is learned instead of X, and the row_indices as the grower wants them.
+        # The rows of the pool that replace X, and their validated indices.
         if X_pool is None:
             if self._model is None:
                 raise ValueError(NO_POOL)
@@ -570,8 +572,7 @@ class ConfidenceTreeClassifier(
         return _safe_indexing(pool, row_indices), row_indices
 
     def _check_call(self, classes, X_pool):
-        # Parameters are those of the call that growth begins in; to check them takes as
-        # long as ten rows.
+        # Validated in the first call only, because validation takes as long as ten rows.
         if self._model is None or not self._model.grows:
             if not get_config()["skip_parameter_validation"]:
                 self._validate_params()
@@ -588,7 +589,7 @@ class ConfidenceTreeClassifier(
 
 
 def tree_of_model(model, parameters):
-    """An estimator of a model that somebody else has, for whoever looks at it."""
+    """Return an estimator that shares the model of another one, for reading it."""
     tree = ConfidenceTreeClassifier(**parameters)
     share_lock(tree, model)
     tree._model = model

@@ -120,7 +120,7 @@ class TrainingTable(NamedTuple):
             begin, size = begin + size, 4096
         return columns
 
-    def encode(self, settings, n_bins=0, team=None):
+    def encode(self, settings, n_bins=0, thread_team=None):
         """Encode the table, in bins unless `n_bins` is 0; threads share the columns."""
         features = self.schema.features
         return MemoryData(
@@ -132,7 +132,7 @@ class TrainingTable(NamedTuple):
             X_pool=self.X_pool if settings.uses_pool else None,
             n_categories=None if features is None else features.n_categories,
             max_bins=n_bins,
-            team=team,
+            thread_team=thread_team,
         )
 
 
@@ -305,19 +305,19 @@ class TreeGrowth(NamedTuple):
         n_bins = 0
         if estimator.max_bins is not None:
             n_bins = number_of_bins(table, settings, estimator.max_bins)
-        team = team_for(table, estimator.n_jobs, lookahead)
+        thread_team = team_for(table, estimator.n_jobs, lookahead)
         tree, taken_back = plan.grow(
-            table.encode(settings, n_bins, team),
+            table.encode(settings, n_bins, thread_team),
             seed,
             lambda: table.rows,
-            spends=True,
-            team=team,
+            consumes=True,
+            thread_team=thread_team,
         )
         grower = None
         if remembers(estimator):
             grower = remember(estimator, settings, tree, table)
         # thresholds between integers are integers or half-integers
-        halves = tree._cut_at_halves()
+        halves = tree._features_at_halves()
         if halves:
             schema = schema._replace(whole=tuple(table.whole_columns(halves)))
         model = TreeModel(

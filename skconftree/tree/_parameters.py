@@ -34,7 +34,7 @@ from ..tables._growth_data import (
     resolve_max_features,
 )
 from ..utils._codec import NO_DEFAULT, merge_defaults
-from ._settings import FIRST_CUTS, GrowthSettings
+from ._settings import MIN_CUT_ROWS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows
 from .pruning._pruning import merge_leaves
@@ -86,7 +86,7 @@ class Growth(NamedTuple):
         return self.estimator.max_bytes is not None
 
     @property
-    def hands_over(self):
+    def inherited_is_evidence(self):
         """Whether inherited rows are evidence in most leaves."""
         return (
             self.bound is not None
@@ -149,14 +149,14 @@ def _row_limit(memory, growth):
     else:
         limit = ROW_LIMIT[memory]
     if limit is not None and growth.bound is not None and growth.bound.fixed_cuts:
-        return FIRST_CUTS
+        return MIN_CUT_ROWS
     return limit
 
 
 def _stored_rows(memory, growth):
     # Rows for children to inherit. With a memory limit or in a forest, memory is better
     # used otherwise.
-    if memory != "auto" or not growth.hands_over:
+    if memory != "auto" or not growth.inherited_is_evidence:
         return 0
     if growth.in_forest or growth.is_limited:
         return 0
@@ -179,7 +179,7 @@ def _grace_period(value, growth):
     if value != "auto":
         return float(value)
     rows = AUTO_GRACE_LIMIT
-    if growth.hands_over:
+    if growth.inherited_is_evidence:
         rows = AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
     return rows * _row_weight(value, growth)
 
@@ -429,7 +429,7 @@ class Plan(NamedTuple):
             0 if self.lookahead is None else self.lookahead.n_levels,
         )
 
-    def grow(self, data, seed, rows, *, spends=False, team=None):
+    def grow(self, data, seed, rows, *, consumes=False, thread_team=None):
         """Grow a tree, prune it (`rows` as in `TrainingRows`) and shrink its leaves."""
         settings = self.settings
         tree = grow(
@@ -437,9 +437,9 @@ class Plan(NamedTuple):
             settings,
             seed,
             left_out=self.left_out,
-            spends=spends,
+            consumes=consumes,
             lookahead=self.lookahead,
-            team=team,
+            thread_team=thread_team,
             keeps_stops=self.keeps_stops,
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)

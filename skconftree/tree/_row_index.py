@@ -71,7 +71,7 @@ class RowIndex(Lockable):
         # The caller holds both locks.
         table = self._table.current()
         if table is not self._table:
-            self._ranges.become(table.rows, table.finite)
+            self._ranges.replace_table(table.rows, table.finite)
             self._table = table  # last, because the call may be interrupted
         self._ranges.update(table.estimator.tree_)
         return self._ranges
@@ -198,7 +198,7 @@ class RowIndex(Lockable):
                 )
         ranges = self._follow()
         for row in rows:
-            ranges.take(row, away)
+            ranges.exclude(row, away)
 
     def __reduce__(self):
         raise TypeError(

@@ -12,7 +12,7 @@ cdef extern from "Python.h":
 
 cpdef enum:
     # Weight of the rows that set the cuts of a leaf without inheritance, if cuts are fixed.
-    FIRST_CUTS = 32
+    MIN_CUT_ROWS = 32
     # Splits on other features that a split is compared with.
     MAX_STORED_COMPETITORS = 3
     # Reasons why a node is a leaf, see `LeafReason`.
@@ -52,7 +52,7 @@ cdef class GrowthSettings:
     cdef readonly bint by_volume                # W is the volume of a node's box
     cdef readonly bint separate                 # only rows since a leaf's creation are
                                                 # evidence
-    cdef readonly bint hands_over               # and rows inherited from its parent
+    cdef readonly bint inherited_is_evidence               # and rows inherited from its parent
     cdef readonly bint fixed_cuts               # a leaf's candidate cuts are set once
     cdef readonly bint recurses                 # children try to split immediately
 

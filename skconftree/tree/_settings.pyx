@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 
 from skconftree.utils import merge_defaults
 
-cdef tuple OF_BOUNDS = (
+cdef tuple BOUND_ATTRIBUTES = (
     "kernel", "uses_pool", "counts_every_row", "counts_handed_rows", "fixed_cuts",
     "examines_children",
 )
@@ -58,7 +58,7 @@ cdef class GrowthSettings:
                 f"{sorted(set(arguments) - set(NAMES))}, too."
             )
         self.criterion = _choice(values, "criterion", None)
-        self.bound = _parameters(values, "bound", OF_BOUNDS)
+        self.bound = _parameters(values, "bound", BOUND_ATTRIBUTES)
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")
         self.multiway = _flag(values, "multiway")
@@ -66,16 +66,12 @@ cdef class GrowthSettings:
         self.max_leaves = _limit(values, "max_leaves", 2)
         self.min_samples_split = _number(values, "min_samples_split", -1.0, INFINITY)
         self.min_samples_leaf = _number(values, "min_samples_leaf", -1.0, INFINITY)
-        self.min_weight_fraction_leaf = _number(
-            values, "min_weight_fraction_leaf", 0.0, 0.5
-        )
-        self.min_impurity_decrease = _number(
-            values, "min_impurity_decrease", 0.0, INFINITY
-        )
+        self.min_weight_fraction_leaf = _number(values, "min_weight_fraction_leaf", 0.0, 0.5)
+        self.min_impurity_decrease = _number(values, "min_impurity_decrease", 0.0, INFINITY)
         self.gaussian = _flag(values, "gaussian")
         self.row_limit = _limit(values, "row_limit", 1)
-        self.stored_rows = _whole(values, "stored_rows", 0, MAX_STORED_ROWS)
-        self.max_bins = _whole(values, "max_bins", 2, MAX_BINS)
+        self.stored_rows = _integer(values, "stored_rows", 0, MAX_STORED_ROWS)
+        self.max_bins = _integer(values, "max_bins", 2, MAX_BINS)
         self.inherited = _number(values, "inherited", 1.0, INFINITY)
         self.leaf_prediction = _choice(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
@@ -91,7 +87,7 @@ cdef class GrowthSettings:
             self.uses_pool = bound.uses_pool and pool_weight != "labeled"
             self.by_volume = pool_weight == "volume"
             self.separate = not bound.counts_every_row
-            self.hands_over = self.separate and bound.counts_handed_rows
+            self.inherited_is_evidence = self.separate and bound.counts_handed_rows
             self.fixed_cuts = bound.fixed_cuts
             self.recurses = bound.examines_children
 
@@ -119,43 +115,43 @@ def read_settings(values):
     return GrowthSettings(**merge_defaults(values, DEFAULTS, "The state of a growth"))
 
 
-cdef _refuse(str name, value, str expected):
+cdef _raise_invalid(str name, value, str expected):
     raise ValueError(
         f"The settings of a growth must have {name} be {expected}. Got {value!r} instead."
     )
 
 
-cdef intp_t _whole(dict values, str name, intp_t low, intp_t high) except? -1:
+cdef intp_t _integer(dict values, str name, intp_t low, intp_t high) except? -1:
     value = values[name]
     if type(value) is not int or not low <= value <= high:
-        _refuse(name, value, f"an integer in [{low}, {high}]")
+        _raise_invalid(name, value, f"an integer in [{low}, {high}]")
     return value
 
 
 cdef intp_t _limit(dict values, str name, intp_t low) except? -1:
     if values[name] is None:
         return NO_LIMIT
-    return _whole(values, name, low, NO_LIMIT - 1)
+    return _integer(values, name, low, NO_LIMIT - 1)
 
 
 cdef float64_t _number(dict values, str name, float64_t low, float64_t high) except? -1.0:
     value = values[name]
     if type(value) is not float or not low <= value <= high:
-        _refuse(name, value, f"a float in [{low}, {high}]")
+        _raise_invalid(name, value, f"a float in [{low}, {high}]")
     return value
 
 
 cdef bint _flag(dict values, str name) except? -1:
     value = values[name]
     if type(value) is not bool:
-        _refuse(name, value, "a bool")
+        _raise_invalid(name, value, "a bool")
     return value
 
 
 cdef str _choice(dict values, str name, tuple choices):
     value = values[name]
     if type(value) is not str or not (choices is None or value in choices):
-        _refuse(name, value, "a str" if choices is None else f"one of {choices}")
+        _raise_invalid(name, value, "a str" if choices is None else f"one of {choices}")
     return value
 
 
@@ -166,5 +162,5 @@ cdef _parameters(dict values, str name, tuple attributes):
     if value is not None:
         for attribute in attributes:
             if isinstance(value, type) or not hasattr(value, attribute):
-                _refuse(name, value, "a parameter object or None")
+                _raise_invalid(name, value, "a parameter object or None")
     return value

@@ -21,7 +21,7 @@ from skconftree.tree import _parameters, export_text, node_table
 
 CLASSES = [0, 1]
 CHANGE, ROWS = 1500, 2600
-DEAD = -2
+REMOVED = -2
 
 
 def turned(seed, *, everywhere=True, missing=False):
@@ -73,7 +73,7 @@ def pieces_of(model, X, y, size, weight=None):
 
 
 def is_dead(tree):
-    return tree.parent == DEAD
+    return tree.parent == REMOVED
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,10 @@ def test_a_dead_row_is_no_node(options):
     tree = model.tree_
     dead = is_dead(tree)
     assert model.n_drifts_ > 0
-    assert np.count_nonzero(dead) == tree.n_dead
-    assert tree.n_dead > 0 or options == {"bound": "hoeffding"}  # a leaf was replaced
+    assert np.count_nonzero(dead) == tree.n_removed
+    assert tree.n_removed > 0 or options == {
+        "bound": "hoeffding"
+    }  # a leaf was replaced
     assert (tree.children_left[dead] == -1).all()
     assert (tree.feature[dead] == -2).all()
     assert not tree.counts[dead].any()
@@ -202,7 +204,7 @@ def test_what_did_not_break_stays():
     waiting = [left]  # of the half that stays
     while waiting:
         node = waiting.pop()
-        assert tree.parent[node] != DEAD
+        assert tree.parent[node] != REMOVED
         if children[node] >= 0:
             assert tree.feature[node] == feature[node]
             assert tree.threshold[node] == threshold[node]

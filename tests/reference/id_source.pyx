@@ -9,7 +9,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._table_source cimport RowSource
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 from skconftree.tree.split._scan cimport Scan
-from skconftree.tree.split._scan cimport ValueCounts, drawn_between
+from skconftree.tree.split._scan cimport ValueCounts, random_threshold
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
@@ -92,7 +92,7 @@ cdef class IdSource(RowSource):
         self.neighbors(feature, 256, &highest, &high)
         if lowest == highest:
             return -1
-        threshold[0] = drawn_between(
+        threshold[0] = random_threshold(
             self.table.columns[feature].levels[lowest],
             self.table.columns[feature].levels[highest], u,
         )

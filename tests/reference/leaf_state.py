@@ -11,7 +11,7 @@ import numpy as np
 
 NOTHING, ROWS, HISTOGRAM, GAUSSIAN, _, COUNTED_ROWS = range(6)
 NOMINAL = 2  # kind of a feature's bins
-DEAD = -2  # parent of a row that is no node
+REMOVED = -2  # parent of a row that is no node
 
 
 @dataclass
@@ -172,7 +172,7 @@ def _read(tree, data):
     reader = _Reader(data)
     leaves = {
         int(node): _read_leaf(reader, int(node), tree.n_features, tree.n_classes)
-        for node in np.flatnonzero((tree.feature < 0) & (tree.parent != DEAD))
+        for node in np.flatnonzero((tree.feature < 0) & (tree.parent != REMOVED))
     }
     assert reader.position == len(reader.data)
     return leaves, reader.fields

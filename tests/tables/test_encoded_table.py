@@ -127,7 +127,7 @@ def test_counts_are_repeated_rows(kind, bound, n_classes):
         )
     assert_same(
         grow_sample(data, None, settings),
-        grow_sample(table.data(), None, settings, spends=True),
+        grow_sample(table.data(), None, settings, consumes=True),
     )
     assert n_splits > 6 or bound is not None
 
@@ -261,10 +261,10 @@ def test_estimator_treats_integer_weights_as_repeats():
 
 def test_a_spent_table_says_so():
     data = Table("mixed", 2).data()
-    grow_sample(data, None, settings_of("gtest"), spends=True)
-    for spends in (False, True):
+    grow_sample(data, None, settings_of("gtest"), consumes=True)
+    for consumes in (False, True):
         with pytest.raises(RuntimeError, match="table has been spent"):
-            grow_sample(data, None, settings_of("gtest"), spends=spends)
+            grow_sample(data, None, settings_of("gtest"), consumes=consumes)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ class Careless(OtherRows):
         (OtherRows, "must give a tree of the same rows"),
         (Larger, "must give a tree that is no larger"),
         (Careless, "must prune a tree in the same way each time"),
-        (Undefined, "but raised NotImplementedError: Undefined defines neither cost"),
+        (Undefined, "but raised NotImplementedError: Undefined does not define cost"),
     ],
 )
 def test_pruning(pruning, words):

@@ -41,7 +41,7 @@ def chain(depth):
         "impurity": np.full(n, 0.5),
         "evidence": np.zeros(depth, dtype=EVIDENCE_DTYPE),
         "branching": branching,
-        "ordinals": np.array([0, 1], dtype=np.int16),
+        "child_of_code": np.array([0, 1], dtype=np.int16),
     }
     tree = Tree(2, 2)
     tree.__setstate__((STATE_VERSION, *(arrays[name].tobytes() for name in ARRAYS)))

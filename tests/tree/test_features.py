@@ -265,7 +265,7 @@ def test_pickle(tree):
         ("branching", "n_codes", 10**4),
         ("branching", "missing_left", 2),
         ("parent", None, 0),
-        ("ordinals", None, 2),
+        ("child_of_code", None, 2),
         ("nodes", "threshold", 0.5),
         ("nodes", "feature", -2),
         ("nodes", "feature", 1),
@@ -280,7 +280,7 @@ def test_hostile_state(array, field, value):
     if array in NODE_ARRAYS:  # between them and the tests are others
         place = 1 + NODE_ARRAYS.index(array)
     if field is None:
-        kind = {"ordinals": np.int16, "parent": np.int32}[array]
+        kind = {"child_of_code": np.int16, "parent": np.int32}[array]
         data = np.frombuffer(state[place], kind).copy()
         data[0] = value
     else:

@@ -19,7 +19,7 @@ from skconftree.tree.nodes._state import (
     COSTS_DTYPE,
     NODE_ARRAYS,
     NODE_DTYPE,
-    TEST_ARRAYS,
+    SPLIT_ARRAYS,
 )
 
 STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=1.5)
@@ -206,7 +206,7 @@ def test_damaged_stops(field, damage):
 def tree_arrays(tree):
     kept = ("costs", "competitors", "stops")
     kept = [name for name in kept if getattr(tree, f"keeps_{name}")]
-    return [*NODE_ARRAYS, *kept, *TEST_ARRAYS]
+    return [*NODE_ARRAYS, *kept, *SPLIT_ARRAYS]
 
 
 # -- looks -------------------------------------------------------------------------

@@ -199,7 +199,9 @@ def test_columns_encoded_by_threads_are_those_encoded_by_one():
     for options in ({}, {"max_bins": 20}):
         one = EncodedTable(rows, kinds, **options)
         for n_threads in (2, 3, 8):
-            other = EncodedTable(rows, kinds, **options, team=ThreadTeam(n_threads))
+            other = EncodedTable(
+                rows, kinds, **options, thread_team=ThreadTeam(n_threads)
+            )
             assert other.n_coded == one.n_coded
             for f in range(rows.shape[1]):
                 codes = RowCodes(other).codes(f)

@@ -529,7 +529,7 @@ def test_a_pruning_that_is_not_finished_says_what_it_lacks():
 
     X, y = load_iris(return_X_y=True)
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y).tree_
-    with pytest.raises(NotImplementedError, match="Unfinished defines neither cost"):
+    with pytest.raises(NotImplementedError, match="Unfinished does not define cost"):
         Unfinished().prune(tree, None)
 
 

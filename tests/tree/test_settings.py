@@ -165,7 +165,7 @@ def test_settings_of_another_release():
     ("bound", "expected"),
     [
         (None, ""),
-        (GTestBound(), "separate hands_over"),
+        (GTestBound(), "separate inherited_is_evidence"),
         (EValueBound(), "separate fixed_cuts"),
         (CredibleBound(), "uses_pool recurses"),
         (CredibleBound(pool_weight="labeled"), "recurses"),
@@ -175,7 +175,9 @@ def test_settings_of_another_release():
 )
 def test_what_counts_as_evidence_is_the_bound_s_business(bound, expected):
     settings = GrowthSettings(bound=bound)
-    names = "uses_pool by_volume separate hands_over fixed_cuts recurses".split()
+    names = (
+        "uses_pool by_volume separate inherited_is_evidence fixed_cuts recurses".split()
+    )
     assert [name for name in names if getattr(settings, name)] == expected.split()
     assert not set(names) & settings.values().keys()
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...tree._growth import IndexedTable, follows
-from ...tree.nodes._row_index import growth_of, send_on
+from ...tree.nodes._row_index import growth_of, reroute
 from ...utils._lock import Lockable
 from ...utils._types import Estimator, Floats, Indices, TableLike
 from ._voting import add_changes
@@ -72,7 +72,7 @@ class ForestRowIndex(Lockable):
     def _follow(self):
         # The caller holds both locks.
         table = self._table.current()
-        recoded = table is not self._table
+        has_new_codes = table is not self._table
         members = table.estimator._model.trees
         if len(members) != len(self._trees):
             self._moved[:] = 1
@@ -82,18 +82,18 @@ class ForestRowIndex(Lockable):
             tree = member.tree
             before = self._trees[i] if i < len(self._trees) else (None, None)
             now = tree, growth_of(tree)
-            if before[0] is tree and before[1] == now[1] and not recoded:
+            if before[0] is tree and before[1] == now[1] and not has_new_codes:
                 continue
             if i == len(self._trees):
                 self._nodes.append(np.zeros(self.n_rows, dtype=np.int32))
                 self._trees.append(before)
-            if before[0] is not tree or recoded or before[1][1] != now[1][1]:
+            if before[0] is not tree or has_new_codes or before[1][1] != now[1][1]:
                 self._sums = None  # the previous leaves of rows are unknown
             if before[0] is not tree:
                 self._moved[:] = 1
                 self._trees[i] = None, None
                 self._nodes[i][:] = 0
-            send_on(tree, table.rows, self._nodes[i], self._moved)
+            reroute(tree, table.rows, self._nodes[i], self._moved)
             self._trees[i] = now
         self._table = table  # last, as the routing above may be interrupted
         return self._nodes

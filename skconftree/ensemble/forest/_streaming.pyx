@@ -57,11 +57,11 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     return k
 
 
-def run_step(model, list tasks, team, n_learned):
+def run_step(model, list tasks, thread_team, n_learned):
     """Train all trees of a forest on a step; return what a signal handler raised.
 
     Each task has the arguments of `learn_step` for some of the trees; the threads of
-    `team` share the tasks. `n_learned` rows are counted when all trees have learned
+    `thread_team` share the tasks. `n_learned` rows are counted when all trees have learned
     them. Returns the first exception of a signal handler, or None.
     """
     cdef Grower grower
@@ -74,7 +74,7 @@ def run_step(model, list tasks, team, n_learned):
     failures = []
     try:
         # tasks catch their exceptions, so that all of them are executed
-        team.run(partial(do_task, tasks, failures), len(tasks))
+        thread_team.run(partial(do_task, tasks, failures), len(tasks))
     except BaseException as error:
         interrupt = error
     finally:
@@ -162,7 +162,7 @@ def learn_step(
         except BaseException as error:
             failures.append((t, done[0], error))
         finally:
-            interrupted, grower.held = _first(interrupted, grower.held), None
+            interrupted, grower.pending_error = _first(interrupted, grower.pending_error), None
             lock.leave()
     outcome.append(interrupted)
 
@@ -205,7 +205,7 @@ cdef int _learn_tree(
         and (record is None or record.shape[0] == 2)
     )
     grower.finite = finite
-    grower.held = None
+    grower.pending_error = None
     make_scratch(arena, &scratch, grower.policy.n_features, K)
     if record is not None:
         right, seen = record[0], record[1]

@@ -29,10 +29,10 @@ cdef enum:
 cdef struct Voter:
     const Node* nodes
     const Branching* branching
-    const int16_t* ordinals
+    const int16_t* child_of_code
     const float64_t* value      # [n_nodes, n_classes]
     const uint8_t* counts       # whether the tree's vote counts for each row, or NULL
-    bint is_plain
+    bint has_unit_weights
     intp_t n_packed             # number of its nodes if it is packed, otherwise 0
     intp_t min_depth            # steps that are made without checking for leaves
 
@@ -86,14 +86,14 @@ def add_votes(
                 raise ValueError("Rows do not match the trees of this forest.")
             voters[t].nodes = tree.nodes
             voters[t].branching = tree.branching
-            voters[t].ordinals = tree.ordinals
+            voters[t].child_of_code = tree.child_of_code
             voters[t].value = &value[0, 0]
-            voters[t].is_plain = finite and tree.n_ordinals == 0
+            voters[t].has_unit_weights = finite and tree.n_mapped_codes == 0
             voters[t].counts = NULL
             voters[t].n_packed = 0
             voters[t].min_depth = 0
             if (
-                tree.n_ordinals == 0 and n_columns <= MAX_COLUMNS
+                tree.n_mapped_codes == 0 and n_columns <= MAX_COLUMNS
                 and tree.node_count <= min(NODES_PER_ROW * block, <intp_t> MAX_PACKED)
             ):
                 voters[t].n_packed = tree.node_count
@@ -131,11 +131,11 @@ def add_votes(
                         )
                         _add(&voters[t], at, width, K, start, &out[start, 0])
                         continue
-                    if voters[t].is_plain:
+                    if voters[t].has_unit_weights:
                         route(voters[t].nodes, &X[start, 0], width, d, leaves)
                     else:
                         route_any(
-                            voters[t].nodes, voters[t].branching, voters[t].ordinals,
+                            voters[t].nodes, voters[t].branching, voters[t].child_of_code,
                             &X[start, 0], width, d, leaves,
                         )
                     _add(&voters[t], leaves, width, K, start, &out[start, 0])

@@ -13,7 +13,7 @@ from skconftree.bounds._contract cimport (
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._node_table cimport NodeTable, address_of
-from skconftree.tree.nodes._node_table import sum_up
+from skconftree.tree.nodes._node_table import sum_leaves
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.utils._codec import corrupt_state
 from skconftree.utils._draws cimport mix
@@ -61,7 +61,7 @@ cdef class NCMTree(NodeTable):
         shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
         # the base class has allocated the arrays of nodes
-        self._hold(self._enlarged(self.capacity) | self._centroids_of(0))
+        self._set_arrays(self._enlarged(self.capacity) | self._centroids_of(0))
 
     def _centroids_of(self, capacity):
         return {
@@ -83,12 +83,12 @@ cdef class NCMTree(NodeTable):
             return self.n_centroids
         return NodeTable._size(self, name)
 
-    cdef object _hold(self, dict arrays):
+    cdef object _set_arrays(self, dict arrays):
         cdef void* splits = address_of(arrays["tests"])
         cdef void* means = address_of(arrays["centroids"])
         cdef void* owners = address_of(arrays["owners"])
         cdef void* sides = address_of(arrays["sides"])
-        NodeTable._hold(self, arrays)
+        NodeTable._set_arrays(self, arrays)
         self.splits = <CentroidSplit*> splits
         self.means = <float32_t*> means
         self.owners = <int32_t*> owners
@@ -105,7 +105,7 @@ cdef class NCMTree(NodeTable):
         larger = self._centroids_of(capacity)
         for name, array in larger.items():
             array[: self.n_centroids] = self._arrays[name][: self.n_centroids]
-        self._hold(self._arrays | larger)
+        self._set_arrays(self._arrays | larger)
 
     cdef intp_t node_bytes(self) noexcept nogil:
         return NodeTable.node_bytes(self) + sizeof(CentroidSplit)
@@ -163,14 +163,14 @@ cdef class NCMTree(NodeTable):
             leaf = n_children == 0
             counts[np.ix_(leaf, new_codes)] += old["counts"][leaf]
             n_rows[leaf] += old["n_node_samples"][leaf]
-        sum_up(old["parent"], n_children, counts, n_rows)
+        sum_leaves(old["parent"], n_children, counts, n_rows)
         owners = np.asarray(new_codes)[old["owners"]].astype(np.int32)
         cdef NCMTree tree = type(self)(
             self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
         )
         # both trees share the arrays of the structure and the means, which do not
         # change
-        tree._take({
+        tree._use_arrays({
             name: array[: self._size(name)] for name, array in self._arrays.items()
         } | {
             "counts": counts,
@@ -240,8 +240,8 @@ cdef class NCMTree(NodeTable):
                 "of the tree."
             )
 
-    cdef object _take(self, dict arrays):
-        NodeTable._take(self, arrays)
+    cdef object _use_arrays(self, dict arrays):
+        NodeTable._use_arrays(self, arrays)
         self.n_centroids = len(arrays["owners"])
 
     def centroids(self, node):
@@ -797,7 +797,7 @@ cdef class NCMGrower:
             self.rows[start + n_left + i] = self.right_rows[i]
         sizes[0] = n_left
         sizes[1] = n_right
-        tree.accept(evidence)
+        tree.store_evidence(evidence)
         tree.split(node, self.means, self.drawn_classes, self.sides, m)
         self.criterion.n_classes = self.K
         for z in range(2):

@@ -126,11 +126,11 @@ cdef class LeafShares:
                 self.shares = <float64_t*> self.arena.resize(
                     self.shares, capacity, sizeof(float64_t)
                 )
-            n += self._take(tree, node, self.classes + n, self.shares + n)
+            n += self._use_arrays(tree, node, self.classes + n, self.shares + n)
         self.starts[tree.node_count] = n
         return 0
 
-    cdef intp_t _take(
+    cdef intp_t _use_arrays(
         self, NCMTree tree, intp_t leaf, label_t* classes, float64_t* shares
     ) noexcept nogil:
         # Branchless, because zeros follow no pattern that a processor could predict.

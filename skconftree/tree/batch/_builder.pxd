@@ -10,10 +10,11 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # Builder: grows a tree from the rows of a splitter, node by node.
 #
-# Open candidates are on a stack, or in a heap if growth is best-first. A candidate owns the
-# arrays of its record and its segments, until it is released.
+# The frontier, the candidates that may still split, is a stack, or a heap if growth is
+# best-first. A candidate owns the arrays of its record and its segments, until it is
+# released.
 
-cdef struct TriedNode:
+cdef struct TrialNode:
     # A node of a trial tree, which was grown for its cost.
     float64_t below         # cost of its children; 0 for a leaf
     int32_t first_child     # in the same array
@@ -21,11 +22,11 @@ cdef struct TriedNode:
 
 
 cdef struct Candidate:
-    # A leaf that may still split; `split` is known only in best-first growth.
+    # A leaf that may still split; `split` is set only in best-first growth.
     NodeRecord record
     Segment* segments       # of the sparse columns with entries in the node; owned
     intp_t n_segments
-    TriedNode* tried        # its trial tree, if look-ahead has grown it; owned
+    TrialNode* trial_nodes        # its trial tree, if look-ahead has grown it; owned
     Split split
 
 
@@ -35,9 +36,9 @@ cdef class Builder
 cdef class Helpers:
     # Other threads that participate in the growth of a tree.
 
-    # Whether they grow the tree below an open node. They then own the candidate.
-    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil
-    # The builder has no open node left: complete its tree.
+    # Whether they grow the tree below a candidate. They then own the candidate.
+    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil
+    # The frontier is empty: complete the tree.
     cdef int finish(self, Builder builder) except -1 nogil
     # Raise the error if examining or dividing a node has failed.
     cdef int check(self) except -1 nogil
@@ -51,20 +52,20 @@ cdef class Builder:
     cdef Helpers helpers            # None for a single thread
     cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth
-    cdef float64_t least_split      # by min_samples_split,
+    cdef float64_t min_samples_split      # by min_samples_split,
     cdef float64_t min_split_weight     # and by min_samples_leaf too
     cdef intp_t max_leaves
     cdef bint best_first
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
-    cdef float64_t* pools           # and their weights W
-    cdef int32_t* passed            # features of one child, and its segments; scratch,
+    cdef float64_t* child_pools           # and their weights W
+    cdef int32_t* child_features            # features of one child, and its segments; scratch,
     cdef Segment* segments          # NULL without segments
-    cdef Candidate* made            # children of the last split, not yet open
-    cdef intp_t n_made
-    cdef Candidate* open            # stack, or heap by improvement
-    cdef intp_t n_open
-    cdef intp_t open_capacity
+    cdef Candidate* children            # children of the last split, not yet in the frontier
+    cdef intp_t n_children_made
+    cdef Candidate* frontier            # stack, or heap by improvement
+    cdef intp_t n_frontier
+    cdef intp_t frontier_capacity
 
     # Grow the tree, which has no node yet, from a leaf of another builder's tree. The other
     # builder keeps the candidate.
@@ -72,8 +73,8 @@ cdef class Builder:
     # Look ahead at the same depths as another builder, which may have been stopped early.
     cdef void copy_lookahead(self, Builder other) noexcept
     # Copy the arrays of a candidate of another builder; of a dense table.
-    cdef int _take_over(self, Candidate* candidate) except -1 nogil
-    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil
+    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil
+    cdef bint _defers(self, const Candidate* candidate) except -1 nogil
     # Split a candidate, make it a leaf, or leave it to the helpers.
     cdef int _grow_node(self, Candidate* candidate) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
@@ -81,9 +82,9 @@ cdef class Builder:
     # Set the split of a candidate.
     cdef int _examine(self, Candidate* candidate) except -1 nogil
     cdef bint _may_split(self, intp_t node) noexcept nogil
-    # Split the node of a candidate, and open its children that may split.
-    cdef int _install(self, Candidate* candidate) except -1 nogil
-    cdef int _split(self, intp_t node, const Split* split) except -1 nogil
-    cdef int _make(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil
+    # Split the node of a candidate, and add its children that may split to the frontier.
+    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil
+    cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil
+    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil
     cdef void _release(self, Candidate* candidate) noexcept nogil
     cdef int _add(self, Candidate* candidate) except -1 nogil

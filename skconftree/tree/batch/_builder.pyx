@@ -8,7 +8,7 @@ from skconftree.tree._settings cimport (
     MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
     NO_LEAF, NO_LIMIT, PURE, GrowthSettings,
 )
-from skconftree.tree.batch._table_source cimport GONE, SEGMENT, Passing
+from skconftree.tree.batch._table_source cimport IS_CONSTANT, IN_SEGMENT, ChildRows
 from skconftree.tree.nodes._node_table cimport Competitor, Stop
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._box cimport cut_box
@@ -21,7 +21,7 @@ cdef enum:
 cdef class Helpers:
     """Other threads that participate in the growth of a tree."""
 
-    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
         return False
 
     cdef int finish(self, Builder builder) except -1 nogil:
@@ -49,24 +49,22 @@ cdef class Builder:
         self.runner_up = runner_up
         self.source = splitter.source
         self.max_depth = settings.max_depth
-        self.least_split = min_split_weight
+        self.min_samples_split = min_split_weight
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t capacity = splitter.tests.child_capacity
+        cdef intp_t capacity = splitter.candidates.child_capacity
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
-        self.pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
-        self.made = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
-        self.passed = NULL
+        self.child_pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
+        self.children = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
+        self.child_features = NULL
         self.segments = NULL
         if self.source.has_segments:
-            self.passed = <int32_t*> self.arena.take(
+            self.child_features = <int32_t*> self.arena.take(
                 splitter.node.n_features, sizeof(int32_t)
             )
-            self.segments = <Segment*> self.arena.take(
-                splitter.node.n_features, sizeof(Segment)
-            )
+            self.segments = <Segment*> self.arena.take(splitter.node.n_features, sizeof(Segment))
 
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labeled,
@@ -84,11 +82,11 @@ cdef class Builder:
         cdef NodeRecord* root = &candidate.record
         cdef intp_t f
         self.tree = tree
-        self.splitter.explains = tree.keeps_stops
+        self.splitter.stores_rejected = tree.keeps_stops
         self.n_root = self.source.n_rows
         candidate.segments = NULL
         candidate.n_segments = 0
-        candidate.tried = NULL
+        candidate.trial_nodes = NULL
         root.id = 0
         root.start = 0
         root.end = self.source.n_rows
@@ -121,8 +119,8 @@ cdef class Builder:
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = leaf.record.id
         root.record.id = 0
-        self.splitter.explains = self.tree.keeps_stops
-        self._take_over(&root)
+        self.splitter.stores_rejected = self.tree.keeps_stops
+        self._copy_arrays(&root)
         self.tree.add_leaf(
             -1, other.counts + node * K, other.n_node_samples[node],
             other.impurity[node],
@@ -134,33 +132,33 @@ cdef class Builder:
     cdef void copy_lookahead(self, Builder other) noexcept:
         pass
 
-    cdef int _take_over(self, Candidate* candidate) except -1 nogil:
+    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil:
         cdef NodeRecord* record = &candidate.record
         record.features = _copied(self, record.features, record.n_features)
         if record.box != NULL:
             record.box = _copied_box(self, record.box)
-        candidate.tried = NULL
+        candidate.trial_nodes = NULL
         return 0
 
-    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
-        return self.helpers.take(self, candidate)
+    cdef bint _defers(self, const Candidate* candidate) except -1 nogil:
+        return self.helpers.defer(self, candidate)
 
     cdef int _grow_node(self, Candidate* candidate) except -1 nogil:
-        if self.helpers is not None and self._leaves_to_helpers(candidate):
+        if self.helpers is not None and self._defers(candidate):
             return 0
         self._examine(candidate)
         if candidate.split.feature >= 0:
-            self._install(candidate)
+            self._split_candidate(candidate)
         else:
-            _note_stop(self, candidate)
+            _record_stop(self, candidate)
         self._release(candidate)
         return 0
 
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate
-        while self.n_open > 0:
-            self.n_open -= 1
-            candidate = self.open[self.n_open]
+        while self.n_frontier > 0:
+            self.n_frontier -= 1
+            candidate = self.frontier[self.n_frontier]
             self._grow_node(&candidate)
         if self.helpers is not None:
             self.helpers.finish(self)
@@ -188,12 +186,12 @@ cdef class Builder:
         elif self.tree.depth[node] >= self.max_depth:
             reason = MAX_DEPTH
         elif n < self.min_split_weight:
-            reason = MIN_SAMPLES_SPLIT if n < self.least_split else MIN_SAMPLES_LEAF
+            reason = MIN_SAMPLES_SPLIT if n < self.min_samples_split else MIN_SAMPLES_LEAF
         if self.tree.stops != NULL:
             self.tree.stops[node].reason = reason
         return reason == NO_LEAF
 
-    cdef int _install(self, Candidate* candidate) except -1 nogil:
+    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
         # Split the node and open those of its children that may split in turn.
         cdef NodeRecord* record = &candidate.record
         cdef Split* split = &candidate.split
@@ -201,24 +199,24 @@ cdef class Builder:
         cdef intp_t K = self.tree.n_classes
         cdef intp_t r = children.n_outcomes
         cdef intp_t first = self.tree.node_count
-        cdef intp_t n_open = 0, z
+        cdef intp_t n_frontier = 0, z
         if self.runner_up is not None:
             # before the tree is reallocated, which moves the counts of the node
             self.runner_up.compare(record, split)
         if first + r > self.tree.capacity:
             with gil:
                 self.tree.reserve(first + r)
-        self._split(record.id, split)
+        self._write_split(record.id, split)
         self.starts[0] = 0
         for z in range(r):
             self.starts[z + 1] = self.starts[z] + children.rows[z]
-            self.pools[z] = children.pool[z]
+            self.child_pools[z] = children.pool[z]
             self.tree.add_leaf(
                 record.id, children.counts + z * K, children.n_labeled[z],
                 self.splitter.impurity(children.counts + z * K),
             )
-            n_open += self._may_split(first + z)
-        if n_open == 0:
+            n_frontier += self._may_split(first + z)
+        if n_frontier == 0:
             return 0
         self.source.divide(record, split, self.starts)
         if self.helpers is not None:
@@ -230,22 +228,22 @@ cdef class Builder:
         # reverse order, so that the first child is on top of the stack
         for z in range(r):
             if self._may_split(first + z):
-                self._make(candidate, first + z, z)
-        while self.n_made > 0:
-            self.n_made -= 1
-            self._add(&self.made[self.n_made])
+                self._make_child(candidate, first + z, z)
+        while self.n_children_made > 0:
+            self.n_children_made -= 1
+            self._add(&self.children[self.n_children_made])
         return 0
 
-    cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
+    cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the split into the tree.
         cdef const Children* children = &split.children
         cdef intp_t position = self.tree.n_splits()
-        if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_capacity:
+        if self.tree.n_mapped_codes + children.n_codes > self.tree.mapped_code_capacity:
             with gil:
-                self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
+                self.tree.reserve_mapped_codes(self.tree.n_mapped_codes + children.n_codes)
         self.tree.split(
             node, split.feature, split.threshold, children.missing_left,
-            children.missing_seen, children.ordinals, children.n_codes,
+            children.missing_seen, children.child_of_code, children.n_codes,
             children.unknown, &split.evidence,
         )
         if self.runner_up is not None:
@@ -255,55 +253,53 @@ cdef class Builder:
             )
         return 0
 
-    cdef int _make(
-        self, Candidate* parent, intp_t node, intp_t outcome
-    ) except -1 nogil:
+    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
         cdef Candidate child
         cdef NodeRecord* record = &child.record
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
         record.end = parent.record.start + self.starts[outcome + 1]
         record.depth = parent.record.depth + 1
-        record.pool = self.pools[outcome]
+        record.pool = self.child_pools[outcome]
         record.box = NULL
-        child.tried = NULL
-        _pass_features(self, &parent.record, &child, outcome)
+        child.trial_nodes = NULL
+        _set_child_features(self, &parent.record, &child, outcome)
         if parent.record.box != NULL:
             record.box = _copied_box(self, parent.record.box)
             cut_box(record.box, parent.split.feature, parent.split.threshold, outcome)
-        self.made[self.n_made] = child
-        self.n_made += 1
+        self.children[self.n_children_made] = child
+        self.n_children_made += 1
         return 0
 
     cdef void _release(self, Candidate* candidate) noexcept nogil:
         self.arena.release(candidate.record.features)
         self.arena.release(candidate.record.box)
         self.arena.release(candidate.segments)
-        self.arena.release(candidate.tried)
+        self.arena.release(candidate.trial_nodes)
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.
         if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
-                _note_stop(self, candidate)
+                _record_stop(self, candidate)
                 self._release(candidate)
                 return 0
-            if self.tree.stops != NULL:     # until its turn comes
+            if self.tree.stops != NULL:     # unless it is split later
                 self.tree.stops[candidate.record.id].reason = MAX_LEAF_NODES
-        if self.n_open == self.open_capacity:
-            self.open_capacity = 2 * self.open_capacity + 16
-            self.open = <Candidate*> self.arena.resize(
-                self.open, self.open_capacity, sizeof(Candidate)
+        if self.n_frontier == self.frontier_capacity:
+            self.frontier_capacity = 2 * self.frontier_capacity + 16
+            self.frontier = <Candidate*> self.arena.resize(
+                self.frontier, self.frontier_capacity, sizeof(Candidate)
             )
-        self.open[self.n_open] = candidate[0]
-        self.n_open += 1
+        self.frontier[self.n_frontier] = candidate[0]
+        self.n_frontier += 1
         if self.best_first:
             _sift_up(self)
         return 0
 
 
-cdef void _note_stop(Builder builder, const Candidate* candidate) noexcept nogil:
+cdef void _record_stop(Builder builder, const Candidate* candidate) noexcept nogil:
     # Why a candidate without a split is a leaf.
     cdef const Split* split = &candidate.split
     cdef Stop* stop
@@ -330,17 +326,17 @@ cdef float64_t* _copied_box(Builder builder, const float64_t* box) except NULL n
 
 
 cdef int _grow_best_first(Builder builder) except -1 nogil:
-    # Every open candidate has a split. The largest weighted decrease of impurity comes first;
-    # among equals, the older node.
+    # Every node of the frontier has a split. The largest weighted decrease of impurity
+    # comes first; among equals, the older node.
     cdef Candidate candidate
     cdef intp_t n_leaves = 1
-    while builder.n_open > 0 and n_leaves < builder.max_leaves:
-        candidate = builder.open[0]
-        builder.n_open -= 1
-        builder.open[0] = builder.open[builder.n_open]
+    while builder.n_frontier > 0 and n_leaves < builder.max_leaves:
+        candidate = builder.frontier[0]
+        builder.n_frontier -= 1
+        builder.frontier[0] = builder.frontier[builder.n_frontier]
         _sift_down(builder)
         builder._enter(&candidate)
-        builder.splitter.count_again(
+        builder.splitter.recount_children(
             &candidate.record,
             builder.tree.counts + candidate.record.id * builder.tree.n_classes,
             &candidate.split,
@@ -348,22 +344,22 @@ cdef int _grow_best_first(Builder builder) except -1 nogil:
         # a split may have more branches than the number of leaves that are left
         if n_leaves + candidate.split.children.n_outcomes - 1 <= builder.max_leaves:
             n_leaves += candidate.split.children.n_outcomes - 1
-            builder._install(&candidate)
+            builder._split_candidate(&candidate)
         builder._release(&candidate)
     return 0
 
 
-cdef int _pass_features(
+cdef int _set_child_features(
     Builder builder, const NodeRecord* parent, Candidate* candidate, intp_t outcome
 ) except -1 nogil:
     # The features of a child, and the segments of its sparse columns. If all features are
     # visited, columns that are zero in the child are dropped immediately, so that the lists
     # of all open nodes together are not longer than the entries of the table. If features
     # are sampled, the list must not depend on how they are stored.
-    cdef bint keeps_all = builder.splitter.sampling
+    cdef bint stores_all_features = builder.splitter.samples_features
     cdef NodeRecord* child = &candidate.record
     cdef intp_t n_features = 0, n_segments = 0, j
-    cdef Passing passing
+    cdef ChildRows child_rows
     candidate.segments = NULL
     candidate.n_segments = 0
     if not builder.source.has_segments:
@@ -371,14 +367,14 @@ cdef int _pass_features(
         child.features = _copied(builder, parent.features, parent.n_features)
         return 0
     for j in range(parent.n_features):
-        builder.passed[n_features] = parent.features[j]
-        passing = builder.source.passes(
+        builder.child_features[n_features] = parent.features[j]
+        child_rows = builder.source.rows_of_child(
             parent.features[j], outcome, &builder.segments[n_segments]
         )
-        n_segments += passing == SEGMENT
-        n_features += passing != GONE or keeps_all
+        n_segments += child_rows == IN_SEGMENT
+        n_features += child_rows != IS_CONSTANT or stores_all_features
     child.n_features = n_features
-    child.features = _copied(builder, builder.passed, n_features)
+    child.features = _copied(builder, builder.child_features, n_features)
     candidate.segments = <Segment*> builder.arena.take(n_segments, sizeof(Segment))
     memcpy(candidate.segments, builder.segments, n_segments * sizeof(Segment))
     candidate.n_segments = n_segments
@@ -386,23 +382,23 @@ cdef int _pass_features(
 
 
 cdef void _sift_up(Builder builder) noexcept nogil:
-    cdef intp_t i = builder.n_open - 1
-    while i > 0 and _before(&builder.open[i], &builder.open[(i - 1) // 2]):
-        _swap(&builder.open[i], &builder.open[(i - 1) // 2])
+    cdef intp_t i = builder.n_frontier - 1
+    while i > 0 and _before(&builder.frontier[i], &builder.frontier[(i - 1) // 2]):
+        _swap(&builder.frontier[i], &builder.frontier[(i - 1) // 2])
         i = (i - 1) // 2
 
 
 cdef void _sift_down(Builder builder) noexcept nogil:
     cdef intp_t i = 0, child
-    while 2 * i + 1 < builder.n_open:
+    while 2 * i + 1 < builder.n_frontier:
         child = 2 * i + 1
-        if child + 1 < builder.n_open and _before(
-            &builder.open[child + 1], &builder.open[child]
+        if child + 1 < builder.n_frontier and _before(
+            &builder.frontier[child + 1], &builder.frontier[child]
         ):
             child += 1
-        if not _before(&builder.open[child], &builder.open[i]):
+        if not _before(&builder.frontier[child], &builder.frontier[i]):
             return
-        _swap(&builder.open[child], &builder.open[i])
+        _swap(&builder.frontier[child], &builder.frontier[i])
         i = child
 
 
@@ -413,6 +409,6 @@ cdef bint _before(const Candidate* a, const Candidate* b) noexcept nogil:
 
 
 cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
-    cdef Candidate held = a[0]
+    cdef Candidate saved = a[0]
     a[0] = b[0]
-    b[0] = held
+    b[0] = saved

@@ -67,7 +67,7 @@ class GrowBelow:
         source = None
         if self.uses_lookup:
             source = DrawnSource(RowCodes(table), y, counts, settings, root)
-        if source is None or not source.fits:
+        if source is None or not source.is_supported:
             rows = NodeRows(table, y, counts, None, settings.multiway, True)
             source = TableSource(rows, settings, root)
         tree = Tree(
@@ -119,9 +119,9 @@ def grow(
     seed=0,
     *,
     left_out=None,
-    spends=False,
+    consumes=False,
     lookahead=None,
-    team=None,
+    thread_team=None,
     keeps_stops=False,
 ):
     """Grow a tree in batch from `GrowthData`.
@@ -131,10 +131,10 @@ def grow(
     The sample of the data has the number of occurrences of each row. Rows are never
     copied. The tree and its evidence are those of a table with repeated rows, but
     `n_node_samples` counts each row once. If rows are repeated more than four times on
-    average, sums of evidence may differ in their last bits. A `lookahead` requires
-    the conditions of `resolve_lookahead`, and a sample without `distinct` weights.
-    Features in the mask `left_out` are not searched. `spends` saves a copy of the
-    table's arrays; the data cannot be used again. The threads of a `team` share the
+    average, sums of evidence may differ in their last bits. A `lookahead` requires the
+    conditions of `resolve_lookahead`, and a sample without `distinct` weights. Features
+    in the mask `left_out` are not searched. `consumes` saves a copy of the table's
+    arrays; the data cannot be used again. The threads of a `thread_team` share the
     work, unless the table is sparse or codes are looked up; the tree is the same. With
     `keeps_stops`, the tree stores the reason of each leaf.
     """
@@ -149,7 +149,7 @@ def grow(
     has_pool = by_volume or sample.pool > 0.0
     nodes = None
     if lookahead is None:
-        nodes = data.nodes(sample, team)
+        nodes = data.nodes(sample, thread_team)
     box = None
     if by_volume:
         box = data.limits(sample) if nodes is None else nodes.limits()
@@ -171,7 +171,7 @@ def grow(
         weight=root_weight if distinct is None else float(distinct.sum()),
         total_weight=total_weight,
         min_weight=_weight(settings.min_samples_leaf, root_weight),
-        min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
+        min_reweighted=settings.min_weight_fraction_leaf * total_weight,
     )
     takes_all = settings.max_features == data.n_features
     growth = _Growth(
@@ -196,19 +196,19 @@ def grow(
     if nodes is None:
         if uses_codes:
             source = DrawnSource(data.row_codes(), data.y, sample.count, settings, root)
-        if source is None or not source.fits:
+        if source is None or not source.is_supported:
             rows = NodeRows(
                 data.columns(),
                 data.y,
                 sample.count,
                 sample.weight,
                 settings.multiway,
-                spends,
+                consumes,
             )
-            if team is None or data.is_sparse:
+            if thread_team is None or data.is_sparse:
                 source = TableSource(rows, settings, root)
             else:
-                workers = Workers(team, data.n_features, WORTH_SHARING)
+                workers = Workers(thread_team, data.n_features, WORTH_SHARING)
                 source = SharedSource(rows, settings, root, workers)
         compares = growth.compares(source)
     else:

@@ -4,7 +4,7 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, TriedNode
+from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, TrialNode
 from skconftree.tree.batch._near_ties cimport RunnerUp
 from skconftree.tree.nodes._node_table cimport TrialCosts
 from skconftree.tree.nodes._tree cimport LeafCost, Tree, as_cheap
@@ -33,13 +33,13 @@ cdef class LookaheadBuilder(Builder):
     gain. If none of them costs less than a leaf, the split without look-ahead is made,
     because a pruning will remove it unless its evidence is strong.
 
-    It looks ahead at `n_levels` depths from `first` on, and tries `width` splits per node,
-    at least 2, on `trial`, a tree without nodes. The splitter must have keeps_all, and the
-    settings must not limit the number of leaves. `on_progress`, or None, is called with a
-    level and the number of its `n_parts` that are done, whenever it increases; a part is a
-    share of the rows. If it returns True, the rest is grown without look-ahead. `runner_up`
-    and `helpers` are those of a Builder; trial trees have other helpers, and their splits
-    are not compared.
+    It looks ahead at `n_levels` depths from `first` on, and tries `width` splits per
+    node, at least 2, on `trial`, a tree without nodes. The splitter must have
+    stores_all_features, and the settings must not limit the number of leaves.
+    `on_progress`, or None, is called with a level and the number of its `n_parts` that
+    are done, whenever it increases; a part is a share of the rows. If it returns True,
+    the rest is grown without look-ahead. `runner_up` and `helpers` are those of a
+    Builder; trial trees have other helpers, and their splits are not compared.
     """
 
     cdef Builder trial
@@ -48,16 +48,16 @@ cdef class LookaheadBuilder(Builder):
     cdef intp_t first           # depths of look-ahead: first <= depth < end
     cdef intp_t end
     cdef intp_t width           # splits tried per node
-    cdef Split* tests           # [width]
-    cdef float64_t* seen        # [n_classes] counts of a leaf on the scale of the bound
+    cdef Split* splits           # [width]
+    cdef float64_t* scaled        # [n_classes] counts of a leaf on the scale of the bound
     # Of each node of the trial tree.
     cdef intp_t trial_capacity
     cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
-    cdef TriedNode* tried       # [trial_capacity]
-    cdef TriedNode* best_tried  # [trial_capacity] of the best trial of the node so far
+    cdef TrialNode* trial_nodes       # [trial_capacity]
+    cdef TrialNode* best_trial_nodes  # [trial_capacity] of the best trial of the node so far
     cdef intp_t* queue          # [trial_capacity] scratch
 
-    cdef TriedNode* installed   # of the split chosen last; NULL if none was tried
+    cdef TrialNode* chosen_trial   # of the split chosen last; NULL if none was tried
 
     # Callback for progress, or None, and the number of its calls per level.
     cdef object on_progress
@@ -72,9 +72,7 @@ cdef class LookaheadBuilder(Builder):
     ):
         super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
         leaf_cost.check()
-        self.trial = Builder(
-            splitter, settings, min_split_weight, helpers=trial_helpers
-        )
+        self.trial = Builder(splitter, settings, min_split_weight, helpers=trial_helpers)
         self.trial.tree = trial
         self.leaf_cost = leaf_cost
         self.first = first
@@ -84,8 +82,8 @@ cdef class LookaheadBuilder(Builder):
         self.n_parts = n_parts
         self.parts_done = <intp_t*> self.arena.take(n_levels, sizeof(intp_t))
         memset(self.parts_done, 0, n_levels * sizeof(intp_t))
-        self.tests = <Split*> self.arena.take(width, sizeof(Split))
-        self.seen = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
+        self.splits = <Split*> self.arena.take(width, sizeof(Split))
+        self.scaled = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
 
     @property
     def trials(self):
@@ -95,25 +93,25 @@ cdef class LookaheadBuilder(Builder):
     cdef void copy_lookahead(self, Builder other) noexcept:
         self.end = (<LookaheadBuilder> other).end
 
-    cdef int _take_over(self, Candidate* candidate) except -1 nogil:
-        cdef const TriedNode* tried = candidate.tried
-        Builder._take_over(self, candidate)
-        if tried != NULL:
+    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil:
+        cdef const TrialNode* trial_nodes = candidate.trial_nodes
+        Builder._copy_arrays(self, candidate)
+        if trial_nodes != NULL:
             # the number of nodes is not stored
-            self._ensure_capacity(_size_of(tried))
-            _keep_tried(self, candidate, tried, 0)
+            self._ensure_capacity(_n_trial_nodes(trial_nodes))
+            _copy_trial(self, candidate, trial_nodes, 0)
         return 0
 
-    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
+    cdef bint _defers(self, const Candidate* candidate) except -1 nogil:
         # Progress is reported in the order of the nodes.
         if self.on_progress is not None and _looks_ahead_at(self, candidate.record.depth):
             return False
-        return Builder._leaves_to_helpers(self, candidate)
+        return Builder._defers(self, candidate)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
-        self.installed = NULL
-        _note_nothing(self)
+        self.chosen_trial = NULL
+        _clear_trial_costs(self)
         if candidate.split.feature >= 0 and _looks_ahead_at(self, candidate.record.depth):
             self._choose_by_lookahead(candidate)
             if self.on_progress is not None:
@@ -126,59 +124,53 @@ cdef class LookaheadBuilder(Builder):
         )
         cdef intp_t best = 0
         cdef float64_t least = 0.0, cost
-        cdef bint pointless
+        cdef bint is_leaf_cheaper
         cdef intp_t n, i
-        self.tests[0] = candidate.split
-        self.installed = candidate.tried
-        n = 1 + self.splitter.find_others(
-            &candidate.split, self.width - 1, self.tests + 1
-        )
+        self.splits[0] = candidate.split
+        self.chosen_trial = candidate.trial_nodes
+        n = 1 + self.splitter.find_competitors(&candidate.split, self.width - 1, self.splits + 1)
         if n > 1:
-            self.source.keep(&candidate.record)
+            self.source.store_order(&candidate.record)
             for i in range(n):
-                if i == 0 and candidate.tried != NULL:
-                    cost = candidate.tried[0].below
+                if i == 0 and candidate.trial_nodes != NULL:
+                    cost = candidate.trial_nodes[0].below
                 else:
-                    cost = _try(self, candidate, &self.tests[i])
-                    self.source.put_back()
+                    cost = _grow_trial(self, candidate, &self.splits[i])
+                    self.source.restore_order()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
                     if i > 0:
-                        _note_competitor(self, least, best)
+                        _record_competitor(self, least, best)
                     least = cost
                     best = i
-                    self.tried, self.best_tried = self.best_tried, self.tried
+                    self.trial_nodes, self.best_trial_nodes = (
+                        self.best_trial_nodes, self.trial_nodes
+                    )
                 elif not cost >= self.trial_costs.runner_up_cost:  # of the first it is NaN
-                    _note_competitor(self, cost, i)
-            self.splitter.node.to_bound(counts, self.seen)
-            pointless = as_cheap(
-                self.leaf_cost.of(self.seen, self.tree.n_classes), least
-            )
-            if best == 0 and candidate.tried == NULL or best > 0 and not pointless:
-                self.installed = self.best_tried
-            if pointless:
-                _note_nothing(self)
+                    _record_competitor(self, cost, i)
+            self.splitter.node.scale(counts, self.scaled)
+            is_leaf_cheaper = as_cheap(self.leaf_cost.of(self.scaled, self.tree.n_classes), least)
+            if best == 0 and candidate.trial_nodes == NULL or best > 0 and not is_leaf_cheaper:
+                self.chosen_trial = self.best_trial_nodes
+            if is_leaf_cheaper:
+                _clear_trial_costs(self)
             else:
                 self.trial_costs.cost = least
-                candidate.split = self.tests[best]
-        self.splitter.count_again(&candidate.record, counts, &candidate.split)
+                candidate.split = self.splits[best]
+        self.splitter.recount_children(&candidate.record, counts, &candidate.split)
         return 0
 
-    cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
-        Builder._split(self, node, split)
+    cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
+        Builder._write_split(self, node, split)
         if self.tree.costs != NULL:
             self.tree.costs[self.tree.n_splits()] = self.trial_costs
         return 0
 
-    cdef int _make(
-        self, Candidate* parent, intp_t node, intp_t outcome
-    ) except -1 nogil:
+    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
         cdef Candidate* child
-        Builder._make(self, parent, node, outcome)
-        child = &self.made[self.n_made - 1]
-        if self.installed != NULL and _looks_ahead_at(self, child.record.depth):
-            _keep_tried(
-                self, child, self.installed, self.installed[0].first_child + outcome
-            )
+        Builder._make_child(self, parent, node, outcome)
+        child = &self.children[self.n_children_made - 1]
+        if self.chosen_trial != NULL and _looks_ahead_at(self, child.record.depth):
+            _copy_trial(self, child, self.chosen_trial, self.chosen_trial[0].first_child + outcome)
         return 0
 
     cdef int _ensure_capacity(self, intp_t n) except -1 nogil:
@@ -186,9 +178,9 @@ cdef class LookaheadBuilder(Builder):
             return 0
         self.trial_capacity = 0
         self.least = <float64_t*> self.arena.resize(self.least, n, sizeof(float64_t))
-        self.tried = <TriedNode*> self.arena.resize(self.tried, n, sizeof(TriedNode))
-        self.best_tried = <TriedNode*> self.arena.resize(
-            self.best_tried, n, sizeof(TriedNode)
+        self.trial_nodes = <TrialNode*> self.arena.resize(self.trial_nodes, n, sizeof(TrialNode))
+        self.best_trial_nodes = <TrialNode*> self.arena.resize(
+            self.best_trial_nodes, n, sizeof(TrialNode)
         )
         self.queue = <intp_t*> self.arena.resize(self.queue, n, sizeof(intp_t))
         self.trial_capacity = n
@@ -223,41 +215,41 @@ cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) exce
     return 0
 
 
-cdef int _keep_tried(
-    LookaheadBuilder builder, Candidate* child, const TriedNode* tried, intp_t node
+cdef int _copy_trial(
+    LookaheadBuilder builder, Candidate* child, const TrialNode* trial_nodes, intp_t node
 ) except -1 nogil:
     # Copy the part of a tree below one of its nodes, parents first.
     cdef intp_t n = 1, i = 0, z
     builder.queue[0] = node
     while i < n:
-        for z in range(tried[builder.queue[i]].n_children):
-            builder.queue[n] = tried[builder.queue[i]].first_child + z
+        for z in range(trial_nodes[builder.queue[i]].n_children):
+            builder.queue[n] = trial_nodes[builder.queue[i]].first_child + z
             n += 1
         i += 1
-    child.tried = <TriedNode*> builder.arena.take(n, sizeof(TriedNode))
+    child.trial_nodes = <TrialNode*> builder.arena.take(n, sizeof(TrialNode))
     n = 1
     for z in range(i):
-        child.tried[z] = tried[builder.queue[z]]
-        child.tried[z].first_child = <int32_t> n
-        n += child.tried[z].n_children
+        child.trial_nodes[z] = trial_nodes[builder.queue[z]]
+        child.trial_nodes[z].first_child = <int32_t> n
+        n += child.trial_nodes[z].n_children
     return 0
 
 
-cdef void _note_nothing(LookaheadBuilder builder) noexcept nogil:
+cdef void _clear_trial_costs(LookaheadBuilder builder) noexcept nogil:
     builder.trial_costs.cost = NAN
     builder.trial_costs.runner_up_cost = NAN
     builder.trial_costs.runner_up_feature = -2
 
 
-cdef void _note_competitor(
-    LookaheadBuilder builder, float64_t cost, intp_t test
+cdef void _record_competitor(
+    LookaheadBuilder builder, float64_t cost, intp_t split
 ) noexcept nogil:
     # The cheapest split that is not made: the best one so far, when another replaces it.
     builder.trial_costs.runner_up_cost = cost
-    builder.trial_costs.runner_up_feature = builder.tests[test].feature
+    builder.trial_costs.runner_up_feature = builder.splits[split].feature
 
 
-cdef float64_t _try(
+cdef float64_t _grow_trial(
     LookaheadBuilder builder, const Candidate* candidate, Split* split
 ) except? -1.0 nogil:
     # Cost of the trial trees below a split. Changes the order of the rows of the node.
@@ -265,7 +257,7 @@ cdef float64_t _try(
         builder.tree.counts + candidate.record.id * builder.tree.n_classes
     )
     cdef Candidate root = candidate[0]
-    builder.splitter.count_again(&root.record, counts, split)
+    builder.splitter.recount_children(&root.record, counts, split)
     builder.trial.tree.forget()
     builder.trial.tree.add_leaf(-1, counts, 0, 0.0)
     builder.trial.tree.depth[0] = <int32_t> root.record.depth
@@ -274,7 +266,7 @@ cdef float64_t _try(
     root.n_segments = 0
     root.split = split[0]
     builder.trial.n_root = root.record.end - root.record.start
-    builder.trial._install(&root)
+    builder.trial._split_candidate(&root)
     builder.trial._grow_depth_first()
     return _cost_below_root(builder)
 
@@ -283,7 +275,7 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
     # Cost of the cheapest pruning of the trial tree below its root.
     cdef intp_t K = builder.tree.n_classes
     cdef intp_t node = builder.trial.tree.node_count
-    cdef TriedNode* trial
+    cdef TrialNode* trial
     cdef float64_t cost
     cdef intp_t child
     if node > builder.trial_capacity:
@@ -291,7 +283,7 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
     # children have larger ids than their parent
     while True:
         node -= 1
-        trial = &builder.tried[node]
+        trial = &builder.trial_nodes[node]
         trial.first_child = builder.trial.tree.first_child[node]
         trial.n_children = builder.trial.tree.n_children[node]
         trial.below = 0.0
@@ -299,18 +291,18 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
             trial.below += builder.least[child]
         if node == 0:
             return trial.below
-        builder.splitter.node.to_bound(builder.trial.tree.counts + node * K, builder.seen)
-        cost = builder.leaf_cost.of(builder.seen, K)
+        builder.splitter.node.scale(builder.trial.tree.counts + node * K, builder.scaled)
+        cost = builder.leaf_cost.of(builder.scaled, K)
         if trial.n_children > 0 and not as_cheap(cost, trial.below):
             cost = trial.below
         builder.least[node] = cost
 
 
-cdef intp_t _size_of(const TriedNode* tried) noexcept nogil:
+cdef intp_t _n_trial_nodes(const TrialNode* trial_nodes) noexcept nogil:
     # Number of nodes of a tree in an array of its own: the last node is a last child.
     cdef intp_t n = 1, i = 0
     while i < n:
-        if tried[i].n_children > 0:
-            n = tried[i].first_child + tried[i].n_children
+        if trial_nodes[i].n_children > 0:
+            n = trial_nodes[i].first_child + trial_nodes[i].n_children
         i += 1
     return n

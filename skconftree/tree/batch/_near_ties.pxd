@@ -2,7 +2,7 @@ from skconftree.tables._encoded_table cimport Column
 from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.nodes._node_table cimport Competitor
-from skconftree.tree.split._candidates cimport NodeTests
+from skconftree.tree.split._candidates cimport CandidateSplits
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
@@ -28,18 +28,18 @@ cdef struct Sides:
     intp_t missing_code
     float64_t threshold     # of values
     bint missing_left
-    int16_t* ordinals       # [n_levels] of categories,
+    int16_t* child_of_code       # [n_levels] of categories,
     bint nominal            # if it is
 
 
 cdef class RunnerUp:
     cdef Splitter splitter
-    cdef NodeTests node_tests   # its tests
+    cdef CandidateSplits candidates   # of the splitter
     cdef NodeRows rows
-    cdef float64_t least        # smallest weight of a node whose split is compared
+    cdef float64_t min_weight        # smallest weight of a node whose split is compared
     cdef bint by_logarithms     # the criterion is entropy, otherwise Gini influences are used
     cdef Arena arena
-    cdef Sides tests[MAX_STORED_COMPETITORS + 1]   # of the split, and of its competitors
+    cdef Sides splits[MAX_STORED_COMPETITORS + 1]   # of the split, and of its competitors
     cdef const uint32_t* order  # of the feature of the split: the order of visiting the rows
                                 # if all features are sorted (then ids are not updated);
                                 # else NULL
@@ -48,18 +48,18 @@ cdef class RunnerUp:
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
     cdef float64_t* tally       # [cells, n_classes + 1] weights
-    cdef int32_t* whole         # the same for integer weights
+    cdef int32_t* int_tally         # the same for integer weights
     cdef intp_t tally_capacity
     cdef intp_t pair_capacity
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
-    cdef float64_t* parts       # influences of a row on the gains of both splits, by its
+    cdef float64_t* influences       # influences of a row on the gains of both splits, by its
                                 # child and class
     cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 
     # Set the competitors of a split, whose children have just been counted, and runner_up_z
     # of its evidence.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
-    cdef int _describe(
+    cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil

@@ -11,34 +11,30 @@ from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 cdef enum:
     CHUNK = 256             # rows per pass: their values stay in the cache for all splits
     MAX_CELLS_AT_ONCE = 4096    # cells times classes; with more, competitors are counted singly
-    N_CELL_STARTS = 1048576     # of a pair; splits with more branches are not compared
+    MAX_PAIR_CELLS = 1048576     # of a pair; splits with more branches are not compared
 
 
 cdef class RunnerUp:
     """Compares the split of a node with the best splits of other features.
 
-    Only nodes with at least the weight `least` are compared.
+    Only nodes with at least the weight `min_weight` are compared.
     """
 
     def __init__(
-        self, Splitter splitter not None, NodeRows rows not None, float64_t least=0.0
+        self, Splitter splitter not None, NodeRows rows not None, float64_t min_weight=0.0
     ):
         self.splitter = splitter
-        self.node_tests = splitter.tests
+        self.candidates = splitter.candidates
         self.rows = rows
-        self.least = least
+        self.min_weight = min_weight
         self.by_logarithms = splitter.node.settings.criterion == "entropy"
         self.arena = Arena()
         self.cells = <int32_t*> self.arena.take(CHUNK, sizeof(int32_t))
-        self.pair = <float64_t*> self.arena.take(
-            4 * splitter.node.n_classes, sizeof(float64_t)
-        )
-        self.present = <int32_t*> self.arena.take(
-            splitter.node.n_classes, sizeof(int32_t)
-        )
+        self.pair = <float64_t*> self.arena.take(4 * splitter.node.n_classes, sizeof(float64_t))
+        self.present = <int32_t*> self.arena.take(splitter.node.n_classes, sizeof(int32_t))
 
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil:
-        cdef Children* children = &self.node_tests.children
+        cdef Children* children = &self.candidates.children
         cdef intp_t K = self.splitter.node.n_classes
         cdef bint counted = False
         cdef intp_t n_cells = split.children.n_outcomes
@@ -50,28 +46,26 @@ cdef class RunnerUp:
             and split.competitors[n].cut.position >= 0
         ):
             n += 1
-        if n == 0 or self.splitter.node.n < self.least:
+        if n == 0 or self.splitter.node.n < self.min_weight:
             return 0
         self.n_present = 0
         for i in range(K):
             if self.splitter.node.counts[i] > 0.0:
                 self.present[self.n_present] = <int32_t> i
                 self.n_present += 1
-        _take_sides(
-            self, &self.tests[0], split.feature, split.cut.position, split.threshold,
+        _set_sides(
+            self, &self.splits[0], split.feature, split.cut.position, split.threshold,
             &split.children,
         )
         for i in range(n):
-            self._describe(i, split.competitors[i].feature, split, &counted)
-            n_cells = min(n_cells, <intp_t> N_CELL_STARTS) * self.tests[i + 1].n_outcomes
-        self.order = self.rows.columns[self.tests[0].feature].order
+            self._set_competitor(i, split.competitors[i].feature, split, &counted)
+            n_cells = min(n_cells, <intp_t> MAX_PAIR_CELLS) * self.splits[i + 1].n_outcomes
+        self.order = self.rows.columns[self.splits[0].feature].order
         for i in range(n + 1):
-            if self.tests[i].column != NULL or self.rows.is_sparse(
-                self.tests[i].feature
-            ):
+            if self.splits[i].column != NULL or self.rows.is_sparse(self.splits[i].feature):
                 self.order = NULL
         if counted:
-            self.node_tests.count_children(split.feature, split.cut)
+            self.candidates.count_children(split.feature, split.cut)
             split.children = children[0]
         if n_cells * (K + 1) <= MAX_CELLS_AT_ONCE:
             _compare_with(self, record, 0, n)
@@ -81,42 +75,42 @@ cdef class RunnerUp:
         split.evidence.runner_up_z = self.competitors[0].z
         return 0
 
-    cdef int _describe(
+    cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
         # Set the sides of a competitor. Its children are counted if they are needed for it.
-        cdef Sides* sides = &self.tests[index + 1]
+        cdef Sides* sides = &self.splits[index + 1]
         cdef Competitor* competitor = &self.competitors[index]
         cdef Cut cut = split.competitors[index].cut
-        cdef Children plain
+        cdef Children binary
         cdef intp_t code
         competitor.feature = <int32_t> feature
-        if not self.node_tests.is_nominal(feature):
-            competitor.threshold = self.node_tests.threshold(feature, cut)
+        if not self.candidates.is_nominal(feature):
+            competitor.threshold = self.candidates.threshold(feature, cut)
             # sums of fractions depend on their order
             if self.rows.weight == NULL and not (
                 self.rows.is_sparse(feature) or self.rows.columns[feature].has_missing
             ):
-                plain.n_outcomes = 2
-                plain.ordinals = NULL
-                plain.missing_left = False
+                binary.n_outcomes = 2
+                binary.child_of_code = NULL
+                binary.missing_left = False
                 competitor.n_children = 2
-                return _take_sides(
+                return _set_sides(
                     self, sides, feature, cut.position, competitor.threshold,
-                    &plain,
+                    &binary,
                 )
         counted[0] = True
-        self.node_tests.count_children(feature, cut)
-        competitor.n_children = <int16_t> self.node_tests.children.n_outcomes
-        competitor.missing_left = self.node_tests.children.missing_left
-        competitor.missing_seen = self.node_tests.children.missing_seen
-        competitor.gain = _gain(self, &self.node_tests.children)
-        for code in range(min(self.node_tests.children.n_codes, <intp_t> 64)):
-            if self.node_tests.children.ordinals[code] == 0:
+        self.candidates.count_children(feature, cut)
+        competitor.n_children = <int16_t> self.candidates.children.n_outcomes
+        competitor.missing_left = self.candidates.children.missing_left
+        competitor.missing_seen = self.candidates.children.missing_seen
+        competitor.gain = _gain(self, &self.candidates.children)
+        for code in range(min(self.candidates.children.n_codes, <intp_t> 64)):
+            if self.candidates.children.child_of_code[code] == 0:
                 competitor.left |= (<uint64_t> 1) << code
-        return _take_sides(
+        return _set_sides(
             self, sides, feature, cut.position, competitor.threshold,
-            &self.node_tests.children,
+            &self.candidates.children,
         )
 
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil:
@@ -124,8 +118,8 @@ cdef class RunnerUp:
         if n_cells > self.tally_capacity:
             self.tally_capacity = 0
             if self.rows.weight == NULL:
-                self.whole = <int32_t*> self.arena.resize(
-                    self.whole, n_cells * (K + 1), sizeof(int32_t)
+                self.int_tally = <int32_t*> self.arena.resize(
+                    self.int_tally, n_cells * (K + 1), sizeof(int32_t)
                 )
             else:
                 self.tally = <float64_t*> self.arena.resize(
@@ -134,12 +128,10 @@ cdef class RunnerUp:
             self.tally_capacity = n_cells
         if n_pairs > self.pair_capacity:
             self.pair_capacity = 0
-            self.joint = <float64_t*> self.arena.resize(
-                self.joint, n_pairs * K, sizeof(float64_t)
-            )
+            self.joint = <float64_t*> self.arena.resize(self.joint, n_pairs * K, sizeof(float64_t))
             # a + b is at most a * b + 1 for all pairs that fit into the capacity
-            self.parts = <float64_t*> self.arena.resize(
-                self.parts, (n_pairs + 1) * K, sizeof(float64_t)
+            self.influences = <float64_t*> self.arena.resize(
+                self.influences, (n_pairs + 1) * K, sizeof(float64_t)
             )
             self.pair_capacity = n_pairs
         return 0
@@ -155,16 +147,16 @@ cdef class RunnerUp:
         cdef int32_t* cells = self.cells
         cdef intp_t begin, size, i, k, row
         if self.rows.weight == NULL:
-            memset(self.whole, 0, n_cells * width * sizeof(int32_t))
+            memset(self.int_tally, 0, n_cells * width * sizeof(int32_t))
         else:
             memset(self.tally, 0, n_cells * width * sizeof(float64_t))
         begin = record.start
         while begin < record.end:
             size = min(record.end - begin, <intp_t> CHUNK)
             memset(cells, 0, size * sizeof(int32_t))
-            _add_sides(self, &self.tests[0], record, begin, size)
+            _add_sides(self, &self.splits[0], record, begin, size)
             for k in range(first, first + n):
-                _add_sides(self, &self.tests[k + 1], record, begin, size)
+                _add_sides(self, &self.splits[k + 1], record, begin, size)
             if order == NULL:
                 y = self.rows.node_y + begin
                 if self.rows.node_count != NULL:
@@ -176,24 +168,22 @@ cdef class RunnerUp:
                         self.tally[cells[i] * width + y[i]] += weight[i]
                 elif self.rows.count != NULL:
                     for i in range(size):
-                        self.whole[cells[i] * width + y[i]] += count[i]
+                        self.int_tally[cells[i] * width + y[i]] += count[i]
                 else:
                     for i in range(size):
-                        self.whole[cells[i] * width + y[i]] += 1
+                        self.int_tally[cells[i] * width + y[i]] += 1
             else:
                 for i in range(size):
                     row = order[begin + i] >> 1
                     if self.rows.weight != NULL:
-                        self.tally[cells[i] * width + self.rows.y[row]] += (
-                            self.rows.weight[row]
-                        )
+                        self.tally[cells[i] * width + self.rows.y[row]] += (self.rows.weight[row])
                     else:
-                        self.whole[cells[i] * width + self.rows.y[row]] += (
+                        self.int_tally[cells[i] * width + self.rows.y[row]] += (
                             self.rows.count[row] if self.rows.count != NULL else 1
                         )
             begin += size
 
-cdef int _take_sides(
+cdef int _set_sides(
     RunnerUp runner_up, Sides* sides, intp_t feature, intp_t position, float64_t threshold,
     const Children* children,
 ) except -1 nogil:
@@ -206,19 +196,19 @@ cdef int _take_sides(
     sides.missing_left = children.missing_left
     sides.column = NULL
     sides.missing_code = -1
-    sides.nominal = children.ordinals != NULL
+    sides.nominal = children.child_of_code != NULL
     if runner_up.rows.is_sparse(feature):
         return 0
     column = &runner_up.rows.columns[feature]
     if sides.nominal:
         # copied, because the next split that is counted overwrites them
-        sides.ordinals = <int16_t*> runner_up.arena.resize(
-            sides.ordinals, column.n_levels, sizeof(int16_t)
+        sides.child_of_code = <int16_t*> runner_up.arena.resize(
+            sides.child_of_code, column.n_levels, sizeof(int16_t)
         )
         for code in range(column.n_levels):
-            sides.ordinals[code] = <int16_t> children.unknown
-            if code < children.n_codes and children.ordinals[code] >= 0:
-                sides.ordinals[code] = children.ordinals[code]
+            sides.child_of_code[code] = <int16_t> children.unknown
+            if code < children.n_codes and children.child_of_code[code] >= 0:
+                sides.child_of_code[code] = children.child_of_code[code]
         sides.column = column
     elif column.order == NULL:
         sides.column = column
@@ -232,25 +222,25 @@ cdef int _compare_with(
 ) except -1 nogil:
     # Compare with n of the competitors, which are counted together.
     cdef intp_t P = runner_up.n_present
-    cdef intp_t a = runner_up.tests[0].n_outcomes
+    cdef intp_t a = runner_up.splits[0].n_outcomes
     cdef intp_t n_cells = a
     cdef intp_t n_pairs = a
     cdef intp_t step = 1, i, b
     for i in range(first, first + n):
-        b = runner_up.tests[i + 1].n_outcomes
+        b = runner_up.splits[i + 1].n_outcomes
         n_pairs = max(n_pairs, a * b)
         n_cells *= b
-    if n_cells * (runner_up.splitter.node.n_classes + 1) > N_CELL_STARTS:
+    if n_cells * (runner_up.splitter.node.n_classes + 1) > MAX_PAIR_CELLS:
         return 0
     runner_up._reserve(n_cells, n_pairs)
     runner_up._count_cells(record, first, n, n_cells)
     for i in range(first + n - 1, first - 1, -1):
-        b = runner_up.tests[i + 1].n_outcomes
-        _take_pairs(runner_up, n_cells, step, b, runner_up.rows.weight == NULL)
+        b = runner_up.splits[i + 1].n_outcomes
+        _count_pairs(runner_up, n_cells, step, b, runner_up.rows.weight == NULL)
         if isnan(runner_up.competitors[i].gain):
-            _take_gain(runner_up, &runner_up.competitors[i], a)
+            _set_gain(runner_up, &runner_up.competitors[i], a)
         if step == 1:
-            _take_parts(runner_up, runner_up.parts, a, b * P, b, P)
+            _set_influences(runner_up, runner_up.influences, a, b * P, b, P)
         runner_up.competitors[i].z = _z(runner_up, a, b)
         step *= b
     return 0
@@ -262,9 +252,9 @@ cdef void _add_sides(
     # Add the outcomes of n rows to their cells.
     cdef int32_t* cells = runner_up.cells
     cdef int32_t b = <int32_t> sides.n_outcomes
-    cdef const int16_t* ordinals = sides.ordinals
+    cdef const int16_t* child_of_code = sides.child_of_code
     cdef const uint8_t* codes
-    cdef const label_t* wide
+    cdef const label_t* codes16
     cdef uint8_t position, missing
     cdef bint right
     cdef intp_t i
@@ -272,14 +262,14 @@ cdef void _add_sides(
         _add_values(runner_up, sides, record, begin, n)
         return
     if sides.column.codes == NULL:
-        wide = sides.column.wide + begin
+        codes16 = sides.column.codes16 + begin
         for i in range(n):
-            cells[i] = cells[i] * b + ordinals[wide[i]]
+            cells[i] = cells[i] * b + child_of_code[codes16[i]]
         return
     codes = sides.column.codes + begin
     if sides.nominal:
         for i in range(n):
-            cells[i] = cells[i] * b + ordinals[codes[i]]
+            cells[i] = cells[i] * b + child_of_code[codes[i]]
         return
     position = <uint8_t> sides.position
     if sides.missing_code < 0:
@@ -289,9 +279,7 @@ cdef void _add_sides(
     missing = <uint8_t> sides.missing_code
     right = not sides.missing_left
     for i in range(n):
-        cells[i] = 2 * cells[i] + (
-            right if codes[i] == missing else codes[i] > position
-        )
+        cells[i] = 2 * cells[i] + (right if codes[i] == missing else codes[i] > position)
 
 
 cdef void _add_values(
@@ -315,7 +303,7 @@ cdef void _add_values(
                 cells[i - begin] = 2 * cells[i - begin] + (
                     values[ids[i] * stride] > sides.threshold
                 )
-        elif sides.feature == runner_up.tests[0].feature:    # whose order it is
+        elif sides.feature == runner_up.splits[0].feature:    # whose order it is
             for i in range(n):
                 cells[i] = begin + i >= record.start + sides.position
         else:
@@ -327,29 +315,27 @@ cdef void _add_values(
     for i in range(n):
         row = ids[begin + i] if order == NULL else order[begin + i] >> 1
         value = runner_up.rows.value(row, sides.feature)
-        cells[i] = 2 * cells[i] + (
-            right if isnan(value) else value > sides.threshold
-        )
+        cells[i] = 2 * cells[i] + (right if isnan(value) else value > sides.threshold)
 
 
-cdef void _take_pairs(
-    RunnerUp runner_up, intp_t n_cells, intp_t step, intp_t b, bint are_whole
+cdef void _count_pairs(
+    RunnerUp runner_up, intp_t n_cells, intp_t step, intp_t b, bint are_integers
 ) noexcept nogil:
     # Weights of the classes present, by the outcomes of the split and of the competitor with
     # b outcomes; each of its outcomes has `step` adjacent cells.
     cdef const int32_t* present = runner_up.present
     cdef intp_t P = runner_up.n_present
     cdef intp_t width = runner_up.splitter.node.n_classes + 1
-    cdef intp_t a = runner_up.tests[0].n_outcomes
+    cdef intp_t a = runner_up.splits[0].n_outcomes
     cdef intp_t cells_per_outcome = n_cells // a
     cdef float64_t* joint
     cdef intp_t cell, c
     memset(runner_up.joint, 0, a * b * P * sizeof(float64_t))
     for cell in range(n_cells):
         joint = runner_up.joint + ((cell // cells_per_outcome) * b + (cell // step) % b) * P
-        if are_whole:
+        if are_integers:
             for c in range(P):
-                joint[c] += runner_up.whole[cell * width + present[c]]
+                joint[c] += runner_up.int_tally[cell * width + present[c]]
         else:
             for c in range(P):
                 joint[c] += runner_up.tally[cell * width + present[c]]
@@ -357,11 +343,11 @@ cdef void _take_pairs(
 
 cdef float64_t _gain(RunnerUp runner_up, const Children* children) noexcept nogil:
     return runner_up.splitter._improvement(children) * (
-        runner_up.splitter.total_weight / runner_up.splitter.node.seen.n
+        runner_up.splitter.total_weight / runner_up.splitter.node.reweighted.n
     )
 
 
-cdef void _take_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexcept nogil:
+cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexcept nogil:
     # Set the gain of a competitor with two outcomes, whose children are in the pairs.
     cdef intp_t K = runner_up.splitter.node.n_classes
     cdef intp_t P = runner_up.n_present
@@ -383,16 +369,16 @@ cdef void _take_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexc
 
 cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
     cdef intp_t P = runner_up.n_present
-    cdef const float64_t* others = runner_up.parts + a * P
+    cdef const float64_t* unknown = runner_up.influences + a * P
     cdef float64_t n = 0.0, total = 0.0, squares = 0.0, w, difference
     cdef intp_t i, j, c
-    _take_parts(runner_up, runner_up.parts + a * P, b, P, a, b * P)
+    _set_influences(runner_up, runner_up.influences + a * P, b, P, a, b * P)
     for i in range(a):
         for j in range(b):
             for c in range(P):
                 w = runner_up.joint[(i * b + j) * P + c]
                 if w > 0.0:
-                    difference = runner_up.parts[i * P + c] - others[j * P + c]
+                    difference = runner_up.influences[i * P + c] - unknown[j * P + c]
                     n += w
                     total += w * difference
                     squares += w * difference * difference
@@ -402,8 +388,8 @@ cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
     return total / sqrt(squares * n)
 
 
-cdef void _take_parts(
-    RunnerUp runner_up, float64_t* parts, intp_t n_outcomes, intp_t step, intp_t n_others,
+cdef void _set_influences(
+    RunnerUp runner_up, float64_t* influences, intp_t n_outcomes, intp_t step, intp_t n_others,
     intp_t step_others,
 ) noexcept nogil:
     cdef intp_t P = runner_up.n_present
@@ -411,7 +397,7 @@ cdef void _take_parts(
     cdef float64_t* own
     cdef intp_t i, j, c
     for i in range(n_outcomes):
-        own = parts + i * P
+        own = influences + i * P
         n = 0.0
         squares = 0.0
         for c in range(P):

@@ -4,8 +4,7 @@ from skconftree.tree.batch._sparse_rows cimport Segment, SparseRows
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint32_t, uint64_t,
-    uint8_t,
+    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint32_t, uint64_t, uint8_t,
 )
 
 # NodeRows: the working copy of one worker: the rows of a sample of an encoded table, arranged
@@ -37,7 +36,7 @@ cdef class NodeRows:
 
     # By row of the table.
     cdef const label_t* y           # class; n_classes = a row without label
-    cdef const int32_t* count       # whole weight, and
+    cdef const int32_t* count       # integer weight, and
     cdef const float64_t* weight    # any weight; both are NULL if all are 1
     cdef intp_t stride              # from a value of a column to that of the next row
 
@@ -70,7 +69,7 @@ cdef class NodeRows:
             return self.sparse.table.value(row, feature)
         return self.columns[feature].values[row * self.stride]
 
-    cdef int _begin(self, bint multiway, bint spends) except -1 nogil
+    cdef int _begin(self, bint multiway, bint consumes) except -1 nogil
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* positions
@@ -80,22 +79,20 @@ cdef class NodeRows:
         self, intp_t feature, intp_t position, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil
     cdef void mark_categories(
-        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
-        intp_t others, bint multiway, intp_t start, intp_t end,
+        self, intp_t feature, const int16_t* child_of_code, intp_t n_mapped_codes,
+        intp_t unknown, bint multiway, intp_t start, intp_t end,
     ) noexcept nogil
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end, void* scratch,
     ) noexcept nogil
-    cdef bint find_sides(
+    cdef bint set_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
     ) noexcept nogil
     cdef void partition_column(
         self, intp_t f, intp_t feature, intp_t start, intp_t end, void* scratch
     ) noexcept nogil
-    cdef void partition_rows(
-        self, intp_t start, intp_t end, void* scratch
-    ) noexcept nogil
+    cdef void partition_rows(self, intp_t start, intp_t end, void* scratch) noexcept nogil
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at, void* scratch,
@@ -106,7 +103,7 @@ cdef class NodeRows:
 #
 # divide() moves rows within the range of their node only, and entries of sparse columns
 # within the segments of the node. These parts of the arrays are copied and restored. The
-# first node is the largest one; its memory is reused for the others.
+# first node is the largest one; its memory is reused for the unknown.
 
 cdef class StoredOrder:
     cdef NodeRows rows
@@ -120,5 +117,5 @@ cdef class StoredOrder:
     cdef intp_t start               # the node
     cdef intp_t end
 
-    cdef int keep(self, const NodeRecord* record) except -1 nogil
-    cdef void put_back(self) noexcept nogil
+    cdef int store(self, const NodeRecord* record) except -1 nogil
+    cdef void restore(self) noexcept nogil

@@ -6,8 +6,8 @@ from libc.string cimport memcpy, memset
 from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED
 from skconftree.tree.batch._partition cimport (
-    copy_entries, note_distinct, partition_sorted, partition_values,
-    scatter_entries, scatter_values,
+    copy_entries, note_distinct, partition_sorted, partition_values, scatter_entries,
+    scatter_values,
 )
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
 
@@ -16,7 +16,7 @@ cdef class NodeRows:
 
     `y` is the class of each row of the table; n_classes is an unlabeled row. `count` are
     integer weights, whose sum is below 2^31; `weight` are other weights. Rows of count 0
-    are absent. `multiway` allows more than two children. With `spends`, the arrays of the
+    are absent. `multiway` allows more than two children. With `consumes`, the arrays of the
     table are taken over instead of copied, if all rows are present.
     """
 
@@ -27,9 +27,9 @@ cdef class NodeRows:
         const int32_t[::1] count=None,
         const float64_t[::1] weight=None,
         bint multiway=False,
-        bint spends=False,
+        bint consumes=False,
     ):
-        table.claim(spends)
+        table.claim(consumes)
         self.table = table
         self.n_features = table.n_features
         self.stride = table.stride
@@ -43,15 +43,15 @@ cdef class NodeRows:
         cdef bint repeated
         with nogil:
             self.goes_left = <uint8_t*> self.arena.take(table.n_rows, sizeof(uint8_t))
-            self.n_rows = _find_present(self, &repeated)
+            self.n_rows = _mark_present(self, &repeated)
         if not repeated:
             self.count = NULL
         if table.sparse is not None:
             self.sparse = SparseRows(table.sparse, self.n_rows)
         with nogil:
-            self._begin(multiway, spends)
+            self._begin(multiway, consumes)
 
-    cdef int _begin(self, bint multiway, bint spends) except -1 nogil:
+    cdef int _begin(self, bint multiway, bint consumes) except -1 nogil:
         cdef intp_t n = self.n_rows
         cdef intp_t f
         self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
@@ -61,7 +61,7 @@ cdef class NodeRows:
         cdef bint all_present = n == self.table.n_rows
         if not all_present or self.table.n_coded > 0 or self.sparse is not None:
             _start_node_order(self)
-        if spends and all_present:
+        if consumes and all_present:
             self.columns = self.table.columns
             if self.sparse is not None:
                 self.sparse.take_over()
@@ -115,9 +115,7 @@ cdef class NodeRows:
         self, Column* column, intp_t n_levels, const uint32_t* positions
     ) except -1 nogil:
         # Convert sorted entries into codes; positions[row] is the index of a row.
-        cdef float32_t* levels = <float32_t*> self.arena.take(
-            n_levels, sizeof(float32_t)
-        )
+        cdef float32_t* levels = <float32_t*> self.arena.take(n_levels, sizeof(float32_t))
         cdef intp_t code = 0, i, row
         column.codes = <uint8_t*> self.arena.take(self.n_rows, sizeof(uint8_t))
         for i in range(self.n_rows):
@@ -132,9 +130,7 @@ cdef class NodeRows:
         column.order = NULL
         return 0
 
-    cdef intp_t n_present(
-        self, intp_t feature, intp_t start, intp_t end
-    ) noexcept nogil:
+    cdef intp_t n_present(self, intp_t feature, intp_t start, intp_t end) noexcept nogil:
         # Rows of a node that have a value of a sorted feature: the first entries.
         cdef Column* column = self.column(feature)
         cdef const uint32_t* order = column.order
@@ -160,9 +156,7 @@ cdef class NodeRows:
         cdef intp_t missing = MAX_LEVELS
         cdef intp_t i
         if self.is_sparse(feature):
-            self.sparse.mark(
-                feature, position, self.ids + start, end - start, self.goes_left
-            )
+            self.sparse.mark(feature, position, self.ids + start, end - start, self.goes_left)
             return
         if column.order != NULL:
             present = self.n_present(feature, start, end)
@@ -182,18 +176,18 @@ cdef class NodeRows:
                     self.goes_left[self.ids[i]] = missing_left
 
     cdef void mark_categories(
-        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
-        intp_t others, bint multiway, intp_t start, intp_t end,
+        self, intp_t feature, const int16_t* child_of_code, intp_t n_mapped_codes,
+        intp_t unknown, bint multiway, intp_t start, intp_t end,
     ) noexcept nogil:
         # The same for a set of categories, or, with a branch for each, set `branch`. Rows with
-        # other categories go to the child `others`.
+        # other categories go to the child `unknown`.
         cdef Column* column = &self.columns[feature]
         cdef intp_t i, code, z
         for i in range(start, end):
-            code = column.codes[i] if column.codes != NULL else column.wide[i]
-            z = others
-            if code < n_ordinals and ordinals[code] >= 0:
-                z = ordinals[code]
+            code = column.codes[i] if column.codes != NULL else column.codes16[i]
+            z = unknown
+            if code < n_mapped_codes and child_of_code[code] >= 0:
+                z = child_of_code[code]
             if multiway:
                 self.branch[self.ids[i]] = <label_t> z
             else:
@@ -205,14 +199,14 @@ cdef class NodeRows:
     ) noexcept nogil:
         # Restore the invariant after the rows of a split have been marked. The children need
         # the listed features only. scratch has 8 bytes for each row, and for one more.
-        cdef bint by_rows = self.find_sides(features, n_features, start, end)
+        cdef bint by_rows = self.set_sides(features, n_features, start, end)
         cdef intp_t j
         for j in range(n_features):
             self.partition_column(features[j], feature, start, end, scratch)
         if by_rows:
             self.partition_rows(start, end, scratch)
 
-    cdef bint find_sides(
+    cdef bint set_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
     ) noexcept nogil:
         # Set the sides in node order; False if no feature needs them.
@@ -221,9 +215,7 @@ cdef class NodeRows:
         cdef bint by_rows = False
         cdef intp_t j, i
         for j in range(n_features):
-            by_rows |= (
-                self.is_sparse(features[j]) or self.columns[features[j]].order == NULL
-            )
+            by_rows |= (self.is_sparse(features[j]) or self.columns[features[j]].order == NULL)
         if by_rows:
             for i in range(end - start):
                 sides[i] = self.goes_left[ids[i]]
@@ -240,30 +232,21 @@ cdef class NodeRows:
             self.sparse.partition(f, self.goes_left, scratch)
         elif column.order != NULL:
             if f != feature or column.has_missing:
-                partition_sorted(
-                    column.order + start, n, self.goes_left, <uint32_t*> scratch
-                )
+                partition_sorted(column.order + start, n, self.goes_left, <uint32_t*> scratch)
         elif column.codes != NULL:
             partition_values(column.codes + start, n, sides, <uint8_t*> scratch)
         else:
-            partition_values(column.wide + start, n, sides, <label_t*> scratch)
+            partition_values(column.codes16 + start, n, sides, <label_t*> scratch)
 
-    cdef void partition_rows(
-        self, intp_t start, intp_t end, void* scratch
-    ) noexcept nogil:
+    cdef void partition_rows(self, intp_t start, intp_t end, void* scratch) noexcept nogil:
         cdef const uint8_t* sides = self.sides + start
         cdef intp_t n = end - start
         partition_values(self.ids + start, n, sides, <uint32_t*> scratch)
         partition_values(self.node_y + start, n, sides, <label_t*> scratch)
         if self.node_weight != NULL:
-            partition_values(
-                self.node_weight + start, n, sides, <float64_t*> scratch
-            )
+            partition_values(self.node_weight + start, n, sides, <float64_t*> scratch)
         if self.node_count != NULL:
-            partition_values(
-                <uint32_t*> self.node_count + start, n, sides,
-                <uint32_t*> scratch,
-            )
+            partition_values(<uint32_t*> self.node_count + start, n, sides, <uint32_t*> scratch)
 
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
@@ -290,13 +273,10 @@ cdef class NodeRows:
                 )
             else:
                 scatter_values(
-                    column.wide + start, n, branches, starts, n_outcomes, at,
+                    column.codes16 + start, n, branches, starts, n_outcomes, at,
                     <label_t*> scratch,
                 )
-        scatter_values(
-            self.ids + start, n, branches, starts, n_outcomes, at,
-            <uint32_t*> scratch,
-        )
+        scatter_values(self.ids + start, n, branches, starts, n_outcomes, at, <uint32_t*> scratch)
         scatter_values(
             self.node_y + start, n, branches, starts, n_outcomes, at,
             <label_t*> scratch,
@@ -313,7 +293,7 @@ cdef class NodeRows:
             )
 
 
-cdef intp_t _find_present(NodeRows node_rows, bint* repeated) noexcept nogil:
+cdef intp_t _mark_present(NodeRows node_rows, bint* repeated) noexcept nogil:
     # Set goes_left to 1 for rows that are present; `repeated`: some count more than once.
     cdef const int32_t* count = node_rows.count
     cdef const float64_t* weight = node_rows.weight
@@ -347,10 +327,10 @@ cdef int _copy(NodeRows node_rows) except -1 nogil:
             _copy_order(node_rows, f, &columns[f], &positions)
         elif column.codes != NULL:
             node_rows._copy_codes(column, &columns[f])
-        elif column.wide != NULL:
-            column.wide = <label_t*> node_rows.arena.take(n, sizeof(label_t))
+        elif column.codes16 != NULL:
+            column.codes16 = <label_t*> node_rows.arena.take(n, sizeof(label_t))
             for i in range(n):
-                column.wide[i] = columns[f].wide[node_rows.ids[i]]
+                column.codes16[i] = columns[f].codes16[node_rows.ids[i]]
     if node_rows.sparse is not None:
         node_rows.sparse.copy(
             NULL if n == node_rows.table.n_rows else node_rows.goes_left, node_rows.ids
@@ -414,31 +394,27 @@ cdef class StoredOrder:
         self.rows = rows
         self.arena = Arena()
 
-    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+    cdef int store(self, const NodeRecord* record) except -1 nogil:
         cdef intp_t n_bytes
         if self.features == NULL:
-            self.features = <int32_t*> self.arena.take(
-                self.rows.n_features, sizeof(int32_t)
-            )
+            self.features = <int32_t*> self.arena.take(self.rows.n_features, sizeof(int32_t))
         if self.segments == NULL and self.rows.sparse is not None:
-            self.segments = <Segment*> self.arena.take(
-                self.rows.n_features, sizeof(Segment)
-            )
+            self.segments = <Segment*> self.arena.take(self.rows.n_features, sizeof(Segment))
         self.start = record.start
         self.end = record.end
         _list_features(self, record)
-        n_bytes = _move(self, False, True)
+        n_bytes = _copy_node(self, False, True)
         if n_bytes > self.capacity:
             self.arena.release(self.copies)
             self.copies = NULL
             self.capacity = 0
             self.copies = <uint8_t*> self.arena.take(n_bytes, sizeof(uint8_t))
             self.capacity = n_bytes
-        _move(self, False, False)
+        _copy_node(self, False, False)
         return 0
 
-    cdef void put_back(self) noexcept nogil:
-        _move(self, True, False)
+    cdef void restore(self) noexcept nogil:
+        _copy_node(self, True, False)
         if self.rows.sparse is not None:
             self.rows.sparse.enter_segments(self.segments, self.n_segments)
 
@@ -461,7 +437,7 @@ cdef void _list_features(StoredOrder stored, const NodeRecord* record) noexcept 
             stored.n_segments += 1
 
 
-cdef intp_t _move(StoredOrder stored, bint back, bint counts_only) noexcept nogil:
+cdef intp_t _copy_node(StoredOrder stored, bint restores, bint counts_only) noexcept nogil:
     # Copy the arrays of the node, or restore them from the copies, or only count the bytes.
     cdef intp_t start = stored.start
     cdef intp_t end = stored.end
@@ -470,43 +446,43 @@ cdef intp_t _move(StoredOrder stored, bint back, bint counts_only) noexcept nogi
     cdef intp_t at = 0, j
     for j in range(stored.n_features):
         column = &stored.rows.columns[stored.features[j]]
-        at = _move_array(
-            stored, column.order, sizeof(uint32_t), start, end, at, back, counts_only
+        at = _copy_array(
+            stored, column.order, sizeof(uint32_t), start, end, at, restores, counts_only
         )
-        at = _move_array(
-            stored, column.codes, sizeof(uint8_t), start, end, at, back, counts_only
+        at = _copy_array(
+            stored, column.codes, sizeof(uint8_t), start, end, at, restores, counts_only
         )
-        at = _move_array(
-            stored, column.wide, sizeof(label_t), start, end, at, back, counts_only
+        at = _copy_array(
+            stored, column.codes16, sizeof(label_t), start, end, at, restores, counts_only
         )
     for j in range(stored.n_segments):
         segment = &stored.segments[j]
-        at = _move_array(
+        at = _copy_array(
             stored, stored.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
-            at, back, counts_only,
+            at, restores, counts_only,
         )
         if stored.rows.sparse.columns[segment.feature].form == CODED:
-            at = _move_array(
+            at = _copy_array(
                 stored, stored.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,
-                at, back, counts_only,
+                at, restores, counts_only,
             )
-    at = _move_array(
-        stored, stored.rows.ids, sizeof(uint32_t), start, end, at, back, counts_only
+    at = _copy_array(
+        stored, stored.rows.ids, sizeof(uint32_t), start, end, at, restores, counts_only
     )
-    at = _move_array(
-        stored, stored.rows.node_y, sizeof(label_t), start, end, at, back, counts_only
+    at = _copy_array(
+        stored, stored.rows.node_y, sizeof(label_t), start, end, at, restores, counts_only
     )
-    at = _move_array(
-        stored, stored.rows.node_count, sizeof(int32_t), start, end, at, back, counts_only
+    at = _copy_array(
+        stored, stored.rows.node_count, sizeof(int32_t), start, end, at, restores, counts_only
     )
-    return _move_array(
-        stored, stored.rows.node_weight, sizeof(float64_t), start, end, at, back, counts_only
+    return _copy_array(
+        stored, stored.rows.node_weight, sizeof(float64_t), start, end, at, restores, counts_only
     )
 
 
-cdef intp_t _move_array(
+cdef intp_t _copy_array(
     StoredOrder stored, void* array, size_t size, intp_t start, intp_t end, intp_t at,
-    bint back, bint counts_only,
+    bint restores, bint counts_only,
 ) noexcept nogil:
     # Returns the offset after the copy. Offsets are not aligned: only bytes are copied.
     cdef size_t n_bytes = (end - start) * size
@@ -515,7 +491,7 @@ cdef intp_t _move_array(
         return at
     if not counts_only:
         here = <uint8_t*> array + start * size
-        if back:
+        if restores:
             memcpy(here, stored.copies + at, n_bytes)
         else:
             memcpy(stored.copies + at, here, n_bytes)

@@ -66,8 +66,8 @@ cdef void part_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* parted, Parted* result,
 ) noexcept nogil
-# Copy the rows back, both parts in their original order.
-cdef void take_parted(
+# Copy the rows back, those of each side in their original order.
+cdef void restore_parted(
     const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
 ) noexcept nogil
 
@@ -88,7 +88,7 @@ cdef inline bint counts_codes(
 ) noexcept nogil:
     # Whether the codes of a node are counted. Otherwise its rows are sorted, and `n_walked`
     # are visited; sums of phi then depend on the order of rows with the same code. Best-first
-    # growth from parts has no rows, so best-first growth in memory always counts too: the
+    # growth from stored parts has no rows, so best-first growth in memory always counts too: the
     # trees are the same to the last bit.
     return (
         2 * n_walked >= n_levels * node.n_classes or n_walked >= SORT_LIMIT
@@ -121,7 +121,7 @@ cdef void sort_codes(
 # The walk over a tally of [codes, n_classes] whose counts are not packed. It emits the same
 # as Scan.walk_histogram, with sums of squares if the criterion is additive. The tally and
 # `present` are zero afterwards.
-cdef intp_t walk_plain_tally(
+cdef intp_t walk_unpacked_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total
 ) noexcept nogil
 
@@ -144,9 +144,9 @@ cdef class CodeTally:
     cdef uint64_t* counts       # [1 + MAX_COLUMNS, MAX_LEVELS], and
     cdef uint64_t* present      # [1 + MAX_COLUMNS, MAX_LEVELS] bits: which have rows;
                                 # zero after the walk
-    cdef int32_t waiting[MAX_COLUMNS]      # their features; -1 = walked
-    cdef intp_t n_waiting
-    cdef uint64_t* packed_one   # [n_classes] a row of a class, packed
+    cdef int32_t counted_features[MAX_COLUMNS]      # their features; -1 = walked
+    cdef intp_t n_counted
+    cdef uint64_t* packed_row   # [n_classes] a row of a class, packed
 
     # Go to a node whose rows have the weight `n`, an integer.
     cdef void begin(self, float64_t n) noexcept nogil
@@ -160,11 +160,9 @@ cdef class CodeTally:
         const uint64_t* rows, intp_t n
     ) noexcept nogil
     # Walk over a column counted alone. It emits the same as Scan.walk_histogram.
-    cdef intp_t walk(
-        self, Scan scan, intp_t n_levels, const float64_t* total
-    ) noexcept nogil
+    cdef intp_t walk(self, Scan scan, intp_t n_levels, const float64_t* total) noexcept nogil
     # The same for a column counted together with others; -1 if there is no such column.
-    cdef intp_t walk_waiting(
+    cdef intp_t walk_counted(
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil
     cdef void _forget(self) noexcept nogil

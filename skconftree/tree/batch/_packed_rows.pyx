@@ -102,9 +102,7 @@ cdef void tally_packed_columns(
     cdef const uint8_t* row
     cdef intp_t done = 0, i, k, code
     while done + 4 <= n_columns:
-        _tally_four(
-            codes, stride, offsets + done, rows, n, bits, tally + MAX_LEVELS * done
-        )
+        _tally_four(codes, stride, offsets + done, rows, n, bits, tally + MAX_LEVELS * done)
         done += 4
     if done + 2 <= n_columns:
         _tally_two(codes, stride, offsets + done, rows, n, bits, tally + MAX_LEVELS * done)
@@ -159,7 +157,7 @@ cdef void part_rows(             # is a mask
     result.code_above = <uint32_t> ((above >> 32) + cut + 1)
 
 
-cdef void take_parted(
+cdef void restore_parted(
     const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
 ) noexcept nogil:
     cdef intp_t i
@@ -195,7 +193,7 @@ cdef void count_codes(
 
 
 @cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
-cdef void code_neighbors(        # larger than any on this side
+cdef void code_neighbors(       # larger than any on this side
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil:
     # Without branches, many codes at a time.
@@ -285,14 +283,14 @@ cdef class CodeTally:
         self.present = <uint64_t*> self.arena.take_zeros(
             (1 + MAX_COLUMNS) * PRESENT_UINT64, sizeof(uint64_t)
         )
-        self.packed_one = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
+        self.packed_row = <uint64_t*> self.arena.take_zeros(n_classes, sizeof(uint64_t))
 
     cdef void begin(self, float64_t n) noexcept nogil:
         cdef intp_t bits = packed_bits(self.n_classes, n)
         cdef intp_t c
         if bits > 0 and bits != self.bits:
             for c in range(self.n_classes):
-                self.packed_one[c] = <uint64_t> 1 << (c * bits)
+                self.packed_row[c] = <uint64_t> 1 << (c * bits)
         self.bits = bits
         self._forget()
 
@@ -301,14 +299,14 @@ cdef class CodeTally:
     ) noexcept nogil:
         cdef uint64_t* counts = self.counts
         cdef uint64_t* present = self.present
-        cdef const uint64_t* packed_one = self.packed_one
+        cdef const uint64_t* packed_row = self.packed_row
         cdef intp_t i
         if count != NULL:
             for i in range(n):
-                counts[codes[i]] += <uint64_t> count[i] * packed_one[y[i]]
+                counts[codes[i]] += <uint64_t> count[i] * packed_row[y[i]]
         else:
             for i in range(n):
-                counts[codes[i]] += packed_one[y[i]]
+                counts[codes[i]] += packed_row[y[i]]
         if n > MARKED_ROWS:
             mark_present(counts, present)
             return
@@ -323,9 +321,9 @@ cdef class CodeTally:
         cdef intp_t k
         self._forget()
         for k in range(n_features):
-            self.waiting[k] = features[k]
+            self.counted_features[k] = features[k]
             offsets[k] = row_codes.columns[features[k]].offset
-        self.n_waiting = n_features
+        self.n_counted = n_features
         tally_packed_columns(
             row_codes.bytes, row_codes.row_bytes, offsets, n_features, rows, n,
             self.bits, self.counts + MAX_LEVELS, self.present + PRESENT_UINT64,
@@ -333,30 +331,25 @@ cdef class CodeTally:
 
     cdef void _forget(self) noexcept nogil:
         cdef intp_t k
-        for k in range(self.n_waiting):
-            if self.waiting[k] >= 0:
-                memset(
-                    self.counts + (k + 1) * MAX_LEVELS, 0,
-                    MAX_LEVELS * sizeof(uint64_t),
-                )
+        for k in range(self.n_counted):
+            if self.counted_features[k] >= 0:
+                memset(self.counts + (k + 1) * MAX_LEVELS, 0, MAX_LEVELS * sizeof(uint64_t))
                 memset(
                     self.present + (k + 1) * PRESENT_UINT64, 0,
                     PRESENT_UINT64 * sizeof(uint64_t),
                 )
-        self.n_waiting = 0
+        self.n_counted = 0
 
-    cdef intp_t walk(
-        self, Scan scan, intp_t n_levels, const float64_t* total
-    ) noexcept nogil:
+    cdef intp_t walk(self, Scan scan, intp_t n_levels, const float64_t* total) noexcept nogil:
         return _walk(self, 0, scan, n_levels, total)
 
-    cdef intp_t walk_waiting(
+    cdef intp_t walk_counted(
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil:
         cdef intp_t k
-        for k in range(self.n_waiting):
-            if self.waiting[k] == feature:
-                self.waiting[k] = -1
+        for k in range(self.n_counted):
+            if self.counted_features[k] == feature:
+                self.counted_features[k] = -1
                 return _walk(self, k + 1, scan, n_levels, total)
         return -1
 
@@ -409,7 +402,7 @@ cdef intp_t walk_two_class_tally(
     return size
 
 
-cdef inline intp_t _add_up(
+cdef inline intp_t _cumulate(
     uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* position
 ) noexcept nogil:
     # Cumulated packed counts of the levels that have rows, and these levels; their number.
@@ -443,8 +436,8 @@ cdef intp_t walk_packed_tally(
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef float64_t constant = 0.0
     cdef uint64_t sums[MAX_LEVELS]
-    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
-    cdef float64_t l, whole
+    cdef intp_t size = _cumulate(tally, present, n_levels, sums, scan.position) - 1
+    cdef float64_t l, doubled
     cdef intp_t i, c
     if size <= 0:       # there is no candidate after the last level
         return 0
@@ -455,14 +448,14 @@ cdef intp_t walk_packed_tally(
         phi_left[i] = 0.0
         phi_right[i] = constant
     for c in range(K):
-        whole = 2.0 * total[c]
+        doubled = 2.0 * total[c]
         if scan.additive:
             for i in range(size):
                 l = <float64_t> <int32_t> (sums[i] & mask)
                 sums[i] >>= bits
                 n_left[i] += l
                 phi_left[i] += l * l
-                phi_right[i] += l * (l - whole)
+                phi_right[i] += l * (l - doubled)
         else:
             for i in range(size):
                 l = <float64_t> <int32_t> (sums[i] & mask)
@@ -481,10 +474,10 @@ cdef intp_t walk_phi_tally(
     # class that a level does not have adds 0.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
-    cdef int64_t* left = scan.counted
+    cdef int64_t* left = scan.int_counts
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t sums[MAX_LEVELS]
-    cdef intp_t size = _add_up(tally, present, n_levels, sums, scan.position) - 1
+    cdef intp_t size = _cumulate(tally, present, n_levels, sums, scan.position) - 1
     cdef float64_t phi_left = 0.0, phi_right = 0.0
     cdef intp_t i, c
     cdef int64_t l, n, weight
@@ -510,19 +503,19 @@ cdef intp_t walk_phi_tally(
     return size
 
 
-cdef intp_t walk_plain_tally(
+cdef intp_t walk_unpacked_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
     const float64_t* total,
 ) noexcept nogil:
     cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.counted
-    cdef int64_t* whole = scan.counted + K
+    cdef int64_t* left = scan.int_counts
+    cdef int64_t* doubled = scan.int_counts + K
     cdef int64_t squares = 0, right = 0, weight = 0, l, w
     cdef intp_t size = 0, k, b, c
     cdef uint64_t marks
     for c in range(K):
         left[c] = 0
-        whole[c] = 2 * <int64_t> total[c]
+        doubled[c] = 2 * <int64_t> total[c]
         right += <int64_t> total[c] * <int64_t> total[c]
     for k in range((n_levels + 63) // 64):
         marks = present[k]
@@ -538,7 +531,7 @@ cdef intp_t walk_plain_tally(
                 weight += w
                 l = w * (2 * l + w)
                 squares += l
-                right += l - w * whole[c]
+                right += l - w * doubled[c]
             # every step writes a candidate; the one after the last level is not emitted
             if scan.additive:
                 scan.phi_left[size] = squares

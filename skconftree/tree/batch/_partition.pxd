@@ -6,9 +6,7 @@
 # dropped since the child's last one, was new. The bit of the first entry of a range is
 # undefined.
 
-from skconftree.utils._typedefs cimport (
-    float64_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport float64_t, intp_t, label_t, uint8_t, uint32_t, uint64_t
 
 ctypedef fused element_t:
     uint8_t

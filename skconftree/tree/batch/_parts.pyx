@@ -1,4 +1,4 @@
-"""Growth of a tree from rows that are stored in parts (out-of-core or distributed)."""
+"""Growth of a tree from rows that are stored in influences (out-of-core or distributed)."""
 
 import numpy as np
 from libc.string cimport memset
@@ -11,7 +11,7 @@ from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._sparse_rows cimport Segment
-from skconftree.tree.batch._subtrees cimport append, joined
+from skconftree.tree.batch._subtrees cimport append_tree, join_trees
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
@@ -22,9 +22,9 @@ from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# PartedSource: the nodes of a tree whose rows are stored in parts, elsewhere.
+# PartedSource: the nodes of a tree whose rows are stored in influences, elsewhere.
 #
-# The source uses the class counts of a node by codes. They are sums over the parts, which are
+# The source uses the class counts of a node by codes. They are sums over the influences, which are
 # exact in any order. Nodes of few rows are never entered here unless growth is best-first
 # (PartedSubtrees).
 #
@@ -40,14 +40,14 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 #   divide(requests, limit)    requests are (node, feature, outcomes by code, children to
 #                   create); children are (outcome, node, number of rows), and those with
 #                   more rows than the limit are counted. The nodes are dropped
-#   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
+#   count_cells(node, splits)   int64 [cells, classes]; splits are (feature, outcomes by
 #                   code, number of outcomes), the last one varies fastest
-#   grow(node, open_node)   start to grow a tree below the node; returns a handle
+#   grow(node, undivided_node)   start to grow a tree below the node; returns a handle
 #   grown(handles)  wait for trees and return them
 #   drop(node)
 # If such a call raises an exception, `error` stores it until it can be raised.
 cdef class PartedSource(RowSource):
-    """The nodes of a tree whose rows are stored in parts; `heads` are their columns."""
+    """The nodes of a tree whose rows are stored in influences; `heads` are their columns."""
 
     cdef readonly object nodes
     cdef readonly NodeRows heads    # the columns, of one row
@@ -57,17 +57,15 @@ cdef class PartedSource(RowSource):
     cdef float64_t* histogram       # [codes of a feature, n_classes + 1]
 
     # The node.
-    cdef const int64_t[:, ::1] held
+    cdef const int64_t[:, ::1] node_counts
     cdef const int64_t* cells       # its counts, `width` for each code
     cdef intp_t width
-    cdef intp_t rows_at             # column of the number of rows; -1 = it is their weight
+    cdef intp_t row_column             # column of the number of rows; -1 = it is their weight
     cdef float64_t distinct         # weight without repeats
 
     cdef list pending       # requests for divide(), of splits that have been made
 
-    def __init__(
-        self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root
-    ):
+    def __init__(self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t n_codes = 0, widest = 2, f
         self.nodes = nodes
@@ -84,25 +82,23 @@ cdef class PartedSource(RowSource):
             widest = max(widest, heads.columns[f].n_levels)
             if heads.columns[f].has_missing:
                 self.complete = False
-                self.node.cuts_only = False
+                self.node.only_thresholds = False
         self.histogram = <float64_t*> self.arena.take(
             widest * (root.n_classes + 1), sizeof(float64_t)
         )
         self.width = root.n_classes + <bint> nodes.repeated
-        self.rows_at = root.n_classes if nodes.repeated else -1
-        self._hold(np.zeros((n_codes, self.width), dtype=np.int64))
+        self.row_column = root.n_classes if nodes.repeated else -1
+        self._set_counts(np.zeros((n_codes, self.width), dtype=np.int64))
 
-    def _hold(self, const int64_t[:, ::1] counts):
-        self.held = counts
+    def _set_counts(self, const int64_t[:, ::1] counts):
+        self.node_counts = counts
         self.cells = &counts[0, 0]
 
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil:
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         with gil:
             try:
                 counts, weight = self.nodes.counts(node)
-                self._hold(counts)
+                self._set_counts(counts)
                 self.distinct = -1.0 if weight is None else weight
             except BaseException as error:
                 self.error = error
@@ -112,7 +108,7 @@ cdef class PartedSource(RowSource):
     ) noexcept nogil:
         with gil:
             try:
-                self.pending.append((record.id, split.feature, self.outcomes_of(split), []))
+                self.pending.append((record.id, split.feature, self.outcomes_by_code(split), []))
             except BaseException as error:
                 self.error = error
 
@@ -123,29 +119,29 @@ cdef class PartedSource(RowSource):
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
-        # Have the parts divide the pending nodes.
+        # Have the influences divide the pending nodes.
         if self.pending:
             requests, self.pending = self.pending, []
             self.nodes.divide(requests, limit)
         return 0
 
     cdef int check_parts(self) except -1:
-        # Raise the exception that the parts have raised, if any.
+        # Raise the exception that the influences have raised, if any.
         if self.error is not None:
             error, self.error = self.error, None
             raise error
         return 0
 
-    cdef outcomes_of(self, const Split* split):
+    cdef outcomes_by_code(self, const Split* split):
         cdef const Column* column = &self.heads.columns[split.feature]
         cdef const Children* children = &split.children
         cdef intp_t code
         outcomes = np.zeros(column.n_levels, dtype=np.uint16)
         for code in range(column.n_levels):
-            if children.ordinals == NULL:
+            if children.child_of_code == NULL:
                 outcomes[code] = code > split.cut.position
-            elif code < children.n_codes and children.ordinals[code] >= 0:
-                outcomes[code] = children.ordinals[code]
+            elif code < children.n_codes and children.child_of_code[code] >= 0:
+                outcomes[code] = children.child_of_code[code]
             else:
                 outcomes[code] = children.unknown
         if column.has_missing:
@@ -153,7 +149,7 @@ cdef class PartedSource(RowSource):
         return outcomes
 
     cdef void begin(self) noexcept nogil:
-        if self.rows_at >= 0:
+        if self.row_column >= 0:
             self.node.n_repeated = self.node.n
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
@@ -164,8 +160,8 @@ cdef class PartedSource(RowSource):
     cdef inline int64_t n_rows_of(self, const int64_t* cell) noexcept nogil:
         cdef int64_t n = 0
         cdef intp_t c
-        if self.rows_at >= 0:
-            return cell[self.rows_at]
+        if self.row_column >= 0:
+            return cell[self.row_column]
         for c in range(self.node.n_classes):
             n += cell[c]
         return n
@@ -201,9 +197,7 @@ cdef class PartedSource(RowSource):
         cdef const Column* column = &self.heads.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
-    cdef void labeled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil:
+    cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t low_code = 0
@@ -263,9 +257,7 @@ cdef class PartedSource(RowSource):
         values.n_missing = sum_of(values.missing, K)
         return True
 
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil:
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         self.fill(feature, self.node.n_classes + 1, counts)
         return self.heads.columns[feature].n_levels
 
@@ -274,7 +266,7 @@ cdef class PartedSource(RowSource):
         cdef intp_t n, z, code
         for code in range(self.heads.columns[feature].n_levels):
             n = <intp_t> self.n_rows_of(cell)
-            z = children.ordinals[code] if n > 0 else 0
+            z = children.child_of_code[code] if n > 0 else 0
             if z < 0:
                 z = children.unknown
             children.rows[z] += n
@@ -299,7 +291,7 @@ class OpenNode(NamedTuple):
     features: np.ndarray
 
 
-# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
+# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in influences.
 #
 # The rows of a small node are gathered somewhere, and a builder grows a tree from them there,
 # while the upper tree continues to grow. In the end the trees are joined, with the node ids
@@ -314,39 +306,39 @@ cdef class PartedSubtrees(Helpers):
     cdef PartedSource parted
     cdef bint draws
     cdef Py_ssize_t max_gathered   # rows of a node that is small
-    cdef dict growing               # by node, the handle of its tree
+    cdef dict handles               # by node, the handle of its tree
 
     def __init__(self, PartedSource parted not None, bint draws):
         self.parted = parted
         self.draws = draws
         self.max_gathered = parted.nodes.max_gathered
-        self.growing = {}
+        self.handles = {}
 
     cdef int check(self) except -1 nogil:
         with gil:
             return self.parted.check_parts()
 
-    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
         if candidate.record.end - candidate.record.start > self.max_gathered:
             return False
         with gil:
-            self._leave(builder, candidate)
+            self._defer(builder, candidate)
         return True
 
-    cdef int _leave(self, Builder builder, const Candidate* candidate) except -1:
+    cdef int _defer(self, Builder builder, const Candidate* candidate) except -1:
         cdef Candidate taken = candidate[0]
         cdef intp_t node = candidate.record.id
         cdef Tree tree
-        growing = self.parted.nodes.grow(node, open_node(builder, candidate))
+        handle = self.parted.nodes.grow(node, undivided_node(builder, candidate))
         self.parted.nodes.drop(node)
         builder._release(&taken)
         if not self.draws:
-            self.growing[node] = growing
+            self.handles[node] = handle
             return 0
-        [tree] = self.parted.nodes.grown([growing])
+        [tree] = self.parted.nodes.grown([handle])
         if builder.tree.node_count + tree.node_count > builder.tree.capacity:
             builder.tree.reserve(builder.tree.node_count + tree.node_count)
-        append(builder.tree, node, tree)
+        append_tree(builder.tree, node, tree)
         return 0
 
     cdef int finish(self, Builder builder) except -1 nogil:
@@ -354,16 +346,14 @@ cdef class PartedSubtrees(Helpers):
             return self._join(builder)
 
     cdef int _join(self, Builder builder) except -1:
-        if self.growing:
-            trees = self.parted.nodes.grown(list(self.growing.values()))
-            builder.tree = joined(
-                builder.tree, dict(zip(self.growing, trees, strict=True))
-            )
-            self.growing = {}
+        if self.handles:
+            trees = self.parted.nodes.grown(list(self.handles.values()))
+            builder.tree = join_trees(builder.tree, dict(zip(self.handles, trees, strict=True)))
+            self.handles = {}
         return 0
 
 
-cdef open_node(Builder builder, const Candidate* candidate):
+cdef undivided_node(Builder builder, const Candidate* candidate):
     cdef Tree tree = builder.tree
     cdef intp_t id = candidate.record.id
     cdef intp_t K = tree.n_classes
@@ -373,9 +363,7 @@ cdef open_node(Builder builder, const Candidate* candidate):
         box = np.array(<float64_t[:d, :2]> candidate.record.box)
     features = np.empty(0, dtype=np.int32)
     if candidate.record.n_features > 0:
-        features = np.array(
-            <int32_t[:candidate.record.n_features]> candidate.record.features
-        )
+        features = np.array(<int32_t[:candidate.record.n_features]> candidate.record.features)
     return OpenNode(
         id,
         tree.node_count - 1,
@@ -389,21 +377,21 @@ cdef open_node(Builder builder, const Candidate* candidate):
 
 
 cdef enum:
-    HELD = 1048576          # counts of the nodes that are divided together
+    MAX_BATCH_CELLS = 1048576          # counts of the nodes that are divided together
     MAX_BATCH_NODES = 1024  # nodes that are divided together
-    ROUNDS_A_LEVEL = 4      # minimum for large nodes
+    MIN_ROUNDS_PER_LEVEL = 4      # minimum for large nodes
 
 
 cdef class PartedRunnerUp(RunnerUp):
-    """Compares the splits of a node whose rows are stored and counted in parts."""
+    """Compares the splits of a node whose rows are stored and counted in influences."""
 
     cdef PartedSource parted
 
     def __init__(
         self, Splitter splitter not None, PartedSource parted not None,
-        float64_t least=0.0,
+        float64_t min_weight=0.0,
     ):
-        super().__init__(splitter, parted.heads, least)
+        super().__init__(splitter, parted.heads, min_weight)
         self.parted = parted
 
     cdef void _count_cells(
@@ -412,28 +400,28 @@ cdef class PartedRunnerUp(RunnerUp):
         cdef intp_t K = self.splitter.node.n_classes
         cdef intp_t cell, c, k
         cdef const int64_t[:, ::1] counts
-        memset(self.whole, 0, n_cells * (K + 1) * sizeof(int32_t))
+        memset(self.int_tally, 0, n_cells * (K + 1) * sizeof(int32_t))
         with gil:
             try:
-                tests = [_of_test(&self.tests[0])]
+                tests = [_outcomes_by_code(&self.splits[0])]
                 for k in range(first, first + n):
-                    tests.append(_of_test(&self.tests[k + 1]))
+                    tests.append(_outcomes_by_code(&self.splits[k + 1]))
                 counts = self.parted.nodes.count_cells(record.id, tests)
                 for cell in range(n_cells):
                     for c in range(K):
-                        self.whole[cell * (K + 1) + c] = <int32_t> counts[cell, c]
+                        self.int_tally[cell * (K + 1) + c] = <int32_t> counts[cell, c]
             except BaseException as error:
                 self.parted.error = error
 
 
-cdef _of_test(const Sides* sides):
+cdef _outcomes_by_code(const Sides* sides):
     # Feature, outcomes by code, and number of outcomes.
     cdef intp_t n_levels = sides.column.n_levels
     cdef intp_t code
     outcomes = np.empty(n_levels, dtype=np.uint16)
     for code in range(n_levels):
         if sides.nominal:
-            outcomes[code] = sides.ordinals[code]
+            outcomes[code] = sides.child_of_code[code]
         else:
             outcomes[code] = code > sides.position
     if sides.missing_code >= 0:
@@ -444,13 +432,13 @@ cdef _of_test(const Sides* sides):
 cdef class PartedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartedSource.
 
-    The parts count and divide large nodes, several at a time unless random draws depend on
+    The influences count and divide large nodes, several at a time unless random draws depend on
     node ids. Depth-first growth leaves nodes of few rows to `helpers`.
     """
 
     cdef PartedSource parted
     cdef Py_ssize_t max_uncounted       # largest number of rows of a child without counts
-    cdef Py_ssize_t at_once             # nodes that are divided in one round
+    cdef Py_ssize_t n_per_round             # nodes that are divided in one round
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
@@ -460,28 +448,26 @@ cdef class PartedBuilder(Builder):
         self.parted = splitter.source
         # best-first growth returns to every node
         self.max_uncounted = 0 if self.best_first else helpers.max_gathered
-        self.at_once = 1 if helpers.draws else self._capacity_for_counts()
+        self.n_per_round = 1 if helpers.draws else self._capacity_for_counts()
 
     cdef intp_t _capacity_for_counts(self):
-        cdef intp_t n_cells = self.parted.held.shape[0] * self.parted.held.shape[1]
-        return min(max(1, HELD // n_cells), MAX_BATCH_NODES)
+        cdef intp_t n_cells = self.parted.node_counts.shape[0] * self.parted.node_counts.shape[1]
+        return min(max(1, MAX_BATCH_CELLS // n_cells), MAX_BATCH_NODES)
 
     cdef int _grow_depth_first(self) except -1 nogil:
         # A round takes its nodes from the top of the stack, so that the number of open nodes
         # with counts does not depend on the width of the tree.
-        cdef Candidate* taken = <Candidate*> self.arena.take(
-            self.at_once, sizeof(Candidate)
-        )
+        cdef Candidate* taken = <Candidate*> self.arena.take(self.n_per_round, sizeof(Candidate))
         cdef intp_t i, n, n_rows
-        while self.n_open > 0:
+        while self.n_frontier > 0:
             n = n_rows = 0
-            while self.n_open > 0 and n < self.at_once:
-                taken[n] = self.open[self.n_open - 1]
+            while self.n_frontier > 0 and n < self.n_per_round:
+                taken[n] = self.frontier[self.n_frontier - 1]
                 n_rows += taken[n].record.end - taken[n].record.start
                 # their rows are stored twice until they have been divided
-                if n > 0 and n_rows > self.n_root // ROUNDS_A_LEVEL:
+                if n > 0 and n_rows > self.n_root // MIN_ROUNDS_PER_LEVEL:
                     break
-                self.n_open -= 1
+                self.n_frontier -= 1
                 n += 1
             for i in range(n):
                 self._grow_node(&taken[i])
@@ -497,25 +483,21 @@ cdef class PartedBuilder(Builder):
                 self.parted.nodes.drop(candidate.record.id)
         return 0
 
-    cdef int _install(self, Candidate* candidate) except -1 nogil:
+    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
         cdef intp_t n_waiting
         with gil:
             n_waiting = len(self.parted.pending)
-        Builder._install(self, candidate)
+        Builder._split_candidate(self, candidate)
         with gil:
             self.parted.check_parts()
             if len(self.parted.pending) == n_waiting:
                 self.parted.nodes.drop(candidate.record.id)
         return 0
 
-    cdef int _make(
-        self, Candidate* parent, intp_t node, intp_t outcome
-    ) except -1 nogil:
-        Builder._make(self, parent, node, outcome)
+    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
+        Builder._make_child(self, parent, node, outcome)
         with gil:
-            self.parted.add_child(
-                outcome, node, self.starts[outcome + 1] - self.starts[outcome]
-            )
+            self.parted.add_child(outcome, node, self.starts[outcome + 1] - self.starts[outcome])
         return 0
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:

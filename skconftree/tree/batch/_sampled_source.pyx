@@ -8,16 +8,16 @@ from skconftree.tables._encoded_table cimport (
 )
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
-    MAX_COLUMNS, MAX_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes,
-    part_rows, row_of, tagged, take_parted, tally_packed, walk_plain_tally,
+    MAX_COLUMNS, MAX_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes, part_rows,
+    row_of, tagged, restore_parted, tally_packed, walk_unpacked_tally,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 from skconftree.tree.split._scan cimport (
-    BLOCK, REPEATS, Scan, ValueCounts, add_up, clear_values,
+    BLOCK, REPEATS, Scan, ValueCounts, sum_values, clear_values,
 )
-from skconftree.tree.split._selection cimport tie_of
+from skconftree.tree.split._selection cimport tolerance_of
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._inline cimport highest_bit, midpoint, prefetch
 from skconftree.utils._memory cimport Arena
@@ -58,10 +58,10 @@ cdef inline float32_t smallest_of(
 
 cdef bint describe_column(
     EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
-    const int32_t* count, uint8_t* found, DrawnColumn* column,
+    const int32_t* count, uint8_t* has_level, DrawnColumn* column,
 ) noexcept nogil:
     # Set all fields of `column`. `rows` are the tagged rows of the sample, `count` is by row of
-    # the table, `n_codes` is the number of codes of the feature and `found` is scratch of size
+    # the table, `n_codes` is the number of codes of the feature and `has_level` is scratch of size
     # MAX_LEVELS. False if the feature is sorted, but would be coded in the sample.
     cdef const Column* original = &table.columns[feature]
     column.coded = original.order == NULL
@@ -73,9 +73,9 @@ cdef bint describe_column(
     if original.nominal or n == table.n_rows:
         return True
     if column.coded:
-        column.n_levels = _count_levels(original, rows, n, found)
+        column.n_levels = _count_levels(original, rows, n, has_level)
         if original.has_missing:
-            column.has_missing = found[original.n_levels - 1]
+            column.has_missing = has_level[original.n_levels - 1]
         return True
     if original.has_missing:
         column.has_missing = _misses_some(table, original, count)
@@ -83,13 +83,13 @@ cdef bint describe_column(
 
 
 cdef intp_t _count_levels(
-    const Column* column, const uint64_t* rows, intp_t n, uint8_t* found
+    const Column* column, const uint64_t* rows, intp_t n, uint8_t* has_level
 ) noexcept nogil:
     cdef intp_t n_levels = 0, i
-    memset(found, 0, MAX_LEVELS)
+    memset(has_level, 0, MAX_LEVELS)
     for i in range(n):
-        n_levels += not found[column.codes[row_of(rows[i])]]
-        found[column.codes[row_of(rows[i])]] = 1
+        n_levels += not has_level[column.codes[row_of(rows[i])]]
+        has_level[column.codes[row_of(rows[i])]] = 1
         if n_levels == column.n_levels:
             break
     return n_levels
@@ -132,7 +132,7 @@ cdef enum:
     SHORT = 40              # up to this number of rows, each is compared with all others
     EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share one
     DIGIT_BITS = 11
-    SHIFTS_A_ROW = 4        # limit of an insertion sort, per row
+    SHIFTS_PER_ROW = 4        # limit of an insertion sort, per row
 
 
 # Rows of a node in the order of their ranks.
@@ -166,9 +166,7 @@ cdef class RankSort:
         before = self.keys[0] >> 32
         for i in range(n):
             rank = self.keys[i] >> 32
-            self.entries[i] = (
-                (<uint32_t> self.keys[i] << 1) | <uint32_t> (rank != before)
-            )
+            self.entries[i] = ((<uint32_t> self.keys[i] << 1) | <uint32_t> (rank != before))
             self.ranks[i] = <int32_t> rank + self.least
             before = rank
 
@@ -197,7 +195,7 @@ cdef class RankSort:
         # bits, little remains to be done
         leading = min(n_bits, highest_bit(n) + EXTRA_BUCKET_BITS)
         _sort_by_digits(self, n, 32 + n_bits - leading, leading)
-        if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_A_ROW * n):
+        if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_PER_ROW * n):
             _sort_by_digits(self, n, 32, n_bits)
 
 
@@ -218,9 +216,7 @@ cdef void _sort_by_comparing(
         sorter.keys[position] = (<uint64_t> rank << 32) | _tag(rows, i)
 
 
-cdef void _sort_by_digits(
-    RankSort sorter, intp_t n, intp_t shift, intp_t n_bits
-) noexcept nogil:
+cdef void _sort_by_digits(RankSort sorter, intp_t n, intp_t shift, intp_t n_bits) noexcept nogil:
     # Radix sort by the bits from `shift` on. Zero bits are treated as one bit.
     cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
     cdef intp_t digit_bits, radix
@@ -317,8 +313,8 @@ cdef intp_t walk_square_keys(
     # With the counts l of a class on the left and t in the node, (t - l)^2 = t^2 - 2 t l +
     # l^2. A row changes one l.
     cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.counted
-    cdef int64_t* whole = scan.counted + K
+    cdef int64_t* left = scan.int_counts
+    cdef int64_t* doubled = scan.int_counts + K
     cdef float64_t* phi_left = scan.phi_left
     cdef float64_t* phi_right = scan.phi_right
     cdef float64_t* n_left = scan.n_left
@@ -331,7 +327,7 @@ cdef intp_t walk_square_keys(
     cdef int32_t rank, after
     for c in range(K):
         left[c] = 0
-        whole[c] = 2 * <int64_t> total[c]
+        doubled[c] = 2 * <int64_t> total[c]
         right += <int64_t> total[c] * <int64_t> total[c]
     rank = <int32_t> (key >> 32)
     for p in range(1, n):
@@ -342,7 +338,7 @@ cdef intp_t walk_square_keys(
         weight += w
         l = w * (2 * l + w)
         squares += l
-        right += l - w * whole[c]
+        right += l - w * doubled[c]
         key = keys[p]
         phi_left[size] = squares
         phi_right[size] = right
@@ -361,12 +357,12 @@ cdef intp_t walk_square_keys(
 
 
 cdef enum:
-    LEAST_PRUNED = 256      # rows
+    MIN_PRUNED_ROWS = 256      # rows
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of a run, in addition to that of the previous run
     MARGIN = 64             # ties, much more than the errors of scores
-    WINDOW = 4
+    AMBIGUOUS = 4
 
 
 # PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate
@@ -386,9 +382,9 @@ cdef class PrunedWalk:
     cdef Arena arena
     cdef uint64_t* tally        # [MAX_RUNS] packed counts of the runs; zero between walks
     cdef uint64_t* before       # [MAX_RUNS] packed counts of all lower ranks
-    cdef float64_t* lows        # [MAX_RUNS] lower limit of the scores of the run
+    cdef float64_t* min_scores        # [MAX_RUNS] lower limit of the scores of the run
     cdef uint8_t* marked        # [MAX_RUNS] whether it may have the best candidate
-    cdef uint64_t* seen         # [n_codes] bits: ranks of the node; zero between walks
+    cdef uint64_t* has_rank         # [n_codes] bits: ranks of the node; zero between walks
     cdef int32_t* codes         # [n_rows] of rows of marked runs
     cdef uint64_t* rows
     cdef uint64_t* left         # [n_rows + 1] candidates: packed counts on the left,
@@ -400,11 +396,9 @@ cdef class PrunedWalk:
         self.arena = Arena()
         self.tally = <uint64_t*> self.arena.take_zeros(MAX_RUNS, sizeof(uint64_t))
         self.before = <uint64_t*> self.arena.take(MAX_RUNS, sizeof(uint64_t))
-        self.lows = <float64_t*> self.arena.take(MAX_RUNS, sizeof(float64_t))
+        self.min_scores = <float64_t*> self.arena.take(MAX_RUNS, sizeof(float64_t))
         self.marked = <uint8_t*> self.arena.take_zeros(MAX_RUNS, sizeof(uint8_t))
-        self.seen = <uint64_t*> self.arena.take_zeros(
-            (n_codes + 63) // 64, sizeof(uint64_t)
-        )
+        self.has_rank = <uint64_t*> self.arena.take_zeros((n_codes + 63) // 64, sizeof(uint64_t))
         self.codes = <int32_t*> self.arena.take(capacity, sizeof(int32_t))
         self.rows = <uint64_t*> self.arena.take(capacity, sizeof(uint64_t))
         self.left = <uint64_t*> self.arena.take(capacity, sizeof(uint64_t))
@@ -417,7 +411,7 @@ cdef class PrunedWalk:
     ) noexcept nogil:
         # Walk over rows with these codes and the total weight `weight`. Returns the number of
         # candidates; -1 if it gave up without emitting anything.
-        cdef float64_t tie = tie_of(weight)
+        cdef float64_t tolerance = tolerance_of(weight)
         cdef intp_t shift = max(highest_bit(n_codes) - highest_bit(n) + RUN_BITS, 0)
         cdef intp_t n_marked = 0, n_tests, n_scored, n_runs, i
         cdef float64_t best
@@ -425,20 +419,20 @@ cdef class PrunedWalk:
             shift += 1
         n_runs = ((n_codes - 1) >> shift) + 1
         n_tests = _count_runs(self, codes, rows, n, n_codes, shift) - 1
-        best = _bound_runs(self, scan, n_runs)
+        best = _limit_scores(self, scan, n_runs)
         if n_tests == 0:
             return 0
-        if _mark_runs(self, n_runs, best + MARGIN * tie) > 0.5 * weight:
+        if _mark_runs(self, n_runs, best + MARGIN * tolerance) > 0.5 * weight:
             return -1
         for i in range(n):
             self.codes[n_marked] = codes[i]
             self.rows[n_marked] = rows[i]
             n_marked += self.marked[codes[i] >> shift]
         order.sort_tagged(self.codes, self.rows, n_marked)
-        n_scored = _score_tests(self, scan, order, n_marked, shift)
+        n_scored = _score_candidates(self, scan, order, n_marked, shift)
         if _left_weight(self.left[n_scored - 1]) == weight:
             n_scored -= 1       # all rows on the left
-        i = _emit_best(self, scan, n_scored, tie)
+        i = _emit_best(self, scan, n_scored, tolerance)
         if i < 0:
             return -1
         scan.leave_out(n_tests - i)
@@ -451,41 +445,39 @@ cdef intp_t _count_runs(
 ) noexcept nogil:
     # Count rows by runs; return the number of distinct ranks.
     cdef uint64_t* tally = pruned.tally
-    cdef uint64_t* seen = pruned.seen
+    cdef uint64_t* has_rank = pruned.has_rank
     cdef intp_t n_distinct = 0
     cdef uint64_t bits
     cdef int32_t code
     cdef intp_t i
     for i in range(n):
         code = codes[i]
-        tally[code >> shift] += (
-            <uint64_t> count_of(rows[i]) << (class_of(rows[i]) << 5)
-        )
-        bits = seen[code >> 6]
+        tally[code >> shift] += (<uint64_t> count_of(rows[i]) << (class_of(rows[i]) << 5))
+        bits = has_rank[code >> 6]
         n_distinct += not (bits >> (code & 63)) & 1
-        seen[code >> 6] = bits | <uint64_t> 1 << (code & 63)
-    memset(seen, 0, (n_codes + 63) // 64 * sizeof(uint64_t))
+        has_rank[code >> 6] = bits | <uint64_t> 1 << (code & 63)
+    memset(has_rank, 0, (n_codes + 63) // 64 * sizeof(uint64_t))
     return n_distinct
 
 
-cdef float64_t _bound_runs(PrunedWalk pruned, Scan scan, intp_t n_runs) noexcept nogil:
+cdef float64_t _limit_scores(PrunedWalk pruned, Scan scan, intp_t n_runs) noexcept nogil:
     # Set the lower limits of the runs; return the best score of a cut between two runs. An
     # outcome without rows has no score, or that of no split, which is the worst.
     cdef float64_t scores[BLOCK]
     cdef intp_t runs[BLOCK]
     cdef uint64_t sums = 0, run
-    cdef float64_t best = INFINITY, edge = INFINITY, low
+    cdef float64_t best = INFINITY, cut_score = INFINITY, low
     cdef intp_t size = 0, r, i
     for r in range(n_runs + 1):
         if size > 0 and (r == n_runs or size + CORNERS > BLOCK):
             scan.measure(size, scores)
             i = 0
             while i < size:
-                low = _smaller(edge, _smaller(scores[i], INFINITY))
-                edge = scores[i]
-                best = _smaller(edge, best)
+                low = _smaller(cut_score, _smaller(scores[i], INFINITY))
+                cut_score = scores[i]
+                best = _smaller(cut_score, best)
                 low = _smaller(scores[i + 1], low)
-                pruned.lows[runs[i]] = _smaller(scores[i + 2], low)
+                pruned.min_scores[runs[i]] = _smaller(scores[i + 2], low)
                 i += CORNERS
             size = 0
         if r == n_runs or pruned.tally[r] == 0:
@@ -501,21 +493,19 @@ cdef float64_t _bound_runs(PrunedWalk pruned, Scan scan, intp_t n_runs) noexcept
     return best
 
 
-cdef float64_t _mark_runs(
-    PrunedWalk pruned, intp_t n_runs, float64_t max_score
-) noexcept nogil:
+cdef float64_t _mark_runs(PrunedWalk pruned, intp_t n_runs, float64_t max_score) noexcept nogil:
     # Mark the runs that may have a candidate with this score; return their weight.
     cdef float64_t weight = 0.0
     cdef intp_t r
     for r in range(n_runs):
-        pruned.marked[r] = pruned.tally[r] != 0 and pruned.lows[r] <= max_score
+        pruned.marked[r] = pruned.tally[r] != 0 and pruned.min_scores[r] <= max_score
         if pruned.marked[r]:
             weight += _left_weight(pruned.tally[r])
         pruned.tally[r] = 0
     return weight
 
 
-cdef intp_t _score_tests(
+cdef intp_t _score_candidates(
     PrunedWalk pruned, Scan scan, RankSort order, intp_t n, intp_t shift
 ) noexcept nogil:
     # Score the candidates after each rank of the sorted rows; return their number.
@@ -541,9 +531,7 @@ cdef intp_t _score_tests(
     return done
 
 
-cdef intp_t _emit_best(
-    PrunedWalk pruned, Scan scan, intp_t n, float64_t tie
-) noexcept nogil:
+cdef intp_t _emit_best(PrunedWalk pruned, Scan scan, intp_t n, float64_t tolerance) noexcept nogil:
     # Emit the best candidates; return their number, -1 to give up.
     cdef const float64_t* scores = pruned.scores
     cdef float64_t least = INFINITY
@@ -551,10 +539,10 @@ cdef intp_t _emit_best(
     for i in range(n):
         least = scores[i] if scores[i] < least else least
     for i in range(n):
-        if least + 2.0 * tie < scores[i] <= least + WINDOW * tie:
+        if least + 2.0 * tolerance < scores[i] <= least + AMBIGUOUS * tolerance:
             return -1
     for i in range(n):
-        if scores[i] <= least + 2.0 * tie:
+        if scores[i] <= least + 2.0 * tolerance:
             _write_left(scan, size, pruned.left[i])
             scan.position[size] = pruned.positions[i]
             size += 1
@@ -605,7 +593,7 @@ cdef class DrawnSource(RowSource):
     """The rows of a node of a table whose nodes examine few sampled features.
 
     The weights `count` are integers, whose sum is below 2^31; rows of weight 0 are absent.
-    `fits`: the source supports this sample.
+    `is_supported`: the source supports this sample.
     """
 
     cdef EncodedTable table
@@ -613,22 +601,22 @@ cdef class DrawnSource(RowSource):
     cdef RankSort order
     cdef PrunedWalk pruned      # of two classes
     cdef Arena arena
-    cdef readonly bint fits
+    cdef readonly bint is_supported
     cdef DrawnColumn* columns       # [n_features]
 
     # In node order.
     cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
     cdef bint repeated              # some count more than once
-    cdef uint64_t* moved_rows       # [n_rows] rows on their way
+    cdef uint64_t* partitioned_rows       # [n_rows] rows while they are partitioned
 
     # The node, from its start.
-    cdef int32_t coming[MAX_COLUMNS]    # features that will be walked and may be counted
-    cdef intp_t n_coming                # together
-    cdef intp_t looked_up           # the feature of `codes`; -1 = none
+    cdef int32_t to_count[MAX_COLUMNS]    # features that will be walked and may be counted
+    cdef intp_t n_to_count                # together
+    cdef intp_t lookup_feature           # the feature of `codes`; -1 = none
     cdef int32_t* codes             # [n_rows]
-    cdef intp_t sided               # the feature and position of the cut by which rows are
-    cdef intp_t sided_index         # divided in `moved_rows`, or in `sides` if some have no
-    cdef Parted parted              # value; -1 = none
+    cdef intp_t divided_feature     # the feature and position of the cut by which rows are
+    cdef intp_t divided_position    # divided in `partitioned_rows`, or in `sides` if some
+    cdef Parted parted              # have no value; -1 = none
     cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
     cdef intp_t side_rows[3]
     cdef int32_t* side_counts       # [3, n_classes]
@@ -637,14 +625,14 @@ cdef class DrawnSource(RowSource):
     cdef float64_t n_walked         # see TableSource
 
     # The rows of a walk: those that have a value.
-    cdef intp_t n_seen
-    cdef const uint64_t* walked_rows
-    cdef int32_t* seen_codes        # [n_rows], and
-    cdef uint64_t* seen_rows        # [n_rows] if some rows have no value
-    cdef label_t* plain_y           # [n_rows] of walks that do not use tags
-    cdef int32_t* plain_count
+    cdef intp_t n_present
+    cdef const uint64_t* present_rows
+    cdef int32_t* present_codes        # [n_rows], and
+    cdef uint64_t* present_only_rows        # [n_rows] if some rows have no value
+    cdef label_t* unpacked_y           # [n_rows] of walks that do not use tags
+    cdef int32_t* unpacked_count
     cdef CodeTally packed           # their counts, if these can be packed;
-    cdef int32_t* plain_tally       # [MAX_LEVELS, n_classes] if not; zero between walks
+    cdef int32_t* unpacked_tally       # [MAX_LEVELS, n_classes] if not; zero between walks
     cdef uint64_t* present          # [MAX_LEVELS] bits: codes in the tally
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 
@@ -663,21 +651,19 @@ cdef class DrawnSource(RowSource):
         with nogil:
             self._begin(&y[0], counts, settings.multiway)
         self.longest_walk = REPEATS * self.n_rows
-        if self.fits:
+        if self.is_supported:
             self.order = RankSort(self.n_rows)
-            if root.n_classes == 2 and self.n_rows >= LEAST_PRUNED:
+            if root.n_classes == 2 and self.n_rows >= MIN_PRUNED_ROWS:
                 self.pruned = PrunedWalk(self.n_rows, self.table.n_rows)
 
-    cdef int _begin(
-        self, const label_t* y, const int32_t* count, bint multiway
-    ) except -1 nogil:
+    cdef int _begin(self, const label_t* y, const int32_t* count, bint multiway) except -1 nogil:
         cdef intp_t n_table = self.table.n_rows
         cdef intp_t d = self.table.n_features
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = 2
         cdef int32_t max_count = 1
         cdef intp_t n = 0, i, f
-        cdef uint8_t* found
+        cdef uint8_t* has_level
         if count == NULL:
             n = n_table
         else:
@@ -686,8 +672,8 @@ cdef class DrawnSource(RowSource):
                 max_count = max(max_count, count[i])
         self.n_rows = n
         self.repeated = max_count > 1
-        self.fits = max_count <= MAX_TAGGED
-        if not self.fits:
+        self.is_supported = max_count <= MAX_TAGGED
+        if not self.is_supported:
             return 0
         self.rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
         n = 0
@@ -699,30 +685,26 @@ cdef class DrawnSource(RowSource):
                 n += 1
         n = self.n_rows
         self.columns = <DrawnColumn*> self.arena.take(d, sizeof(DrawnColumn))
-        found = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
+        has_level = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
         for f in range(d):
-            self.fits = self.fits and describe_column(
+            self.is_supported = self.is_supported and describe_column(
                 self.table, f, self.row_codes.columns[f].n_codes, self.rows, n, count,
-                found, &self.columns[f],
+                has_level, &self.columns[f],
             )
             n_codes = max(n_codes, self.table.columns[f].n_levels)
-        if not self.fits:
+        if not self.is_supported:
             return 0
-        self.moved_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+        self.partitioned_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
         self.codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
         for f in range(d):
-            if self.columns[f].has_missing and self.seen_rows == NULL:
-                self.seen_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
-                self.seen_codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
+            if self.columns[f].has_missing and self.present_only_rows == NULL:
+                self.present_only_rows = <uint64_t*> self.arena.take(n, sizeof(uint64_t))
+                self.present_codes = <int32_t*> self.arena.take(n, sizeof(int32_t))
         self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
-        self.plain_y = <label_t*> self.arena.take(n, sizeof(label_t))
-        self.plain_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.plain_tally = <int32_t*> self.arena.take_zeros(
-            MAX_LEVELS * K, sizeof(int32_t)
-        )
-        self.present = <uint64_t*> self.arena.take_zeros(
-            MAX_LEVELS // 64, sizeof(uint64_t)
-        )
+        self.unpacked_y = <label_t*> self.arena.take(n, sizeof(label_t))
+        self.unpacked_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+        self.unpacked_tally = <int32_t*> self.arena.take_zeros(MAX_LEVELS * K, sizeof(int32_t))
+        self.present = <uint64_t*> self.arena.take_zeros(MAX_LEVELS // 64, sizeof(uint64_t))
         self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * K, sizeof(float64_t))
         self.side_counts = <int32_t*> self.arena.take(3 * K, sizeof(int32_t))
         if multiway:
@@ -731,10 +713,10 @@ cdef class DrawnSource(RowSource):
         return 0
 
     cdef void begin(self) noexcept nogil:
-        self.looked_up = -1
-        self.sided = -1
+        self.lookup_feature = -1
+        self.divided_feature = -1
         self.packed.begin(self.node.n)
-        self.n_coming = 0
+        self.n_to_count = 0
         if self.repeated:
             self.node.n_repeated = self.node.n
         self.n_walked = fmin(
@@ -748,11 +730,11 @@ cdef class DrawnSource(RowSource):
         cdef intp_t i
         for i in range(n):
             column = &self.columns[features[i]]
-            if self.n_coming < MAX_COLUMNS and column.coded and not (
+            if self.n_to_count < MAX_COLUMNS and column.coded and not (
                 column.has_missing or self.table.columns[features[i]].nominal
             ):
-                self.coming[self.n_coming] = features[i]
-                self.n_coming += 1
+                self.to_count[self.n_to_count] = features[i]
+                self.n_to_count += 1
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         cdef const float64_t* distinct = &self.node.root.distinct[0]
@@ -764,12 +746,10 @@ cdef class DrawnSource(RowSource):
 
     cdef inline void _lookup(self, intp_t feature) noexcept nogil:
         cdef intp_t start = self.node.record.start
-        if self.looked_up == feature:
+        if self.lookup_feature == feature:
             return
-        self.looked_up = feature
-        self.row_codes.lookup(
-            feature, self.rows + start, self.node.record.end - start, self.codes
-        )
+        self.lookup_feature = feature
+        self.row_codes.lookup(feature, self.rows + start, self.node.record.end - start, self.codes)
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         # Counting and sorting codes emit the same candidates. If sums depend on the order of
@@ -778,18 +758,16 @@ cdef class DrawnSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef bint counts, exact
         if not column.has_missing:
-            self.walked_rows = self.rows + self.node.record.start
-            self.n_seen = self.node.record.end - self.node.record.start
+            self.present_rows = self.rows + self.node.record.start
+            self.n_present = self.node.record.end - self.node.record.start
         if not column.coded:
             return self._walk_order(feature, scan)
-        counts = column.has_missing or counts_codes(
-            self.node, self.n_walked, column.n_levels
-        )
+        counts = column.has_missing or counts_codes(self.node, self.n_walked, column.n_levels)
         exact = scan.squares or not scan.additive
         if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
             if (
-                self.packed.bits == 0 and scan.additive and self.n_seen <= SMALL_N_ROWS
-                and self.node.n_repeated <= REPEATS * self.n_seen
+                self.packed.bits == 0 and scan.additive and self.n_present <= SMALL_N_ROWS
+                and self.node.n_repeated <= REPEATS * self.n_present
             ):
                 return self._walk_order(feature, scan)
             return self._walk_tally(feature, scan)
@@ -803,48 +781,48 @@ cdef class DrawnSource(RowSource):
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef const int32_t* codes = NULL
-        cdef intp_t found
+        cdef intp_t n_tests
         if self.packed.bits == 0:
-            self._tally_plain(feature)
-            return walk_plain_tally(
-                scan, self.plain_tally, self.present, n_levels, self.node.counts
+            self._tally_unpacked(feature)
+            return walk_unpacked_tally(
+                scan, self.unpacked_tally, self.present, n_levels, self.node.counts
             )
         if self.columns[feature].has_missing:
-            codes = self.seen_codes
+            codes = self.present_codes
         else:
             # if walk() counts for any number of levels
-            if self.n_coming > 0 and (
+            if self.n_to_count > 0 and (
                 counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
             ):
                 self.packed.add_columns(
-                    self.row_codes, self.coming, self.n_coming, self.walked_rows,
-                    self.n_seen,
+                    self.row_codes, self.to_count, self.n_to_count, self.present_rows,
+                    self.n_present,
                 )
-                self.n_coming = 0
-            found = self.packed.walk_waiting(feature, scan, n_levels, self.node.counts)
-            if found >= 0:
-                return found
+                self.n_to_count = 0
+            n_tests = self.packed.walk_counted(feature, scan, n_levels, self.node.counts)
+            if n_tests >= 0:
+                return n_tests
         tally_packed(
             self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
-            self.walked_rows, self.n_seen, self.packed.bits, self.packed.counts,
+            self.present_rows, self.n_present, self.packed.bits, self.packed.counts,
             self.packed.present,
         )
         return self.packed.walk(scan, n_levels, self.node.counts)
 
-    cdef void _tally_plain(self, intp_t feature) noexcept nogil:
+    cdef void _tally_unpacked(self, intp_t feature) noexcept nogil:
         # Counts that are not packed: the tally is [MAX_LEVELS, n_classes].
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef const uint8_t* codes = self.row_codes.bytes + column.offset
         cdef bint has_missing = self.columns[feature].has_missing
         cdef intp_t stride = self.row_codes.row_bytes
         cdef intp_t K = self.node.n_classes
-        cdef const uint64_t* rows = self.walked_rows
-        cdef int32_t* tally = self.plain_tally
+        cdef const uint64_t* rows = self.present_rows
+        cdef int32_t* tally = self.unpacked_tally
         cdef uint64_t* present = self.present
         cdef intp_t i, code
-        for i in range(self.n_seen):
+        for i in range(self.n_present):
             if has_missing:
-                code = self.seen_codes[i]
+                code = self.present_codes[i]
             else:
                 code = codes[<intp_t> row_of(rows[i]) * stride]
             tally[code * K + class_of(rows[i])] += count_of(rows[i])
@@ -854,49 +832,47 @@ cdef class DrawnSource(RowSource):
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef intp_t size = n_levels * self.node.n_classes
         cdef intp_t i
-        self._tally_plain(feature)
+        self._tally_unpacked(feature)
         for i in range(size):
-            self.histogram[i] = self.plain_tally[i]
-        memset(self.plain_tally, 0, size * sizeof(int32_t))
+            self.histogram[i] = self.unpacked_tally[i]
+        memset(self.unpacked_tally, 0, size * sizeof(int32_t))
         memset(self.present, 0, MAX_LEVELS // 64 * sizeof(uint64_t))
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
     cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef const int32_t* codes = self.seen_codes
+        cdef const int32_t* codes = self.present_codes
         cdef bint two_classes = self.node.n_classes == 2
-        cdef intp_t found, i
+        cdef intp_t n_tests, i
         if not self.columns[feature].has_missing:
             self._lookup(feature)
             codes = self.codes
-        if two_classes and scan.prunes and self.n_seen >= LEAST_PRUNED and not (
+        if two_classes and scan.prunes and self.n_present >= MIN_PRUNED_ROWS and not (
             self.columns[feature].has_missing
         ):
-            found = self.pruned.walk(
-                scan, self.order, codes, self.walked_rows, self.n_seen,
+            n_tests = self.pruned.walk(
+                scan, self.order, codes, self.present_rows, self.n_present,
                 self.row_codes.columns[feature].n_codes, self.node.n,
             )
-            if found >= 0:
-                return found
+            if n_tests >= 0:
+                return n_tests
         if two_classes or scan.additive and scan.squares and (
-            not self.repeated or self.node.n_repeated <= REPEATS * self.n_seen
+            not self.repeated or self.node.n_repeated <= REPEATS * self.n_present
         ):
-            self.order.sort_tagged(codes, self.walked_rows, self.n_seen)
+            self.order.sort_tagged(codes, self.present_rows, self.n_present)
             if two_classes:
-                return walk_two_class_keys(
-                    scan, self.order.keys, self.n_seen, self.order.least
-                )
+                return walk_two_class_keys(scan, self.order.keys, self.n_present, self.order.least)
             return walk_square_keys(
-                scan, self.order.keys, self.n_seen, self.order.least,
+                scan, self.order.keys, self.n_present, self.order.least,
                 self.node.counts,
             )
-        self.order.sort(codes, self.n_seen)
+        self.order.sort(codes, self.n_present)
         scan.positions = self.order.ranks
-        for i in range(self.n_seen):
-            self.plain_y[i] = <label_t> class_of(self.walked_rows[i])
-            self.plain_count[i] = count_of(self.walked_rows[i])
+        for i in range(self.n_present):
+            self.unpacked_y[i] = <label_t> class_of(self.present_rows[i])
+            self.unpacked_count[i] = count_of(self.present_rows[i])
         return scan.walk_sorted(
-            self.order.entries, self.n_seen, self.plain_y,
-            self.plain_count if self.repeated else NULL, NULL, self.node.counts,
+            self.order.entries, self.n_present, self.unpacked_y,
+            self.unpacked_count if self.repeated else NULL, NULL, self.node.counts,
         )
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
@@ -904,7 +880,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
-        cdef intp_t n_seen = 0, i
+        cdef intp_t n_present = 0, i
         cdef uint64_t row
         if not self.columns[feature].has_missing:
             return False
@@ -915,13 +891,13 @@ cdef class DrawnSource(RowSource):
             if self.codes[i] == missing:
                 values.missing[class_of(row)] += count_of(row)
                 continue
-            values.seen[class_of(row)] += count_of(row)
-            self.seen_codes[n_seen] = self.codes[i]
-            self.seen_rows[n_seen] = row
-            n_seen += 1
-        self.n_seen = n_seen
-        self.walked_rows = self.seen_rows
-        add_up(values, K)
+            values.present[class_of(row)] += count_of(row)
+            self.present_codes[n_present] = self.codes[i]
+            self.present_only_rows[n_present] = row
+            n_present += 1
+        self.n_present = n_present
+        self.present_rows = self.present_only_rows
+        sum_values(values, K)
         return True
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
@@ -929,9 +905,7 @@ cdef class DrawnSource(RowSource):
             self.table.columns[feature].has_missing
         )
 
-    cdef void labeled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil:
+    cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
         cdef intp_t least = -1, most = -1, i
@@ -968,27 +942,24 @@ cdef class DrawnSource(RowSource):
         return self.row_codes.code(column.order[low - 1] >> 1, feature)
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
-        if self.sided != feature or self.sided_index != position:
+        if self.divided_feature != feature or self.divided_position != position:
             self._set_sides(feature, position)
         return midpoint(
             value_of(self.table, feature, self.parted.below, <int32_t> position),
-            smallest_of(
-                self.table, feature, self.parted.above,
-                <int32_t> self.parted.code_above,
-            ),
+            smallest_of(self.table, feature, self.parted.above, <int32_t> self.parted.code_above),
         )
 
     cdef void _set_sides(self, intp_t feature, intp_t position) noexcept nogil:
         # Count the rows on both sides of a cut, and those without a value.
         memset(self.side_counts, 0, 3 * self.node.n_classes * sizeof(int32_t))
-        self.sided = feature
-        self.sided_index = position
+        self.divided_feature = feature
+        self.divided_position = position
         if self.columns[feature].has_missing:
             self._mark_sides(feature, <int32_t> position)
         else:
-            self._part(feature, <int32_t> position)
+            self._partition(feature, <int32_t> position)
 
-    cdef void _part(self, intp_t feature, int32_t cut) noexcept nogil:
+    cdef void _partition(self, intp_t feature, int32_t cut) noexcept nogil:
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef const uint8_t* codes = self.row_codes.bytes + column.offset
         cdef intp_t row_bytes = self.row_codes.row_bytes
@@ -998,16 +969,19 @@ cdef class DrawnSource(RowSource):
         cdef Parted* parted = &self.parted
         cdef intp_t i, c
         if column.width == 1:
-            part_rows(codes, row_bytes, rows, n, cut, self.packed.bits, self.moved_rows, parted)
+            part_rows(
+                codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows,
+                parted,
+            )
         elif column.width == 2:
             part_rows(
                 <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.packed.bits,
-                self.moved_rows, parted,
+                self.partitioned_rows, parted,
             )
         else:
             part_rows(
                 <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.packed.bits,
-                self.moved_rows, parted,
+                self.partitioned_rows, parted,
             )
         self.side_rows[0] = parted.n_left
         self.side_rows[1] = n - parted.n_left
@@ -1020,13 +994,11 @@ cdef class DrawnSource(RowSource):
                 )
         else:
             for i in range(parted.n_left, n):
-                self.side_counts[K + class_of(self.moved_rows[i])] += (
-                    count_of(self.moved_rows[i])
+                self.side_counts[K + class_of(self.partitioned_rows[i])] += (
+                    count_of(self.partitioned_rows[i])
                 )
         for c in range(K):
-            self.side_counts[c] = (
-                <int32_t> self.node.counts[c] - self.side_counts[K + c]
-            )
+            self.side_counts[c] = (<int32_t> self.node.counts[c] - self.side_counts[K + c])
         self._prefetch_value(feature, parted.below)
         self._prefetch_value(feature, parted.above)
 
@@ -1091,9 +1063,7 @@ cdef class DrawnSource(RowSource):
         values.labeled_missing = self.side_rows[2]
         return True
 
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil:
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         cdef intp_t width = self.node.n_classes + 1
         cdef intp_t start = self.node.record.start
         cdef intp_t n_levels = self.table.columns[feature].n_levels
@@ -1111,7 +1081,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t i, z
         self._lookup(feature)
         for i in range(n):
-            z = children.ordinals[self.codes[i]]
+            z = children.child_of_code[self.codes[i]]
             if z < 0:
                 z = children.unknown
             children.rows[z] += 1
@@ -1123,39 +1093,37 @@ cdef class DrawnSource(RowSource):
         cdef const Children* children = &split.children
         cdef intp_t n = record.end - record.start
         cdef uint64_t* rows = self.rows + record.start
-        cdef bint multiway = self.branches != NULL and children.ordinals != NULL
-        cdef bint whole = children.ordinals == NULL and (
+        cdef bint multiway = self.branches != NULL and children.child_of_code != NULL
+        cdef bint is_binary = children.child_of_code == NULL and (
             not self.columns[split.feature].has_missing
         )
-        cdef uint8_t went_left = <uint8_t> children.missing_left
+        cdef uint8_t missing_left = <uint8_t> children.missing_left
         cdef intp_t i, z
-        if children.ordinals != NULL:
+        if children.child_of_code != NULL:
             self._lookup(split.feature)
             for i in range(n):
                 z = children.unknown
                 if self.codes[i] < children.n_codes and (
-                    children.ordinals[self.codes[i]] >= 0
+                    children.child_of_code[self.codes[i]] >= 0
                 ):
-                    z = children.ordinals[self.codes[i]]
+                    z = children.child_of_code[self.codes[i]]
                 if multiway:
                     self.branches[i] = <label_t> z
                 else:
                     self.sides[i] = z == 0
-        elif self.sided != split.feature or self.sided_index != split.cut.position:
+        elif self.divided_feature != split.feature or self.divided_position != split.cut.position:
             self._set_sides(split.feature, split.cut.position)
-        if whole:
-            take_parted(self.moved_rows, n, self.parted.n_left, rows)
+        if is_binary:
+            restore_parted(self.partitioned_rows, n, self.parted.n_left, rows)
         elif multiway:
             scatter_values(
                 rows, n, self.branches, starts, children.n_outcomes, self.at,
-                self.moved_rows,
+                self.partitioned_rows,
             )
         else:
-            if children.ordinals == NULL:
+            if children.child_of_code == NULL:
                 for i in range(n):
-                    self.sides[i] = (
-                        (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
-                    )
-            partition_values(rows, n, self.sides, self.moved_rows)
-        self.looked_up = -1
-        self.sided = -1
+                    self.sides[i] = ((self.sides[i] == 0) | (self.sides[i] >> 1 & missing_left))
+            partition_values(rows, n, self.sides, self.partitioned_rows)
+        self.lookup_feature = -1
+        self.divided_feature = -1

@@ -72,12 +72,8 @@ cdef class SparseRows:
     cdef intp_t _rank(
         self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil
-    cdef void enter_segments(
-        self, const Segment* segments, intp_t n_segments
-    ) noexcept nogil
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
+    cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil
     cdef intp_t n_below(self, intp_t feature) noexcept nogil
     cdef void mark(
         self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,

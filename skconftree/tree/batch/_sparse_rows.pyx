@@ -77,15 +77,9 @@ cdef class SparseRows:
                     self._rank(f, n_values, rows, levels + n_levels)
                     n_levels += n_values
             n_entries += n
-        self.levels = <float32_t*> self.arena.resize(
-            levels, n_levels + 1, sizeof(float32_t)
-        )
-        self.entries = <uint32_t*> self.arena.resize(
-            self.entries, n_entries + 1, sizeof(uint32_t)
-        )
-        self.codes = <uint8_t*> self.arena.resize(
-            self.codes, n_entries + 1, sizeof(uint8_t)
-        )
+        self.levels = <float32_t*> self.arena.resize(levels, n_levels + 1, sizeof(float32_t))
+        self.entries = <uint32_t*> self.arena.resize(self.entries, n_entries + 1, sizeof(uint32_t))
+        self.codes = <uint8_t*> self.arena.resize(self.codes, n_entries + 1, sizeof(uint8_t))
         return 0
 
     cdef intp_t _rank(
@@ -146,9 +140,7 @@ cdef class SparseRows:
                 n += 1
         for i in range(original.n_levels):
             if rank[i]:
-                levels[column.levels + n_levels] = self.source.levels[
-                    original.levels + i
-                ]
+                levels[column.levels + n_levels] = self.source.levels[original.levels + i]
                 rank[i] = <uint8_t> n_levels
                 n_levels += 1
         column.n_levels = <uint16_t> n_levels
@@ -158,18 +150,14 @@ cdef class SparseRows:
                 to_codes[i] = rank[to_codes[i]]
         return n
 
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil:
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         # Go to a node. The root has complete columns, which need no list.
         if node == 0:
             self.visit = 0
         else:
             self.enter_segments(segments, n_segments)
 
-    cdef void enter_segments(
-        self, const Segment* segments, intp_t n_segments
-    ) noexcept nogil:
+    cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil:
         cdef SparseColumn* column
         cdef intp_t i
         self.n_visits += 1
@@ -300,10 +288,7 @@ cdef void _densify_order(
     cdef intp_t p = n_below
     cdef intp_t i
     memcpy(order, entries, n_below * sizeof(uint32_t))
-    memcpy(
-        order + n_below + n_zero, entries + n_below,
-        (n_stored - n_below) * sizeof(uint32_t),
-    )
+    memcpy(order + n_below + n_zero, entries + n_below, (n_stored - n_below) * sizeof(uint32_t))
     if n_zero == 0:
         return
     for i in range(n_stored):

@@ -4,7 +4,7 @@ from skconftree.utils._typedefs cimport intp_t
 
 # Join trees below leaves, {leaf: tree}; the result is the tree that one builder would have
 # grown depth-first.
-cdef Tree joined(Tree top, dict below)
+cdef Tree join_trees(Tree top_tree, dict below)
 
 # Replace a leaf by another tree, whose nodes keep their order.
-cdef int append(Tree whole, intp_t leaf, Tree tree) except -1
+cdef int append_tree(Tree target, intp_t leaf, Tree tree) except -1

@@ -8,7 +8,7 @@ from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord, RootStats
-from skconftree.tree.split._selection cimport Best, BestTests
+from skconftree.tree.split._selection cimport Best, BestSplits
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
@@ -20,8 +20,8 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 # SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
 # scans, and features are compared in ascending order. The tree is therefore the same as that
 # of a single thread. Scans that depend on each other are not shared: the number of sampled
-# features depends on how many are constant, evidence is summed in order, and the floors of
-# interval bounds discard candidates that are worse than an earlier one.
+# features depends on how many are constant, evidence is summed in order, and interval
+# bounds discard candidates that are worse than an earlier one.
 #
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 
@@ -36,14 +36,14 @@ cdef enum:
 
 
 cdef class Workers:
-    """The threads that grow one tree, a `team`; see above.
+    """The threads that grow one tree, a `thread_team`; see above.
 
-    They share the columns of nodes with at least `worth_sharing` values.
+    They share the columns of nodes with at least `min_shared_values` values.
     """
 
-    cdef readonly object team
+    cdef readonly object thread_team
     cdef readonly intp_t n_workers
-    cdef intp_t worth_sharing       # values of a node
+    cdef intp_t min_shared_values       # values of a node
     cdef list splitters             # [n_workers]
     cdef Arena arena
     cdef bint failed                # the last task has failed
@@ -54,15 +54,15 @@ cdef class Workers:
     cdef const float64_t* counts
     cdef ScanResult* results        # [n_features] by index in record.features
     cdef intp_t split_feature
-    cdef intp_t n_others            # parts of the task that are not columns
-    cdef intp_t n_parts             # parts of the task that are columns
+    cdef intp_t n_others            # work items of the task that are not columns
+    cdef intp_t n_parts             # work items of the task that are columns
     cdef intp_t n_nodes             # number of nodes that have been scanned
     cdef intp_t* entered            # [n_workers] number of the node entered last
 
-    def __init__(self, team, intp_t n_features, intp_t worth_sharing):
-        self.team = team
-        self.worth_sharing = worth_sharing
-        self.n_workers = team.n_threads
+    def __init__(self, thread_team, intp_t n_features, intp_t min_shared_values):
+        self.thread_team = thread_team
+        self.min_shared_values = min_shared_values
+        self.n_workers = thread_team.n_threads
         self.splitters = []
         self.arena = Arena()
         self.results = <ScanResult*> self.arena.take(n_features, sizeof(ScanResult))
@@ -78,8 +78,8 @@ cdef class Workers:
                 raise self.failure
         return 0
 
-    cdef bint are_worth_it(self, const NodeRecord* record) noexcept nogil:
-        return (record.end - record.start) * record.n_features >= self.worth_sharing
+    cdef bint shares_columns(self, const NodeRecord* record) noexcept nogil:
+        return (record.end - record.start) * record.n_features >= self.min_shared_values
 
     cdef bint scan(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         # Set `results`; False if it has failed.
@@ -88,9 +88,7 @@ cdef class Workers:
         self.n_nodes += 1
         return self._run("_scan_part", 0)
 
-    cdef bint divide(
-        self, const NodeRecord* record, intp_t feature, bint by_rows
-    ) noexcept nogil:
+    cdef bint divide(self, const NodeRecord* record, intp_t feature, bint by_rows) noexcept nogil:
         self.record = <NodeRecord*> record      # which is read only
         self.split_feature = feature
         return self._run("_divide_part", by_rows)
@@ -100,7 +98,7 @@ cdef class Workers:
         self.n_parts = min(self.record.n_features, FEATURE_PARTS_PER_WORKER * self.n_workers)
         if not self.failed:
             try:
-                self.team.run(getattr(self, part), n_others + self.n_parts)
+                self.thread_team.run(getattr(self, part), n_others + self.n_parts)
             except BaseException as error:
                 self.failure = error
                 self.failed = True
@@ -118,7 +116,7 @@ cdef class Workers:
             for j in range(self._first(part), self._first(part + 1)):
                 results = &self.results[j]
                 results.n_tests = splitter.selection.examine(
-                    self.record.features[j], splitter.tests
+                    self.record.features[j], splitter.candidates
                 )
                 results.best = splitter.selection.best[0]
 
@@ -128,9 +126,7 @@ cdef class Workers:
         cdef intp_t j
         with nogil:
             if part < self.n_others:
-                source.rows.partition_rows(
-                    self.record.start, self.record.end, source.scratch
-                )
+                source.rows.partition_rows(self.record.start, self.record.end, source.scratch)
             else:
                 part -= self.n_others
                 for j in range(self._first(part), self._first(part + 1)):
@@ -151,15 +147,15 @@ cdef class SharedSplitter(Splitter):
     cdef bint scanned           # the workers have scanned the features of the node
 
     def __init__(
-        self, source, criterion, bound, bint keeps_all, Workers workers not None
+        self, source, criterion, bound, bint stores_all_features, Workers workers not None
     ):
-        super().__init__(source, criterion, bound, keeps_all)
+        super().__init__(source, criterion, bound, stores_all_features)
         self.workers = workers
-        self.shares = not self.sampling and type(self.selection) is BestTests
+        self.shares = not self.samples_features and type(self.selection) is BestSplits
 
     cdef void _visit_features(self) noexcept nogil:
         cdef NodeRecord* record = self.node.record
-        self.scanned = self.shares and self.workers.are_worth_it(record)
+        self.scanned = self.shares and self.workers.shares_columns(record)
         if self.scanned and not self.workers.scan(record, self.node.counts):
             self.n_visited = 0      # check() raises the error
             self.node.stats.n_tests = 0.0
@@ -189,12 +185,10 @@ cdef class SharedSource(TableSource):
 
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil:
         cdef bint by_rows
-        if not self.workers.are_worth_it(record):
+        if not self.workers.shares_columns(record):
             TableSource.partition(self, record, feature)
             return
-        by_rows = self.rows.find_sides(
-            record.features, record.n_features, record.start, record.end
-        )
+        by_rows = self.rows.set_sides(record.features, record.n_features, record.start, record.end)
         self.workers.divide(record, feature, by_rows)
 
 
@@ -202,7 +196,7 @@ cdef enum:
     # The rows of the root divided by the number of parts: nodes with more rows are large.
     # Parts are larger if columns are not shared.
     PARTS_PER_WORKER = 8
-    LARGER_PARTS_A_WORKER = 2
+    LARGE_PARTS_PER_WORKER = 2
 
 
 # Subtrees: the subtrees below smaller nodes, grown by many threads.
@@ -228,14 +222,11 @@ cdef class Subtrees(Helpers):
     cdef Candidate* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
     cdef intp_t n_leaves
     cdef intp_t capacity
-    cdef Tree top               # the tree above them
+    cdef Tree top_tree          # the tree above them
     cdef list order             # of the leaves, in which they are grown
     cdef list trees             # [n_leaves] grown below them
 
-    def __init__(
-        self, Workers workers not None, list builders not None,
-        intp_t min_task_values,
-    ):
+    def __init__(self, Workers workers not None, list builders not None, intp_t min_task_values):
         self.workers = workers
         self.min_task_values = min_task_values
         self.builders = builders
@@ -245,10 +236,10 @@ cdef class Subtrees(Helpers):
     cdef int check(self) except -1 nogil:
         return self.workers.check()
 
-    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
         cdef intp_t n = candidate.record.end - candidate.record.start
-        cdef intp_t n_parts = LARGER_PARTS_A_WORKER
-        if self.workers.are_worth_it(&candidate.record):
+        cdef intp_t n_parts = LARGE_PARTS_PER_WORKER
+        if self.workers.shares_columns(&candidate.record):
             n_parts = PARTS_PER_WORKER
         if (
             not self.defers_nodes
@@ -276,19 +267,19 @@ cdef class Subtrees(Helpers):
         cdef intp_t i
         for other in self.builders:
             other.copy_lookahead(builder)
-        self.top = builder.tree
+        self.top_tree = builder.tree
         self.trees = [None] * self.n_leaves
         # largest first, so that all workers end at about the same time
         self.order = sorted(range(self.n_leaves), key=self._rows_of, reverse=True)
-        self.workers.team.run(self._grow, self.n_leaves)
-        builder.tree = joined(
-            self.top,
+        self.workers.thread_team.run(self._grow, self.n_leaves)
+        builder.tree = join_trees(
+            self.top_tree,
             {self.leaves[i].record.id: self.trees[i] for i in range(self.n_leaves)},
         )
         for i in range(self.n_leaves):
             builder._release(&self.leaves[i])
         self.n_leaves = 0
-        self.top = None
+        self.top_tree = None
         self.trees = None
         return 0
 
@@ -299,48 +290,48 @@ cdef class Subtrees(Helpers):
         cdef intp_t leaf = self.order[part]
         cdef Builder builder = self.builders[worker]
         cdef Tree before = builder.tree     # for trials
-        cdef Tree tree = like(self.top, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
+        cdef Tree tree = empty_copy(self.top_tree, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
         cdef const Candidate* root = &self.leaves[leaf]
         builder.tree = tree
         with nogil:
-            builder.grow_below(root, self.top)
+            builder.grow_below(root, self.top_tree)
         builder.tree = before
         self.trees[leaf] = tree
 
 
-cdef Tree like(Tree tree, intp_t capacity):
+cdef Tree empty_copy(Tree tree, intp_t capacity):
     # A tree without nodes that has the same arrays.
     cdef Tree made = type(tree)(*tree._arguments())
     made.reserve(capacity)
     return made
 
 
-cdef Tree joined(Tree top, dict below):
+cdef Tree join_trees(Tree top_tree, dict below):
     # Ids are assigned when the parent splits, parents before children and the first child
     # first.
     cdef Arena arena = Arena()
-    cdef int32_t* new_ids = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
-    cdef int32_t* splits = <int32_t*> arena.take(top.node_count, sizeof(int32_t))
-    cdef intp_t n_nodes = top.node_count
+    cdef int32_t* new_ids = <int32_t*> arena.take(top_tree.node_count, sizeof(int32_t))
+    cdef int32_t* splits = <int32_t*> arena.take(top_tree.node_count, sizeof(int32_t))
+    cdef intp_t n_nodes = top_tree.node_count
     cdef intp_t node, i, child
-    cdef Tree tree, whole
+    cdef Tree tree, target
     for tree in below.values():
         n_nodes += tree.node_count
-    whole = like(top, n_nodes)
-    _number_splits(top, splits)
-    add_node(whole, -1, top, 0)
+    target = empty_copy(top_tree, n_nodes)
+    _number_splits(top_tree, splits)
+    add_node(target, -1, top_tree, 0)
     new_ids[0] = 0
     node = 0
     while node >= 0:
-        if top.n_children[node] > 0:
-            copy_test(whole, new_ids[node], top, node, splits[node])
-            for i in range(top.n_children[node]):
-                child = top.first_child[node] + i
-                new_ids[child] = <int32_t> add_node(whole, new_ids[node], top, child)
+        if top_tree.n_children[node] > 0:
+            copy_split(target, new_ids[node], top_tree, node, splits[node])
+            for i in range(top_tree.n_children[node]):
+                child = top_tree.first_child[node] + i
+                new_ids[child] = <int32_t> add_node(target, new_ids[node], top_tree, child)
         elif node in below:
-            append(whole, new_ids[node], below[node])
-        node = top.next_below(0, node)
-    return whole
+            append_tree(target, new_ids[node], below[node])
+        node = top_tree.next_below(0, node)
+    return target
 
 
 cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
@@ -354,52 +345,52 @@ cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
             n += 1
 
 
-cdef int append(Tree whole, intp_t leaf, Tree tree) except -1:
-    cdef intp_t id_offset = whole.node_count - 1
+cdef int append_tree(Tree target, intp_t leaf, Tree tree) except -1:
+    cdef intp_t id_offset = target.node_count - 1
     cdef intp_t split = 0, node, parent, above
-    copy_stop(whole, leaf, tree, 0)
+    copy_reason(target, leaf, tree, 0)
     for node in range(1, tree.node_count):
         parent = tree.parent[node]
         above = leaf if parent == 0 else parent + id_offset
         if tree.first_child[parent] == node:
-            copy_test(whole, above, tree, parent, split)
+            copy_split(target, above, tree, parent, split)
             split += 1
-        add_node(whole, above, tree, node)
+        add_node(target, above, tree, node)
     return 0
 
 
-cdef intp_t add_node(Tree whole, intp_t parent, Tree tree, intp_t node) noexcept:
-    cdef intp_t added = whole.add_leaf(
+cdef intp_t add_node(Tree target, intp_t parent, Tree tree, intp_t node) noexcept:
+    cdef intp_t added = target.add_leaf(
         parent, tree.counts + node * tree.n_classes, tree.n_node_samples[node],
         tree.impurity[node],
     )
     if parent < 0:
-        whole.depth[added] = tree.depth[node]
-    copy_stop(whole, added, tree, node)
+        target.depth[added] = tree.depth[node]
+    copy_reason(target, added, tree, node)
     return added
 
 
-cdef inline void copy_stop(Tree whole, intp_t target, Tree tree, intp_t node) noexcept:
-    if whole.stops != NULL:
-        whole.stops[target] = tree.stops[node]
+cdef inline void copy_reason(Tree target, intp_t target_node, Tree tree, intp_t node) noexcept:
+    if target.stops != NULL:
+        target.stops[target_node] = tree.stops[node]
 
 
-cdef int copy_test(
-    Tree whole, intp_t target, Tree tree, intp_t node, intp_t split
+cdef int copy_split(
+    Tree target, intp_t target_node, Tree tree, intp_t node, intp_t split
 ) except -1:
     # The children are added next.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
-    tree._copy_split(whole, split)
-    whole.nodes[target] = tree.nodes[node]
-    whole.nodes[target].left = <int32_t> whole.node_count
-    whole.branching[target] = tree.branching[node]
+    tree._copy_evidence(target, split)
+    target.nodes[target_node] = tree.nodes[node]
+    target.nodes[target_node].left = <int32_t> target.node_count
+    target.branching[target_node] = tree.branching[node]
     if first >= 0:
-        whole.reserve_ordinals(whole.n_ordinals + n_codes)
-        whole.branching[target].first = <int32_t> whole.n_ordinals
+        target.reserve_mapped_codes(target.n_mapped_codes + n_codes)
+        target.branching[target_node].first = <int32_t> target.n_mapped_codes
         memcpy(
-            whole.ordinals + whole.n_ordinals, tree.ordinals + first,
+            target.child_of_code + target.n_mapped_codes, tree.child_of_code + first,
             n_codes * sizeof(int16_t),
         )
-        whole.n_ordinals += n_codes
+        target.n_mapped_codes += n_codes
     return 0

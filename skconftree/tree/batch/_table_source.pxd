@@ -3,33 +3,27 @@ from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
 from skconftree.tree.batch._packed_rows cimport CodeTally
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.tree.split._scan cimport (
-    BLOCK, Scan, Source, ValueCounts, add_up, clear_values,
-)
+from skconftree.tree.split._scan cimport BLOCK, Scan, Source, ValueCounts, sum_values, clear_values
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, uint32_t, uint8_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint32_t, uint8_t
 
 # RowSource: a source whose rows a builder divides among the children of a node, so that
 # a node is a range [start, end) of them. TableSource is one; each way of storing rows is a
 # subclass.
 
-cdef enum Passing:
-    GONE            # the feature is constant in the child
-    WHOLE           # its rows are in the range of the child
-    SEGMENT         # some are stored elsewhere, in a segment that the child stores
+cdef enum ChildRows:
+    IS_CONSTANT            # the feature is constant in the child
+    IN_RANGE           # its rows are in the range of the child
+    IN_SEGMENT         # some are stored elsewhere, in a segment that the child stores
 
 
 cdef class RowSource(Source):
     cdef readonly intp_t n_rows     # of the sample
-    cdef bint has_segments          # passes() may answer SEGMENT or GONE
+    cdef bint has_segments          # rows_of_child() may answer IN_SEGMENT or IS_CONSTANT
 
     # Go to a node, with the segments that it has stored.
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
     # Divide the rows of the node entered. Its children begin at `starts`, relative to its
     # own start.
     cdef void divide(
@@ -37,16 +31,14 @@ cdef class RowSource(Source):
     ) noexcept nogil
     # Store the order of a node's rows, and restore it after later calls of divide(). One node
     # at a time. Required for look-ahead only.
-    cdef int keep(self, const NodeRecord* record) except -1 nogil
-    cdef void put_back(self) noexcept nogil
+    cdef int store_order(self, const NodeRecord* record) except -1 nogil
+    cdef void restore_order(self) noexcept nogil
     # For draw(): the extreme values of labeled rows, which are equal if no cut separates them,
     # and the position of the cut with the values <= threshold on the left.
-    cdef void labeled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil
+    cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
     # How the rows of a feature are passed to a child, after divide().
-    cdef Passing passes(
+    cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil
 
@@ -75,15 +67,13 @@ cdef class RowSource(Source):
         cdef intp_t b, c
         clear_values(values, self.node.n_classes)
         for b in range(column.n_levels):
-            counts = values.seen if b < column.n_levels - 1 else values.missing
+            counts = values.present if b < column.n_levels - 1 else values.missing
             for c in range(width):
                 counts[c] += histogram[b * width + c]
-        add_up(values, self.node.n_classes)
+        sum_values(values, self.node.n_classes)
 
 
-cdef inline intp_t index_of_level(
-    const Column* column, float64_t threshold
-) noexcept nogil:
+cdef inline intp_t index_of_level(const Column* column, float64_t threshold) noexcept nogil:
     # The largest code of a value <= threshold, at least 0. NaN is never <= threshold.
     cdef intp_t position = 0
     while position + 1 < column.n_levels and column.levels[position + 1] <= threshold:
@@ -104,16 +94,14 @@ cdef class TableSource(RowSource):
     cdef int32_t* tally             # the same as integers, for integer weights
     cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
-    cdef intp_t n_seen              # rows with a value, if the feature is sorted
+    cdef intp_t n_present              # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway split] scratch
     cdef void* scratch              # [n_rows + 1] 8 bytes each: rows being moved
 
     # The node.
     cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
-    cdef float64_t unlabeled        # weight of the unlabeled rows; of sparse tables only
+    cdef float64_t unlabeled       # weight of the unlabeled rows; of sparse tables only
 
     # Divide the rows of a node, which have been marked, between two children.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
-    cdef intp_t _walk_order(
-        self, const Column* column, intp_t n, Scan scan
-    ) noexcept nogil
+    cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil

@@ -12,9 +12,7 @@ from skconftree.tree.batch._packed_rows cimport (
     SORT_LIMIT, code_neighbors, count_codes, counts_codes, sort_codes,
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
-from skconftree.tree.split._scan cimport (
-    REPEATS, drawn_between, labeled_neighbors, weight_of,
-)
+from skconftree.tree.split._scan cimport REPEATS, random_threshold, labeled_neighbors, weight_of
 from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
@@ -31,9 +29,7 @@ cdef class RowSource(Source):
         ):
             raise_undefined(self, "draw")
 
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil:
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         pass
 
     cdef void divide(
@@ -41,35 +37,31 @@ cdef class RowSource(Source):
     ) noexcept nogil:
         pass
 
-    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+    cdef int store_order(self, const NodeRecord* record) except -1 nogil:
         with gil:
-            raise_undefined(self, "keep")
+            raise_undefined(self, "store_order")
 
-    cdef void put_back(self) noexcept nogil:
+    cdef void restore_order(self) noexcept nogil:
         pass
 
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
-    ) noexcept nogil:
+    cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
         cdef float32_t low, high
         self.labeled_range(feature, &low, &high)
         if not low < high:
             return -1
-        threshold[0] = drawn_between(low, high, u)
+        threshold[0] = random_threshold(low, high, u)
         return self.index_of(feature, threshold[0])
 
-    cdef void labeled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil:
+    cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
         low[0] = high[0] = 0.0
 
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         return 0
 
-    cdef Passing passes(
+    cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
-        return WHOLE
+        return IN_RANGE
 
 
 cdef class TableSource(RowSource):
@@ -92,12 +84,10 @@ cdef class TableSource(RowSource):
                 if rows.columns[f].has_missing:
                     self.complete = False
                     if rows.sparse is None:
-                        self.node.cuts_only = False
+                        self.node.only_thresholds = False
         self.arena = Arena()
         self.packed = CodeTally(K)
-        self.histogram = <float64_t*> self.arena.take(
-            MAX_LEVELS * (K + 1), sizeof(float64_t)
-        )
+        self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * (K + 1), sizeof(float64_t))
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
         self.scratch = self.arena.take(rows.n_rows + 1, sizeof(float64_t))
@@ -152,16 +142,14 @@ cdef class TableSource(RowSource):
             # rows without a value come last
             return self._walk_order(
                 column,
-                self.n_seen if column.has_missing
+                self.n_present if column.has_missing
                 else self.node.record.end - self.node.record.start, scan,
             )
         if column.has_missing:      # count_values() has filled the histogram
             return self.walk_levels(column, self.histogram, scan)
         return _walk_codes(self, column, scan)
 
-    cdef intp_t _walk_order(
-        self, const Column* column, intp_t n, Scan scan
-    ) noexcept nogil:
+    cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil:
         # The first n rows of the node, in the order of their values.
         cdef const uint32_t* entries = column.order + self.node.record.start
         if self.node.has_pool:
@@ -190,12 +178,12 @@ cdef class TableSource(RowSource):
             self.sum_levels(column, self.histogram, values)
             return True
         clear_values(values, K)
-        self.n_seen = self.rows.n_present(feature, start, end)
+        self.n_present = self.rows.n_present(feature, start, end)
         for i in range(start, end):
             row = column.order[i] >> 1
-            counts = values.seen if i < start + self.n_seen else values.missing
+            counts = values.present if i < start + self.n_present else values.missing
             counts[self.rows.y[row]] += weight_of(self.rows.count, self.rows.weight, row)
-        add_up(values, K)
+        sum_values(values, K)
         return True
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
@@ -210,9 +198,7 @@ cdef class TableSource(RowSource):
             return column.n_levels - 1 - column.has_missing
         return self.rows.n_present(feature, start, end)
 
-    cdef void labeled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil:
+    cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
         cdef Column* column
         cdef intp_t first = self.node.record.start
         cdef intp_t last = self.node.record.end - 1
@@ -267,13 +253,9 @@ cdef class TableSource(RowSource):
         cdef intp_t high = MAX_LEVELS
         cdef intp_t i
         if column.order != NULL:
-            labeled_neighbors(
-                column.order + start, self.rows.y, K, position, &low, &high
-            )
-            return midpoint(
-                self.rows.value(low, feature), self.rows.value(high, feature)
-            )
-        if not self.node.has_pool:      # the missing code is above all others
+            labeled_neighbors(column.order + start, self.rows.y, K, position, &low, &high)
+            return midpoint(self.rows.value(low, feature), self.rows.value(high, feature))
+        if not self.node.has_pool:      # the missing code is above all unknown
             code_neighbors(
                 column.codes + start, self.node.record.end - start, <uint8_t> position,
                 &low, &high,
@@ -300,10 +282,7 @@ cdef class TableSource(RowSource):
         cdef intp_t present = end
         cdef intp_t i, row, side
         cdef float64_t w
-        if (
-            column.codes != NULL and not column.has_missing
-            and count == NULL and weight == NULL
-        ):
+        if (column.codes != NULL and not column.has_missing and count == NULL and weight == NULL):
             _count_coded_sides(self, column.codes, position, children)
             return False
         if column.has_missing:
@@ -337,9 +316,7 @@ cdef class TableSource(RowSource):
         values.n_missing = sum_of(values.missing, K)
         return True
 
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil:
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         cdef Column* column = &self.rows.columns[feature]
         _count_codes(self, column, self.node.n_classes + 1, counts)
         return column.n_levels
@@ -348,16 +325,14 @@ cdef class TableSource(RowSource):
         cdef Column* column = &self.rows.columns[feature]
         cdef intp_t i, z, code
         for i in range(self.node.record.start, self.node.record.end):
-            code = column.codes[i] if column.codes != NULL else column.wide[i]
-            z = children.ordinals[code]
+            code = column.codes[i] if column.codes != NULL else column.codes16[i]
+            z = children.child_of_code[code]
             if z < 0:
                 z = children.unknown
             children.rows[z] += 1
             children.n_labeled[z] += self.rows.node_y[i] < self.node.n_classes
 
-    cdef void enter(
-        self, intp_t node, const Segment* segments, intp_t n_segments
-    ) noexcept nogil:
+    cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         if self.has_segments:
             self.rows.sparse.enter(node, segments, n_segments)
 
@@ -365,10 +340,10 @@ cdef class TableSource(RowSource):
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil:
         cdef const Children* children = &split.children
-        cdef bint multiway = self.rows.branch != NULL and children.ordinals != NULL
-        if children.ordinals != NULL:
+        cdef bint multiway = self.rows.branch != NULL and children.child_of_code != NULL
+        if children.child_of_code != NULL:
             self.rows.mark_categories(
-                split.feature, children.ordinals, children.n_codes, children.unknown,
+                split.feature, children.child_of_code, children.n_codes, children.unknown,
                 multiway, record.start, record.end,
             )
         else:
@@ -390,20 +365,20 @@ cdef class TableSource(RowSource):
             self.scratch,
         )
 
-    cdef int keep(self, const NodeRecord* record) except -1 nogil:
-        return self.stored_order.keep(record)
+    cdef int store_order(self, const NodeRecord* record) except -1 nogil:
+        return self.stored_order.store(record)
 
-    cdef void put_back(self) noexcept nogil:
-        self.stored_order.put_back()
+    cdef void restore_order(self) noexcept nogil:
+        self.stored_order.restore()
 
-    cdef Passing passes(
+    cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
         if not self.rows.is_sparse(feature):
-            return WHOLE
+            return IN_RANGE
         if self.rows.sparse.child_segment(feature, outcome, segment):
-            return SEGMENT
-        return GONE
+            return IN_SEGMENT
+        return IS_CONSTANT
 
 
 cdef inline Column* _column(TableSource source, intp_t feature) noexcept nogil:
@@ -431,9 +406,7 @@ cdef inline bint _is_counted_sparse(
     return counts_codes(source.node, source.n_walked, n_levels)
 
 
-cdef inline intp_t _walk_sparse(
-    TableSource source, intp_t feature, Scan scan
-) noexcept nogil:
+cdef inline intp_t _walk_sparse(TableSource source, intp_t feature, Scan scan) noexcept nogil:
     cdef SparseColumn* column = &source.rows.sparse_columns[feature]
     cdef const uint32_t* entries = source.rows.sparse.segment(feature)
     cdef const float32_t* levels = source.rows.sparse.levels + column.levels
@@ -443,12 +416,8 @@ cdef inline intp_t _walk_sparse(
     if column.n_levels > 0:
         _fill_sparse_histogram(source, feature)
         if source.node.has_pool:
-            return scan.walk_histogram_with_pool(
-                source.histogram, column.n_levels, levels
-            )
-        return scan.walk_histogram(
-            source.histogram, column.n_levels, source.node.counts
-        )
+            return scan.walk_histogram_with_pool(source.histogram, column.n_levels, levels)
+        return scan.walk_histogram(source.histogram, column.n_levels, source.node.counts)
     for c in range(source.node.n_classes):
         zero[c] = source.node.counts[c]
     for i in range(n):
@@ -483,9 +452,7 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
         for i in range(n):
             if column.form == CODED:
                 code = codes[i]
-            source.histogram[code * width + y[entries[i] >> 1]] += (
-                weight[entries[i] >> 1]
-            )
+            source.histogram[code * width + y[entries[i] >> 1]] += (weight[entries[i] >> 1])
     else:
         memset(tally, 0, size * sizeof(int32_t))
         if count != NULL:
@@ -510,9 +477,7 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
         zero[c] = rest
 
 
-cdef intp_t _walk_codes(
-    TableSource source, const Column* column, Scan scan
-) noexcept nogil:
+cdef intp_t _walk_codes(TableSource source, const Column* column, Scan scan) noexcept nogil:
     cdef intp_t start = source.node.record.start
     cdef intp_t n = source.node.record.end - start
     cdef const int32_t* count = source.rows.node_count
@@ -529,10 +494,7 @@ cdef intp_t _walk_codes(
             source, column, source.node.n_classes + source.node.has_pool, source.histogram
         )
         return source.walk_levels(column, source.histogram, scan)
-    sort_codes(
-        column.codes + start, n, column.n_levels, source.sorted_codes,
-        source.sorted_rows,
-    )
+    sort_codes(column.codes + start, n, column.n_levels, source.sorted_codes, source.sorted_rows)
     scan.positions = source.sorted_codes
     return scan.walk_sorted(
         source.sorted_rows, n, source.rows.node_y + start,
@@ -554,9 +516,9 @@ cdef void _count_codes(
         count += start
     if weight != NULL:
         weight += start
-    if column.wide != NULL:
+    if column.codes16 != NULL:
         count_codes(
-            column.wide + start, n, y, count, weight, column.n_levels, width,
+            column.codes16 + start, n, y, count, weight, column.n_levels, width,
             source.tally, out,
         )
     else:

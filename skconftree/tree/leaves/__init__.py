@@ -1,1 +1,1 @@
-"""What a growing leaf remembers and predicts."""
+"""Statistics and predictions of growing leaves."""

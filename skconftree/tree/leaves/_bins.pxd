@@ -69,18 +69,14 @@ cdef void find_bins(
     const Bins* bins, const float32_t* x, intp_t n_features, int32_t* bin_indices
 ) noexcept nogil
 
-cdef inline intp_t n_equal(
-    const float32_t* values, intp_t n, float32_t value
-) noexcept nogil:
+cdef inline intp_t n_equal(const float32_t* values, intp_t n, float32_t value) noexcept nogil:
     cdef intp_t i
     cdef int32_t count = 0      # 32 bits, so that the loop is vectorized
     for i in range(n):
         count += values[i] == value
     return count
 
-cdef inline intp_t bin_of(
-    const float32_t* edges, intp_t n_bins, float32_t value
-) noexcept nogil:
+cdef inline intp_t bin_of(const float32_t* edges, intp_t n_bins, float32_t value) noexcept nogil:
     # Smallest b with value <= edges[b], by a search without branches.
     cdef intp_t base = 0
     cdef intp_t half, _
@@ -100,6 +96,4 @@ cdef inline intp_t bin_of(
 
 cdef inline intp_t n_value_bins(const Bins* bins, intp_t f) noexcept nogil:
     # Number of bins of a feature, without that of missing values.
-    return bins.first[f + 1] - bins.first[f] - (
-        bins.missing and bins.kind[f] != NOMINAL
-    )
+    return bins.first[f + 1] - bins.first[f] - (bins.missing and bins.kind[f] != NOMINAL)

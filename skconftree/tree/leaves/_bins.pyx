@@ -91,14 +91,10 @@ cdef int bins_of_rows(
         keys = <uint64_t*> take_array(&scratch, 2 * n_rows, sizeof(uint64_t))
         column = <float32_t*> take_array(&scratch, n_rows, sizeof(float32_t))
         order = <uint32_t*> take_array(&scratch, n_rows, sizeof(uint32_t))
-        edges = <float32_t*> take_array(
-            &scratch, n_features * max_bins, sizeof(float32_t)
-        )
+        edges = <float32_t*> take_array(&scratch, n_features * max_bins, sizeof(float32_t))
         counts = <int32_t*> take_array(&scratch, n_features, sizeof(int32_t))
         repeats = <uint8_t*> take_array(&scratch, n_features, 1)
-        ranges = <float32_t*> take_array(
-            &scratch, 2 * n_features, sizeof(float32_t)
-        )
+        ranges = <float32_t*> take_array(&scratch, 2 * n_features, sizeof(float32_t))
         for f in range(n_features):
             if n_codes != NULL and n_codes[f] >= 0:
                 counts[f] = <int32_t> capacity_for(n_codes[f])
@@ -145,9 +141,7 @@ cdef intp_t _values(
     return n
 
 
-cdef void _find_range(
-    const float32_t* column, intp_t n, float32_t* low_and_high
-) noexcept nogil:
+cdef void _find_range(const float32_t* column, intp_t n, float32_t* low_and_high) noexcept nogil:
     # Zeros without values.
     cdef float32_t low = column[0] if n > 0 else 0.0
     cdef float32_t high = low
@@ -290,9 +284,7 @@ cdef int child_bins(
     cdef float64_t* mass
     scratch.last = NULL
     try:
-        edges = <float32_t*> take_array(
-            &scratch, n_features * max_bins, sizeof(float32_t)
-        )
+        edges = <float32_t*> take_array(&scratch, n_features * max_bins, sizeof(float32_t))
         counts = <int32_t*> take_array(&scratch, n_features, sizeof(int32_t))
         mass = <float64_t*> take_array(&scratch, max_bins, sizeof(float64_t))
         for f in range(n_features):
@@ -421,9 +413,7 @@ cdef void fill_child_counts(
         _range_of_side(parent, f, side, &begin, &end)
         _spread_values(parent, histogram, scale, K, f, begin, end, bins, child_counts)
         last = parent.first[f + 1] - 1
-        if parent.missing and bins.missing and (
-            f != side.feature or side.takes_missing
-        ):
+        if parent.missing and bins.missing and (f != side.feature or side.takes_missing):
             _add_scaled(
                 histogram + last * K, scale, 1.0, K, child_counts + (bins.first[f + 1] - 1) * K
             )

@@ -13,7 +13,7 @@ cdef struct LeafSplit:
     intp_t cut                  # the last bin of values that goes to the left
     float64_t threshold
     bint missing_left
-    const int16_t* ordinals     # outcome of each category, -1: not seen; NULL if numeric
+    const int16_t* child_of_code     # outcome of each category, -1: not seen; NULL if numeric
     intp_t n_codes
     intp_t unknown              # outcome of a category that was not seen before
     const float64_t* pool       # weight W of each outcome
@@ -21,9 +21,9 @@ cdef struct LeafSplit:
 
 cdef inline intp_t outcome_of(const LeafSplit* leaf_split, float32_t value) noexcept nogil:
     cdef intp_t outcome = -1
-    if leaf_split.ordinals != NULL:
+    if leaf_split.child_of_code != NULL:
         if value >= 0.0 and value < leaf_split.n_codes:
-            outcome = leaf_split.ordinals[<intp_t> value]
+            outcome = leaf_split.child_of_code[<intp_t> value]
         return leaf_split.unknown if outcome < 0 else outcome
     if value != value:
         return 0 if leaf_split.missing_left else 1
@@ -43,22 +43,22 @@ cdef inline intp_t outcome_of_bin(
 
 # Statistics of a growing leaf, and the interface of the kinds of leaf memory.
 #
-# There are two sets of statistics. `held` covers all rows, including those taken over
+# There are two sets of statistics. `total` covers all rows, including those inherited
 # from the parent; predictions use it, and so do the splits of bounds that count every
-# row. `fresh` covers only rows that arrived after the leaf was created; it is the
-# evidence of all other bounds (Policy.separate), and a second model. A leaf that took
-# over rows, and nothing else, may also count them as evidence (`handed`); in a forest
-# it then has a single model of all its rows. If both sets are equal, or if no bound and
-# no model uses the fresh one, pointers to the latter are NULL. A leaf whose own rows
-# far outweigh what it took over drops the latter, unless it stores rows.
+# row. `fresh` covers only the rows since the leaf was created; it is the evidence of
+# all other bounds (Policy.separate), and a second model. A leaf that inherited stored
+# rows, and nothing else, may also count them as evidence (`inherits_evidence`); in a
+# forest it then has a single model of all its rows. If both sets are equal, or if no
+# bound and no model uses the fresh one, pointers to the latter are NULL. A leaf whose
+# own rows far outweigh the inherited ones drops the latter, unless it stores rows.
 #
 # Any memory may use stored rows, bins with counts, and moments: naive Bayes predicts
 # from the counts and moments that exist, new categories get bins if there are bins, and
-# shared functions update both. `own` holds what else a memory needs.
+# shared functions update both. `extra` has further data of a memory.
 #
 # A leaf may draw a subset of the features when it is created and use only these: its
 # memory then gets rows, and a policy, of these features, indexed within the subset. It
-# takes over no memory, but predicts with its parent's until it has enough rows.
+# inherits no memory, but predicts with its parent's until it has enough rows.
 #
 # All arrays are taken from `blocks` by `utils._memory`: they are freed with the leaf or
 # with its memory, their bytes count for the tree's limit, and a failed allocation
@@ -72,7 +72,7 @@ cdef struct PoolLists:      # see _leaf_store.pxd
     intp_t n_rows           # of X_pool; 0 without a pool
     intp_t n_lines          # one, and one for each numeric feature
     int32_t* rows           # [n_lines, n_rows]
-    int32_t* moved          # [n_rows] scratch
+    int32_t* scratch          # [n_rows] scratch
     int16_t* outcome        # [n_rows] scratch
 
 
@@ -81,18 +81,18 @@ cdef struct Policy:
     intp_t n_features
     intp_t n_classes
     Blocks* blocks          # owns the leaves, but not their statistics
-    const LeafMemory* first     # memory of a new leaf that takes over nothing
+    const LeafMemory* first     # memory of a new leaf that inherits nothing
     const LeafMemory* counted   # memory of a leaf that has reached `row_limit` rows, if
     const LeafMemory* later     # it may store some of them, and if it may not
     intp_t row_limit        # or NO_LIMIT
     intp_t stored_rows      # that a leaf may store in addition to counts; 0: none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
-    bint hands_over         # rows that the parent stored and handed over are, too
+    bint inherited_is_evidence         # so are inherited rows that the parent stored
     bint single_bayes       # then it has no naive Bayes of its own rows alone
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
-    float64_t inherited     # largest weight that a child takes over, except as rows
+    float64_t inherited     # largest weight that a child inherits, except as rows
     bint missing            # a row with a missing value has been seen
     intp_t n_nominal
     const int32_t* nominal  # [n_nominal] features
@@ -112,20 +112,20 @@ cdef struct Leaf:
     intp_t node
     uint64_t key                # seed of its feature subset
     Drawn* drawn                # or NULL: it uses all features
-    Leaf* past                  # of a leaf with a subset, what its parent knew of its rows,
-                                # in the parent's features; NULL once it is outweighed
+    Leaf* inherited_model       # of a leaf with a subset: the statistics of its parent, in
+                                # the parent's features; NULL once they are outweighed
     const LeafMemory* memory
     Blocks blocks               # owns all that is released if memory is short
     intp_t attempt              # number of split attempts
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
-    float64_t n_held
-    float64_t hits[4]           # weight of late rows that each model predicted correctly
+    float64_t n_total
+    float64_t hits[4]           # decayed weight of rows that each model predicted correctly
     float64_t* fresh            # [n_classes]
-    float64_t* held             # [n_classes]
+    float64_t* total             # [n_classes]
     float64_t* recent           # [n_classes] counts that decay with every row
 
-    bint handed                 # it took over rows only, which count as evidence
+    bint inherits_evidence                 # it inherited stored rows only, which are evidence
     bint dropped                # it counts its rows and stores only the latest ones
     intp_t n_rows
     intp_t n_inherited          # the first rows are inherited
@@ -134,13 +134,13 @@ cdef struct Leaf:
     float64_t* weight           # [capacity], or NULL if all are 1
 
     Bins bins
-    float64_t* histogram        # [n_bins, n_classes] held
+    float64_t* histogram        # [n_bins, n_classes] all rows
     float64_t* fresh_histogram
 
-    Moments moments             # held
+    Moments moments             # of all rows
     Moments fresh_moments
 
-    void* own                   # further data of a memory
+    void* extra                   # further data of a memory
 
     int32_t* pool               # rows of X_pool in the leaf, a part of PoolLists.rows
     intp_t n_pool
@@ -150,9 +150,9 @@ cdef struct Leaf:
     float64_t* box              # [n_features, 2] and W, only if W is a volume
 
 
-cdef inline bint only_fresh(const Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef inline bint uses_fresh_only(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # Whether only rows since the leaf's creation are evidence.
-    return policy.separate and not leaf.handed
+    return policy.separate and not leaf.inherits_evidence
 
 
 cdef struct BinTable:       # evidence of one feature of a leaf
@@ -173,10 +173,10 @@ cdef struct LeafHeader:     # of a leaf in a pickled state
     int64_t n_bins
     int64_t has_histogram
     int64_t has_fresh_histogram
-    int64_t has_own
+    int64_t has_extra
     int64_t has_box
     int64_t bins_missing
-    int64_t handed
+    int64_t inherits_evidence
     int64_t dropped
 
 
@@ -184,12 +184,12 @@ cdef struct LeafMemory:
     # A kind of leaf memory. `_leaf` calls its functions; a function is NULL if there is
     # nothing to do, or if nothing uses its result.
     int64_t code            # in a state: never changed, never reused
-    bint remembers          # a leaf may try to split
-    bint keeps_rows         # all of them, unless the leaf has dropped some
-    bint counts_rows        # evidence is counted in bins; if not, it is the stored rows,
+    bint may_split          # a leaf may try to split
+    bint stores_rows         # all of them, unless the leaf has dropped some
+    bint counts_bins        # evidence is counted in bins; if not, it is the stored rows,
                             # if there are any and cuts are not fixed
 
-    # Initialize a new leaf that takes over nothing.
+    # Initialize a new leaf that inherits nothing.
     int (*open)(Leaf* leaf, const Policy* policy) except -1 nogil
     # Learn a row before it is in the leaf's counts; `bins` are the indices of the bins of
     # its values. Memory is allocated before anything changes.
@@ -201,11 +201,11 @@ cdef struct LeafMemory:
     int (*convert)(Leaf* leaf, const Policy* policy) except -1 nogil
     # Turn a leaf that stores rows into one of this memory; NULL if that is impossible.
     int (*take_rows)(Leaf* leaf, const Policy* policy) except -1 nogil
-    # Hand over the part of one outcome of a split to an empty leaf, including `held` and
-    # `n_held`. share[c] is set to the part of class c. The parts of all outcomes sum to
-    # the parent's counts of each class, unless a child would take over more than
+    # Fill an empty leaf with the share of one outcome of a split, including `total` and
+    # `n_total`. share[c] is set to the share of class c. The shares of all outcomes sum to
+    # the parent's counts of each class, unless a child would inherit more than
     # Policy.inherited: then it starts with that weight.
-    int (*part)(
+    int (*fill_child)(
         const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
         intp_t outcome, float64_t* share, Leaf* child,
     ) except -1 nogil

@@ -1,12 +1,8 @@
 # Counts: the class counts of a leaf's bins, whichever memory keeps them.
 
-from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafHeader, LeafSplit, Policy,
-)
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, LeafSplit, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil
 cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil
@@ -28,7 +24,7 @@ cdef void shares_of_bins(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share,
 ) noexcept nogil
-cdef float64_t hold_shares(
+cdef float64_t set_child_total(
     const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
 ) noexcept nogil
 cdef int partition_bins(
@@ -36,6 +32,4 @@ cdef int partition_bins(
     const float64_t* scale, bint all_features, Leaf* child,
 ) except -1 nogil
 cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy)
-cdef read_bins(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-)
+cdef read_bins(StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf)

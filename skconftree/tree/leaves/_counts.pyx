@@ -6,11 +6,9 @@ from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bins_of_codes, child_bins, bins_with_code,
     fill_child_counts, n_value_bins, capacity_for,
 )
-from skconftree.tree.leaves._contract cimport only_fresh, outcome_of_bin
+from skconftree.tree.leaves._contract cimport uses_fresh_only, outcome_of_bin
 from skconftree.tree.leaves._state cimport require, require_finite
-from skconftree.utils._memory cimport (
-    Blocks, release, take_array, take_zeros,
-)
+from skconftree.utils._memory cimport Blocks, release, take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
 
 
@@ -69,7 +67,7 @@ cdef void count_row(
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The counts that splits use.
-    if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
+    if uses_fresh_only(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
 
@@ -120,9 +118,7 @@ cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) e
     return 0
 
 
-cdef int _add_bins(
-    Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
-) except -1 nogil:
+cdef int _add_bins(Leaf* leaf, const Policy* policy, intp_t feature, intp_t code) except -1 nogil:
     # Everything is allocated before the leaf changes.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
@@ -132,9 +128,7 @@ cdef int _add_bins(
     cdef float64_t* fresh_histogram = NULL
     bins_with_code(blocks, &leaf.bins, d, feature, code, &wider)
     if leaf.histogram != NULL:
-        histogram = _spread_out(
-            blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature
-        )
+        histogram = _spread_out(blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature)
     if leaf.fresh_histogram != NULL:
         fresh_histogram = _spread_out(
             blocks, leaf.fresh_histogram, &leaf.bins, &wider, d, K, feature
@@ -154,9 +148,7 @@ cdef float64_t* _spread_out(
     cdef intp_t before = bins.first[feature + 1] * K
     cdef intp_t gap = (wider.first[d] - bins.first[d]) * K
     cdef intp_t size = bins.first[d] * K
-    cdef float64_t* copy = <float64_t*> take_zeros(
-        blocks, size + gap, sizeof(float64_t)
-    )
+    cdef float64_t* copy = <float64_t*> take_zeros(blocks, size + gap, sizeof(float64_t))
     memcpy(copy, histogram, before * sizeof(float64_t))
     memcpy(copy + before + gap, histogram + before, (size - before) * sizeof(float64_t))
     return copy
@@ -166,7 +158,7 @@ cdef void shares_of_bins(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share,
 ) noexcept nogil:
-    # Part of each class that goes to the outcome; equal parts of a class without rows.
+    # Share of each class that goes to the outcome; equal shares of a class without rows.
     cdef intp_t K = policy.n_classes
     cdef intp_t first = parent.bins.first[leaf_split.feature]
     cdef intp_t n_bins = parent.bins.first[leaf_split.feature + 1] - first
@@ -183,24 +175,24 @@ cdef void shares_of_bins(
         share[c] = inside / total if total > 0.0 else 1.0 / leaf_split.n_outcomes
 
 
-cdef float64_t hold_shares(
+cdef float64_t set_child_total(
     const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
 ) noexcept nogil:
-    # Set what the child holds of each class. If that exceeds Policy.inherited, `share` is
+    # Set the class counts of the child. If their sum exceeds Policy.inherited, `share` is
     # reduced, too. Returns the factor.
     cdef intp_t K = policy.n_classes
     cdef float64_t total = 0.0
     cdef float64_t scale = 1.0
     cdef intp_t c
     for c in range(K):
-        child.held[c] = parent.held[c] * share[c]
-        total += child.held[c]
+        child.total[c] = parent.total[c] * share[c]
+        total += child.total[c]
     if total > policy.inherited:
         scale = policy.inherited / total
     for c in range(K):
-        child.held[c] *= scale
+        child.total[c] *= scale
         share[c] *= scale
-        child.n_held += child.held[c]
+        child.n_total += child.total[c]
     return scale
 
 
@@ -208,7 +200,7 @@ cdef int partition_bins(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     const float64_t* scale, bint all_features, Leaf* child,
 ) except -1 nogil:
-    # The child's part of class c is scale[c]. If `all_features` is False, the bins are of
+    # The child's share of class c is scale[c]. If `all_features` is False, the bins are of
     # categories only.
     #
     # The bins of the split feature go to one side unchanged: their counts are already
@@ -217,7 +209,7 @@ cdef int partition_bins(
     cdef intp_t K = policy.n_classes
     cdef intp_t feature = leaf_split.feature
     cdef bint missing = policy.missing and all_features
-    cdef bint counted = all_features or leaf_split.ordinals != NULL
+    cdef bint counted = all_features or leaf_split.child_of_code != NULL
     cdef intp_t n_bins = parent.bins.first[feature + 1] - parent.bins.first[feature]
     cdef Blocks* blocks = &child.blocks
     cdef uint8_t* taken = <uint8_t*> take_array(blocks, n_bins, 1)
@@ -239,13 +231,13 @@ cdef int partition_bins(
         &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
     )
     if counted:
-        _match_held(child, K, feature)
+        _match_total(child, K, feature)
     release(blocks, taken)
     return 0
 
 
-cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
-    # Scale the counts of a feature to the held weight of each class.
+cdef void _match_total(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
+    # Scale the counts of a feature to the class counts of the leaf.
     cdef float64_t inside, ratio
     cdef intp_t b, c
     for c in range(K):
@@ -253,7 +245,7 @@ cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
         for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
             inside += leaf.histogram[b * K + c]
         if inside > 0.0:
-            ratio = leaf.held[c] / inside
+            ratio = leaf.total[c] / inside
             for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
                 leaf.histogram[b * K + c] *= ratio
 
@@ -281,17 +273,13 @@ cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.fresh_histogram, size)
 
 
-cdef read_bins(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
+cdef read_bins(StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef Bins* bins = &leaf.bins
     cdef Blocks* blocks = &leaf.blocks
     cdef intp_t size, f, last, n_codes
-    require(header.n_bins > 0 or not (
-        header.has_histogram or header.has_fresh_histogram
-    ))
+    require(header.n_bins > 0 or not (header.has_histogram or header.has_fresh_histogram))
     require(header.has_histogram or not header.has_fresh_histogram)
     if header.n_bins == 0:
         return
@@ -318,13 +306,11 @@ cdef read_bins(
     size = header.n_bins * K
     if header.has_histogram:
         leaf.histogram = <float64_t*> reader.take_new(blocks, size, sizeof(float64_t))
-        _check_counts(&leaf.bins, leaf.histogram, leaf.held, d, K)
+        _check_counts(&leaf.bins, leaf.histogram, leaf.total, d, K)
     if header.has_fresh_histogram:
-        leaf.fresh_histogram = <float64_t*> reader.take_new(
-            blocks, size, sizeof(float64_t)
-        )
+        leaf.fresh_histogram = <float64_t*> reader.take_new(blocks, size, sizeof(float64_t))
         _check_counts(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
-    elif header.has_histogram and only_fresh(leaf, policy):
+    elif header.has_histogram and uses_fresh_only(leaf, policy):
         _check_counts(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
 
 

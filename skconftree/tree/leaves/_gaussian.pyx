@@ -3,18 +3,15 @@
 from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
-from skconftree.tree._settings cimport FIRST_CUTS
-from skconftree.tree.leaves._contract cimport (
-    BinTable, Leaf, LeafSplit, Policy,
-)
+from skconftree.tree._settings cimport MIN_CUT_ROWS
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafSplit, Policy
 from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, hold_shares, open_categories, partition_bins,
+    count_categories_of_bins, count_row, set_child_total, open_categories, partition_bins,
     shares_of_bins,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, child_moments, has_single_cut,
-    normal_shares, open_for_row, class_share, range_of_moments, rough_shares,
-    weight_known,
+    Moments, add_to_moments, allocate_moments, child_moments, has_single_cut, normal_shares,
+    open_for_row, class_share, range_of_moments, rough_shares, weight_known,
 )
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._memory cimport take_array
@@ -48,35 +45,33 @@ cdef int _observe(
 
 
 cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
-    if policy.fixed_cuts and leaf.own == NULL and leaf.n_fresh >= FIRST_CUTS:
+    if policy.fixed_cuts and leaf.extra == NULL and leaf.n_fresh >= MIN_CUT_ROWS:
         _fix_cuts(leaf, policy)
     return 0
 
 
 cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t d = policy.n_features
-    cdef float64_t* span = <float64_t*> take_array(
-        &leaf.blocks, 2 * d, sizeof(float64_t)
-    )
+    cdef float64_t* span = <float64_t*> take_array(&leaf.blocks, 2 * d, sizeof(float64_t))
     cdef intp_t f
     for f in range(d):
         if not range_of_moments(
             &leaf.moments, d, policy.n_classes, f, &span[2 * f], &span[2 * f + 1]
         ):
             span[2 * f] = span[2 * f + 1] = 0.0     # no cuts
-    leaf.own = span
+    leaf.extra = span
     return 0
 
 
-cdef int _part(
+cdef int _fill_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
     cdef bint takes_missing = leaf_split.missing_left == (outcome == 0)
-    cdef intp_t feature = -1 if leaf_split.ordinals != NULL else leaf_split.feature
+    cdef intp_t feature = -1 if leaf_split.child_of_code != NULL else leaf_split.feature
     cdef float64_t scale
     cdef intp_t c
-    if leaf_split.ordinals != NULL:
+    if leaf_split.child_of_code != NULL:
         shares_of_bins(parent, policy, leaf_split, outcome, share)
     else:
         for c in range(policy.n_classes):
@@ -86,7 +81,7 @@ cdef int _part(
                     &parent.moments, policy.n_features, c, feature, leaf_split.threshold,
                     outcome, takes_missing,
                 )
-    scale = hold_shares(parent, policy, share, child)
+    scale = set_child_total(parent, policy, share, child)
     if parent.histogram != NULL:
         partition_bins(parent, policy, leaf_split, outcome, share, False, child)
     child_moments(
@@ -102,9 +97,7 @@ cdef int _part(
     return 0
 
 
-cdef inline const Moments* _evidence(
-    const Leaf* leaf, const Policy* policy
-) noexcept nogil:
+cdef inline const Moments* _evidence(const Leaf* leaf, const Policy* policy) noexcept nogil:
     if policy.separate and leaf.fresh_moments.blocks != NULL:
         return &leaf.fresh_moments
     return &leaf.moments
@@ -115,7 +108,7 @@ cdef intp_t _compute_cuts(
 ) noexcept nogil:
     # Equally spaced cuts between the extreme values, the last one infinite. Returns their
     # number; 0 if they are not set yet.
-    cdef const float64_t* span = <const float64_t*> leaf.own
+    cdef const float64_t* span = <const float64_t*> leaf.extra
     cdef float64_t low = 0.0
     cdef float64_t high = 0.0
     cdef intp_t n, b
@@ -157,10 +150,7 @@ cdef intp_t _sketch(
         if moments.blocks[c] == NULL:
             memset(left + c * LANES, 0, LANES * sizeof(float32_t))
         else:
-            rough_shares(
-                moments, d, c, feature, cuts, n_cuts, moments.n[c] / n,
-                left + c * LANES,
-            )
+            rough_shares(moments, d, c, feature, cuts, n_cuts, moments.n[c] / n, left + c * LANES)
     return n_cuts
 
 
@@ -171,7 +161,7 @@ cdef void _tabulate(
     cdef intp_t d = policy.n_features
     cdef intp_t width = table.width
     cdef const Moments* moments = _evidence(leaf, policy)
-    cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
+    cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.total
     cdef float64_t shares[MAX_BINS]
     cdef float64_t below, known
     cdef intp_t n = _compute_cuts(leaf, policy, feature, table.edges)
@@ -199,11 +189,11 @@ cdef void _tabulate(
 
 
 GAUSSIAN.code = 3
-GAUSSIAN.remembers = True
+GAUSSIAN.may_split = True
 GAUSSIAN.open = _open
 GAUSSIAN.observe = _observe
 GAUSSIAN.convert = _convert
-GAUSSIAN.part = _part
+GAUSSIAN.fill_child = _fill_child
 GAUSSIAN.tabulate = _tabulate
 GAUSSIAN.count_categories = count_categories_of_bins
 GAUSSIAN.sketch = _sketch

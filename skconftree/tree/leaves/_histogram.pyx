@@ -1,17 +1,13 @@
 """Memories that count rows per class and bin, and may also store them."""
 
-from skconftree.tree.leaves._bins cimport (
-    NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins,
-)
-from skconftree.tree.leaves._contract cimport Leaf, LeafSplit, Policy, only_fresh
+from skconftree.tree.leaves._bins cimport NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins
+from skconftree.tree.leaves._contract cimport Leaf, LeafSplit, Policy, uses_fresh_only
 from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, forget_bins, hold_shares, open_counts,
+    count_categories_of_bins, count_row, forget_bins, set_child_total, open_counts,
     partition_bins, shares_of_bins, tabulate_bins,
 )
 from skconftree.tree.leaves._moments cimport release_moments
-from skconftree.tree.leaves._rows cimport (
-    append_row, keep_latest, partition_rows,
-)
+from skconftree.tree.leaves._rows cimport append_row, keep_latest, partition_rows
 from skconftree.utils._memory cimport release
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
@@ -26,8 +22,9 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t n_first = 0
     cdef intp_t begin = 0
     cdef intp_t end
-    cdef bint apart = leaf.n_inherited > 0 and (
-        only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.single_bayes)
+    cdef bint separate_fresh = leaf.n_inherited > 0 and (
+        uses_fresh_only(leaf, policy)
+        or policy.bayes and not (leaf.inherits_evidence and policy.single_bayes)
     )
     if leaf.histogram != NULL:
         forget_bins(leaf)       # they are of categories only
@@ -37,7 +34,7 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
             &leaf.blocks, &leaf.bins, leaf.x, n_first, policy.n_features,
             policy.max_bins, policy.n_codes, policy.missing,
         )
-    open_counts(leaf, policy, apart)
+    open_counts(leaf, policy, separate_fresh)
     while begin < leaf.n_rows:
         end = min(begin + BLOCK, leaf.n_rows)
         if begin < n_first:
@@ -63,11 +60,11 @@ cdef void _count_block(
     cdef float32_t column[BLOCK]
     cdef int32_t labels[BLOCK]
     cdef int32_t in_class[SMALL_N_CLASSES]
-    cdef bint is_plain = (
+    cdef bint has_unit_weights = (
         leaf.weight == NULL and not policy.missing and policy.n_classes <= SMALL_N_CLASSES
     )
     cdef intp_t i, f, c
-    if is_plain:
+    if has_unit_weights:
         for i in range(n):
             labels[i] = y[i]
         for c in range(policy.n_classes):
@@ -77,16 +74,16 @@ cdef void _count_block(
     for f in range(d):
         for i in range(n):
             column[i] = x[i * d + f]
-        if is_plain and leaf.bins.kind[f] != NOMINAL and n_value_bins(&leaf.bins, f) <= 2:
+        if has_unit_weights and leaf.bins.kind[f] != NOMINAL and n_value_bins(&leaf.bins, f) <= 2:
             _count_two_bins(leaf, policy, f, begin, n, column, labels, in_class)
             if not in_range and n > n_equal(column, n, leaf.bins.low[f]) + n_equal(
                 column, n, leaf.bins.high[f]
             ):
-                _widen(leaf, f, column, n)
+                _extend_range(leaf, f, column, n)
         else:
             _count_column(leaf, policy, f, begin, n, column)
             if not in_range or leaf.bins.kind[f] == NOMINAL:
-                _widen(leaf, f, column, n)
+                _extend_range(leaf, f, column, n)
 
 
 cdef void _count_two_bins(
@@ -146,9 +143,7 @@ cdef void _count_column(
             leaf.fresh_histogram[position * K + y[i]] += w
 
 
-cdef void _widen(
-    Leaf* leaf, intp_t f, const float32_t* column, intp_t n
-) noexcept nogil:
+cdef void _extend_range(Leaf* leaf, intp_t f, const float32_t* column, intp_t n) noexcept nogil:
     # Extend the range of a feature by the values of a block.
     cdef float32_t low = leaf.bins.low[f]
     cdef float32_t high = leaf.bins.high[f]
@@ -181,7 +176,7 @@ cdef int _convert_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-cdef int _part_rows(
+cdef int _fill_child_rows(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
@@ -192,13 +187,13 @@ cdef int _part_rows(
 
 
 COUNTED_ROWS.code = 5
-COUNTED_ROWS.remembers = True
-COUNTED_ROWS.keeps_rows = True
-COUNTED_ROWS.counts_rows = True
+COUNTED_ROWS.may_split = True
+COUNTED_ROWS.stores_rows = True
+COUNTED_ROWS.counts_bins = True
 COUNTED_ROWS.observe = _observe_row
 COUNTED_ROWS.convert = _convert_rows
 COUNTED_ROWS.take_rows = _take_counted_rows
-COUNTED_ROWS.part = _part_rows
+COUNTED_ROWS.fill_child = _fill_child_rows
 COUNTED_ROWS.tabulate = tabulate_bins
 COUNTED_ROWS.count_categories = count_categories_of_bins
 
@@ -225,14 +220,14 @@ cdef int _observe(
     return 0
 
 
-cdef int _part(
+cdef int _fill_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
     cdef float64_t scale
     cdef intp_t c
     shares_of_bins(parent, policy, leaf_split, outcome, share)
-    scale = hold_shares(parent, policy, share, child)
+    scale = set_child_total(parent, policy, share, child)
     partition_bins(parent, policy, leaf_split, outcome, share, True, child)
     for c in range(policy.n_classes):
         share[c] /= scale
@@ -240,10 +235,10 @@ cdef int _part(
 
 
 HISTOGRAM.code = 2
-HISTOGRAM.remembers = True
-HISTOGRAM.counts_rows = True
+HISTOGRAM.may_split = True
+HISTOGRAM.counts_bins = True
 HISTOGRAM.observe = _observe
 HISTOGRAM.take_rows = _take_rows
-HISTOGRAM.part = _part
+HISTOGRAM.fill_child = _fill_child
 HISTOGRAM.tabulate = tabulate_bins
 HISTOGRAM.count_categories = count_categories_of_bins

@@ -6,14 +6,14 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, l
 # Functions of a growing leaf of any memory.
 
 cdef enum:
-    LEAF_COUNTS = 3     # arrays of class counts: fresh, held, recent
+    LEAF_COUNTS = 3     # arrays of class counts: fresh, total, recent
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil
-cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil
-cdef void forget(Leaf* leaf) noexcept nogil
+cdef void drop_inherited_model(Leaf* leaf, const Policy* policy) noexcept nogil
+cdef void release_statistics(Leaf* leaf) noexcept nogil
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil
 cdef int add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
@@ -28,7 +28,7 @@ cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef LeafMemory NOTHING
 
 
-# What a child takes over from the leaf that is split.
+# Statistics that a child inherits from the leaf that is split.
 
 cdef int start_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,

@@ -1,4 +1,4 @@
-"""Growing leaves: their memory, what their children take over, their size."""
+"""Growing leaves: their memory, the statistics that children inherit, their size."""
 
 from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
@@ -26,7 +26,7 @@ from skconftree.utils._typedefs cimport int64_t, uint64_t
 NOTHING.code = 0
 
 
-cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
+cdef float64_t DROP_FACTOR = 10.0      # times what it took over, a leaf forgets that
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
@@ -37,8 +37,8 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
     leaf.key = mix(policy.seed ^ mix(<uint64_t> node))
     leaf.memory = &NOTHING
     leaf.fresh = <float64_t*> (leaf + 1)
-    leaf.held = leaf.fresh + policy.n_classes
-    leaf.recent = leaf.held + policy.n_classes
+    leaf.total = leaf.fresh + policy.n_classes
+    leaf.recent = leaf.total + policy.n_classes
     return leaf
 
 
@@ -48,7 +48,7 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
         release(policy.blocks, leaf.box)
         release(policy.blocks, leaf.drawn)
         release(policy.blocks, leaf.cut_positions)
-        release_leaf(leaf.past, policy)
+        release_leaf(leaf.inherited_model, policy)
         release(policy.blocks, leaf)
 
 
@@ -58,11 +58,11 @@ cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
         move_array(blocks, other, leaf.box)
         move_array(blocks, other, leaf.drawn)
         move_array(blocks, other, leaf.cut_positions)
-        move_leaf(leaf.past, blocks, other)
+        move_leaf(leaf.inherited_model, blocks, other)
         move_array(blocks, other, leaf)
 
 
-cdef void forget(Leaf* leaf) noexcept nogil:
+cdef void release_statistics(Leaf* leaf) noexcept nogil:
     release_all(&leaf.blocks)
     leaf.n_rows = 0
     leaf.n_inherited = 0
@@ -75,7 +75,7 @@ cdef void forget(Leaf* leaf) noexcept nogil:
     leaf.fresh_histogram = NULL
     memset(&leaf.moments, 0, sizeof(Moments))
     memset(&leaf.fresh_moments, 0, sizeof(Moments))
-    leaf.own = NULL
+    leaf.extra = NULL
     leaf.memory = &NOTHING
 
 
@@ -85,8 +85,8 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
         size += (2 * policy.n_features + 1) * sizeof(float64_t)
-    if leaf.past != NULL:
-        size += leaf_bytes(leaf.past, policy)
+    if leaf.inherited_model != NULL:
+        size += leaf_bytes(leaf.inherited_model, policy)
     return size + bytes_of_drawn(leaf, policy) + bytes_taken(&leaf.blocks)
 
 
@@ -99,15 +99,15 @@ cdef int add_row(
     if leaf.memory.observe != NULL:
         leaf.memory.observe(leaf, policy_of(leaf, policy), x, y, weight, bins)
     leaf.fresh[y] += weight
-    leaf.held[y] += weight
+    leaf.total[y] += weight
     leaf.n_fresh += weight
-    leaf.n_held += weight
-    if leaf.n_fresh >= OUTGROWN * policy.inherited and not leaf.memory.keeps_rows:
+    leaf.n_total += weight
+    if leaf.n_fresh >= DROP_FACTOR * policy.inherited and not leaf.memory.stores_rows:
         _drop_inheritance(leaf, policy)
-    if leaf.past != NULL and (
-        leaf.n_fresh >= OUTGROWN * min(policy.inherited, leaf.past.n_held)
+    if leaf.inherited_model != NULL and (
+        leaf.n_fresh >= DROP_FACTOR * min(policy.inherited, leaf.inherited_model.n_total)
     ):
-        drop_past(leaf, policy)
+        drop_inherited_model(leaf, policy)
         _merge_hits(leaf)
     return 0
 
@@ -119,9 +119,9 @@ cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil:
     return 0
 
 
-cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil:
-    release_leaf(leaf.past, policy)
-    leaf.past = NULL
+cdef void drop_inherited_model(Leaf* leaf, const Policy* policy) noexcept nogil:
+    release_leaf(leaf.inherited_model, policy)
+    leaf.inherited_model = NULL
 
 
 cdef void _merge_hits(Leaf* leaf) noexcept nogil:
@@ -144,13 +144,13 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
         leaf.fresh_moments.blocks = NULL
         leaf.fresh_moments.known = NULL
     for c in range(policy.n_classes):
-        leaf.held[c] = leaf.fresh[c]
-    leaf.n_held = leaf.n_fresh
+        leaf.total[c] = leaf.fresh[c]
+    leaf.n_total = leaf.n_fresh
     _merge_hits(leaf)
 
 
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Collect evidence from now on, separately from what the leaf holds.
+    # Count the rows from now on as evidence, separately from the earlier ones.
     cdef intp_t d = policy_of(leaf, policy).n_features
     if leaf.histogram != NULL and leaf.fresh_histogram == NULL:
         leaf.fresh_histogram = <float64_t*> take_zeros(
@@ -165,8 +165,8 @@ cdef int start_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    # Hand over the part of one outcome, and the box, to an empty leaf. share[c] is set to
-    # the part of class c, which is exact unless it is computed from moments.
+    # Fill an empty leaf with the share of one outcome, and its box. share[c] is set to
+    # the share of class c, which is exact unless it is computed from moments.
     cdef intp_t d = policy.n_features
     cdef LeafSplit test = leaf_split[0]
     cdef Leaf* target = child
@@ -177,13 +177,13 @@ cdef int start_child(
         draw_features(child, policy)
         child.memory = policy.first
         child.memory.open(child, policy_of(child, policy))
-        child.past = target = new_leaf(policy, child.node)
+        child.inherited_model = target = new_leaf(policy, child.node)
         target.key = parent.key
         draw_features(target, policy)   # the parent's features
     target.memory = parent.memory
-    parent.memory.part(parent, policy_of(parent, policy), &test, outcome, share, target)
+    parent.memory.fill_child(parent, policy_of(parent, policy), &test, outcome, share, target)
     if target != child and not policy.bayes:
-        drop_past(child, policy)
+        drop_inherited_model(child, policy)
     if parent.box != NULL:
         child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
@@ -207,22 +207,21 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
     raise corrupt_state("growing tree")
 
 
-# A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and
-# its box. Where leaves draw their features, what they are drawn by comes first, and it
-# follows whether the leaf has a past, and its past. Which unlabeled rows it has, the
-# tree says.
+# A leaf is written as a header of integers, floats, its counts, the data of its memory,
+# and its box. If leaves use feature subsets, the key of the subset is first, and the
+# inherited model, if any, is last. The unlabeled rows of a leaf follow from the tree.
 cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    cdef int64_t has_past = leaf.past != NULL
+    cdef int64_t has_inherited_model = leaf.inherited_model != NULL
     _write_memory(writer, leaf, policy)
     if policy.n_drawn > 0:
-        writer.put(&has_past, sizeof(has_past))
-        if leaf.past != NULL:
-            _write_memory(writer, leaf.past, policy)
+        writer.put(&has_inherited_model, sizeof(has_inherited_model))
+        if leaf.inherited_model != NULL:
+            _write_memory(writer, leaf.inherited_model, policy)
 
 
 cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
@@ -230,7 +229,7 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef const Policy* own = policy_of(leaf, policy)
     cdef LeafHeader header
     cdef float64_t[N_NUMBERS] numbers = [
-        leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
+        leaf.n_fresh, leaf.n_examined, leaf.n_total, leaf.hits[0], leaf.hits[1],
         leaf.hits[2], leaf.hits[3],
     ]
     header.code = leaf.memory.code
@@ -241,10 +240,10 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     header.n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[own.n_features]
     header.has_histogram = leaf.histogram != NULL
     header.has_fresh_histogram = leaf.fresh_histogram != NULL
-    header.has_own = leaf.own != NULL
+    header.has_extra = leaf.extra != NULL
     header.has_box = leaf.box != NULL
     header.bins_missing = leaf.bins.missing
-    header.handed = leaf.handed
+    header.inherits_evidence = leaf.inherits_evidence
     header.dropped = leaf.dropped
     if policy.n_drawn > 0:
         writer.put(&leaf.key, sizeof(leaf.key))
@@ -255,23 +254,23 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     write_bins(writer, leaf, own)
     write_moments(writer, &leaf.moments, own.n_features, own.n_classes)
     write_moments(writer, &leaf.fresh_moments, own.n_features, own.n_classes)
-    if leaf.own != NULL:
-        writer.put(leaf.own, 2 * own.n_features * sizeof(float64_t))
+    if leaf.extra != NULL:
+        writer.put(leaf.extra, 2 * own.n_features * sizeof(float64_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
 
 
 cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL:
     cdef Leaf* leaf = new_leaf(policy, node)
-    cdef int64_t has_past
+    cdef int64_t has_inherited_model
     try:
         _fill_leaf(reader, policy, leaf)
         if policy.n_drawn > 0:
-            reader.take(&has_past, sizeof(has_past))
-            require(0 <= has_past <= 1)
-            if has_past:
-                leaf.past = new_leaf(policy, node)
-                _fill_leaf(reader, policy, leaf.past)
+            reader.take(&has_inherited_model, sizeof(has_inherited_model))
+            require(0 <= has_inherited_model <= 1)
+            if has_inherited_model:
+                leaf.inherited_model = new_leaf(policy, node)
+                _fill_leaf(reader, policy, leaf.inherited_model)
     except BaseException:
         release_leaf(leaf, policy)
         raise
@@ -295,29 +294,25 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     leaf.attempt = header.attempt
     leaf.n_fresh = numbers[0]
     leaf.n_examined = numbers[1]
-    leaf.n_held = numbers[2]
+    leaf.n_total = numbers[2]
     for i in range(N_MODELS):
         leaf.hits[i] = numbers[3 + i]
     reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
     for i in range(LEAF_COUNTS * K):    # they index tables
         require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
-    require(0 <= header.handed <= policy.hands_over)
-    leaf.handed = header.handed != 0
+    require(0 <= header.inherits_evidence <= policy.inherited_is_evidence)
+    leaf.inherits_evidence = header.inherits_evidence != 0
     read_rows(reader, &header, own, leaf)
     read_bins(reader, &header, own, leaf)
-    read_moments(reader, &leaf.blocks, &leaf.moments, f, K, leaf.held)
+    read_moments(reader, &leaf.blocks, &leaf.moments, f, K, leaf.total)
     read_moments(reader, &leaf.blocks, &leaf.fresh_moments, f, K, leaf.fresh)
-    if leaf.memory.counts_rows:
+    if leaf.memory.counts_bins:
         require(leaf.histogram != NULL)
     if leaf.memory == &GAUSSIAN:
         require(leaf.moments.blocks != NULL)
         require(leaf.histogram != NULL or own.n_nominal == 0)
-    if header.has_own:
-        leaf.own = reader.take_new(
-            &leaf.blocks, 2 * f, sizeof(float64_t)
-        )
+    if header.has_extra:
+        leaf.extra = reader.take_new(&leaf.blocks, 2 * f, sizeof(float64_t))
     if header.has_box:
-        leaf.box = <float64_t*> reader.take_new(
-            policy.blocks, 2 * d + 1, sizeof(float64_t)
-        )
+        leaf.box = <float64_t*> reader.take_new(policy.blocks, 2 * d + 1, sizeof(float64_t))

@@ -7,7 +7,7 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 #
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
 # allocates and releases its leaves. `policy` has what the leaves share, including the
-# categories seen so far. It does not move, so pointers to it stay valid.
+# categories seen so far. Its address never changes.
 
 cdef class LeafStore:
     cdef Blocks blocks                  # leaves with their boxes, their pools, and `at`
@@ -29,7 +29,7 @@ cdef class LeafStore:
     cdef intp_t bytes_of_leaves(self) noexcept nogil
     cdef intp_t n_without_memory(self) noexcept nogil
     cdef intp_t max_rows(self) noexcept nogil
-    cdef void graft(
+    cdef void replace_subtree(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil
     cdef void swap(self, LeafStore other) noexcept nogil

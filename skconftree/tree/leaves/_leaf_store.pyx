@@ -7,14 +7,14 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._contract cimport outcome_of
 from skconftree.tree.leaves._leaf cimport (
-    NOTHING, drop_past, forget, leaf_bytes, move_leaf, new_leaf, read_leaf,
-    release_leaf, start_fresh, write_leaf,
+    NOTHING, drop_inherited_model, release_statistics, leaf_bytes, move_leaf, new_leaf,
+    read_leaf, release_leaf, start_fresh, write_leaf,
 )
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport COUNTED_ROWS, HISTOGRAM
 from skconftree.tree.leaves._rows cimport ROWS, draw_features, policy_of
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
-from skconftree.tree.nodes._routing cimport DEAD, Node
+from skconftree.tree.nodes._routing cimport REMOVED, Node
 from skconftree.utils._box cimport cut_box, share_below
 from skconftree.utils._codec import corrupt_state
 from skconftree.utils._memory cimport release_all, resize_array, take_array
@@ -41,7 +41,7 @@ cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
     for f in range(policy.n_features):
         n_lines += policy.pool_line[f] > 0
     policy.pool.rows = <int32_t*> take_array(blocks, n_lines * n_rows, sizeof(int32_t))
-    policy.pool.moved = <int32_t*> take_array(blocks, n_rows, sizeof(int32_t))
+    policy.pool.scratch = <int32_t*> take_array(blocks, n_rows, sizeof(int32_t))
     policy.pool.outcome = <int16_t*> take_array(blocks, n_rows, sizeof(int16_t))
     policy.pool.n_rows = n_rows
     policy.pool.n_lines = n_lines
@@ -49,9 +49,7 @@ cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
 
 
 cdef intp_t pool_bytes(const Policy* policy) noexcept nogil:
-    return policy.pool.n_rows * (
-        (policy.pool.n_lines + 1) * sizeof(int32_t) + sizeof(int16_t)
-    )
+    return policy.pool.n_rows * ((policy.pool.n_lines + 1) * sizeof(int32_t) + sizeof(int16_t))
 
 
 cdef void sort_pool(
@@ -97,7 +95,7 @@ cdef void partition_pool(
     cdef intp_t r = leaf_split.n_outcomes
     cdef intp_t n_lines = policy.pool.n_lines if parent.pool_sorted else 1
     cdef int32_t* line = parent.pool
-    cdef int32_t* moved = policy.pool.moved
+    cdef int32_t* scratch = policy.pool.scratch
     cdef int16_t* outcome = policy.pool.outcome
     cdef Leaf* child
     cdef intp_t i, j, z, at
@@ -114,12 +112,12 @@ cdef void partition_pool(
         child.pool_sorted = parent.pool_sorted
         at += child.n_pool
     for j in range(n_lines):
-        memcpy(moved, line, n * sizeof(int32_t))
+        memcpy(scratch, line, n * sizeof(int32_t))
         for z in range(r):
             children[z].n_pool = 0
         for i in range(n):
-            child = children[outcome[moved[i]]]
-            (child.pool + j * policy.pool.n_rows)[child.n_pool] = moved[i]
+            child = children[outcome[scratch[i]]]
+            (child.pool + j * policy.pool.n_rows)[child.n_pool] = scratch[i]
             child.n_pool += 1
         line += policy.pool.n_rows
 
@@ -131,9 +129,7 @@ cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
     return -1
 
 
-cdef intp_t _index_of(
-    const int32_t* line, intp_t low, intp_t high, intp_t row
-) noexcept nogil:
+cdef intp_t _index_of(const int32_t* line, intp_t low, intp_t high, intp_t row) noexcept nogil:
     # The first position of a value of at least `row` in an ascending part of a line.
     cdef intp_t middle
     while low < high:
@@ -159,7 +155,7 @@ cdef void remove_from_pool(
     if position < 0:
         return
     row = leaf.pool[position]
-    _close_up(leaf.pool, position, n)
+    _remove_at(leaf.pool, position, n)
     if leaf.pool_sorted:
         for f in range(policy.n_features):
             if policy.pool_line[f] == 0:
@@ -173,14 +169,14 @@ cdef void remove_from_pool(
                 low = first_above(pool, line, 0, n, f, INFINITY, False)
                 high = n
             low = _index_of(line, low, high, row)
-            _close_up(line, low, n)
+            _remove_at(line, low, n)
             for i in range(leaf.n_placed):
                 cut = leaf.cut_positions + i * n_lines + policy.pool_line[f] - 1
                 cut[0] -= cut[0] > low
     leaf.n_pool -= 1
 
 
-cdef void _close_up(int32_t* line, intp_t position, intp_t n) noexcept nogil:
+cdef void _remove_at(int32_t* line, intp_t position, intp_t n) noexcept nogil:
     memmove(line + position, line + position + 1, (n - position - 1) * sizeof(int32_t))
 
 
@@ -212,7 +208,7 @@ cdef class LeafStore:
         self.stored_rows = settings.stored_rows
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
-        self.policy.hands_over = settings.hands_over
+        self.policy.inherited_is_evidence = settings.inherited_is_evidence
         self.policy.single_bayes = single_bayes
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
@@ -261,23 +257,23 @@ cdef class LeafStore:
                 draw_features(leaf, &self.policy)
                 leaf.memory = self.policy.first
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
-        _share_rows(self)
+        _distribute_stored_rows(self)
 
-    def open_pool(self, const intp_t[::1] home):
+    def open_pool(self, const intp_t[::1] leaf_of_row):
         """Assign unlabeled rows to the leaves they reach; -1: the row has a label."""
         cdef Leaf* leaf
         cdef intp_t i, node
         cdef intp_t start = 0
-        reached = np.asarray(home)
+        reached = np.asarray(leaf_of_row)
         for node, size in enumerate(np.bincount(reached[reached >= 0])):
             if size > 0:
                 leaf = self.at[node]
                 leaf.pool = self.policy.pool.rows + start
                 start += size
-        for i in range(home.shape[0]):
-            if home[i] < 0:
+        for i in range(leaf_of_row.shape[0]):
+            if leaf_of_row[i] < 0:
                 continue
-            leaf = self.at[home[i]]
+            leaf = self.at[leaf_of_row[i]]
             leaf.pool[leaf.n_pool] = <int32_t> i
             leaf.n_pool += 1
 
@@ -301,9 +297,7 @@ cdef class LeafStore:
             if self.at[node] == NULL:
                 continue
             leaf = self.at[node]
-            leaf.box = <float64_t*> take_array(
-                &self.blocks, 2 * d + 1, sizeof(float64_t)
-            )
+            leaf.box = <float64_t*> take_array(&self.blocks, 2 * d + 1, sizeof(float64_t))
             memcpy(leaf.box, &boxes[node, 0], (2 * d + 1) * sizeof(float64_t))
 
     def retire_evidence(self):
@@ -337,13 +331,13 @@ cdef class LeafStore:
         release_leaf(leaf, &self.policy)
         self.at[node] = NULL
         self.n_leaves += n_children - 1
-        _share_rows(self)
+        _distribute_stored_rows(self)
 
     cdef intp_t release_memory(self, intp_t node) noexcept nogil:
         # Release a leaf's statistics; returns the number of bytes freed.
         cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
-        forget(self.at[node])
-        drop_past(self.at[node], &self.policy)
+        release_statistics(self.at[node])
+        drop_inherited_model(self.at[node], &self.policy)
         return before - leaf_bytes(self.at[node], &self.policy)
 
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil:
@@ -385,16 +379,16 @@ cdef class LeafStore:
                 largest = max(largest, self.at[node].n_rows)
         return largest
 
-    cdef void graft(
+    cdef void replace_subtree(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil:
         # Move the leaves of another store of the same policy to a node of a tree that
-        # has been grafted and had `n_before` nodes. They replace all leaves below the
-        # node. There is enough capacity.
+        # has replaced a subtree and had `n_before` nodes before. They replace all leaves below
+        # the node. There is enough capacity.
         cdef intp_t i
         cdef Leaf* leaf
         for i in range(n_before):
-            if i == node or tree.parent[i] == DEAD:
+            if i == node or tree.parent[i] == REMOVED:
                 release_leaf(self.at[i], &self.policy)
                 self.at[i] = NULL
         for i in range(other.capacity):
@@ -406,7 +400,7 @@ cdef class LeafStore:
                 self.at[leaf.node] = leaf
         self.n_leaves = tree.n_leaves
         other.n_leaves = 0
-        _share_rows(self)
+        _distribute_stored_rows(self)
 
     cdef void swap(self, LeafStore other) noexcept nogil:
         # Swap leaves with a store of the same policy.
@@ -416,8 +410,8 @@ cdef class LeafStore:
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
         self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
         self.policy.seed, other.policy.seed = other.policy.seed, self.policy.seed
-        _share_rows(self)
-        _share_rows(other)
+        _distribute_stored_rows(self)
+        _distribute_stored_rows(other)
 
     cdef bytes write(self):
         cdef StateWriter writer = StateWriter()
@@ -442,7 +436,7 @@ cdef class LeafStore:
                     raise ValueError("The state of this growing tree has no boxes.")
         reader.finish()
         self.n_leaves = tree.n_leaves
-        _share_rows(self)
+        _distribute_stored_rows(self)
 
     @property
     def n_codes(self):
@@ -471,7 +465,7 @@ cdef class LeafStore:
         )
 
 
-cdef void _share_rows(LeafStore store) noexcept nogil:
+cdef void _distribute_stored_rows(LeafStore store) noexcept nogil:
     # All leaves together store no more rows in addition to counts than the limit, but
     # each leaf may store as many as a leaf without counts.
     if store.stored_rows > 0:
@@ -483,7 +477,7 @@ cdef void _share_rows(LeafStore store) noexcept nogil:
 cdef float64_t _share_of_box(
     Tree tree, intp_t node, intp_t child, const float64_t* box
 ) noexcept nogil:
-    # The part of a node's volume that a child has, by the rule of the splitters.
+    # Share of a node's volume that a child has, by the rule of the splitters.
     cdef const Node* split = &tree.nodes[node]
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_known = 0
@@ -492,8 +486,8 @@ cdef float64_t _share_of_box(
     cdef float64_t share
     if first >= 0:
         for code in range(tree.branching[node].n_codes):
-            n_known += tree.ordinals[first + code] >= 0
-            n_own += tree.ordinals[first + code] == child - split.left
+            n_known += tree.child_of_code[first + code] >= 0
+            n_own += tree.child_of_code[first + code] == child - split.left
         return <float64_t> n_own / max(n_known, 1)
     share = share_below(box, split.feature, split.threshold)
     return share if child == split.left else 1.0 - share

@@ -42,12 +42,8 @@ cdef inline float64_t weight_known(
 
 
 # `blocks` owns the memory.
-cdef int allocate_moments(
-    Blocks* blocks, Moments* moments, intp_t n_classes
-) except -1 nogil
-cdef void release_moments(
-    Blocks* blocks, Moments* moments, intp_t n_classes
-) noexcept nogil
+cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil
+cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) noexcept nogil
 cdef int open_for_row(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
@@ -92,9 +88,7 @@ cdef bint range_of_moments(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t* low, float64_t* high,
 ) noexcept nogil
-cdef write_moments(
-    StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes
-)
+cdef write_moments(StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes)
 cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,

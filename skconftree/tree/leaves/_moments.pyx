@@ -13,9 +13,7 @@ cdef float64_t SQRT_2PI = 2.5066282746310002
 cdef float64_t FAR = 6.0        # a normal distribution has no mass beyond
 
 
-cdef int allocate_moments(
-    Blocks* blocks, Moments* moments, intp_t n_classes
-) except -1 nogil:
+cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil:
     moments.blocks = <float64_t**> take_zeros(
         blocks, n_classes + 1, sizeof(float64_t*) + sizeof(float64_t)
     )
@@ -24,9 +22,7 @@ cdef int allocate_moments(
     return 0
 
 
-cdef void release_moments(
-    Blocks* blocks, Moments* moments, intp_t n_classes
-) noexcept nogil:
+cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) noexcept nogil:
     cdef intp_t c
     if moments.blocks == NULL:
         return
@@ -63,13 +59,9 @@ cdef float64_t* _open_known(
     # The weights per feature of a block, initialized with n.
     cdef intp_t f
     if moments.known == NULL:
-        moments.known = <float64_t**> take_zeros(
-            blocks, n_classes + 1, sizeof(float64_t*)
-        )
+        moments.known = <float64_t**> take_zeros(blocks, n_classes + 1, sizeof(float64_t*))
     if moments.known[c] == NULL:
-        moments.known[c] = <float64_t*> take_array(
-            blocks, n_features, sizeof(float64_t)
-        )
+        moments.known[c] = <float64_t*> take_array(blocks, n_features, sizeof(float64_t))
         for f in range(n_features):
             moments.known[c][f] = moments.n[c]
     return moments.known[c]
@@ -162,9 +154,7 @@ cdef void _describe(
         spread.deviation = sqrt(block[SQUARES * n_features + feature] / n)
 
 
-cdef inline float64_t _share_below(
-    const Spread* spread, float64_t threshold
-) noexcept nogil:
+cdef inline float64_t _share_below(const Spread* spread, float64_t threshold) noexcept nogil:
     # Exact for two values, else of a normal distribution truncated to the range seen.
     if threshold < spread.low:
         return 0.0
@@ -277,11 +267,11 @@ cdef bint range_of_moments(
     float64_t* low, float64_t* high,
 ) noexcept nogil:
     # Range of a feature over all classes; False if it is constant or unknown.
-    cdef const float64_t* together = moments.blocks[n_classes]
-    if together == NULL:
+    cdef const float64_t* merged = moments.blocks[n_classes]
+    if merged == NULL:
         return False
-    low[0] = together[LOW * n_features + feature]
-    high[0] = together[HIGH * n_features + feature]
+    low[0] = merged[LOW * n_features + feature]
+    high[0] = merged[HIGH * n_features + feature]
     return low[0] < high[0]
 
 
@@ -290,7 +280,7 @@ cdef int child_moments(
     intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
     const float64_t* scale, Moments* child,
 ) except -1 nogil:
-    # What a child takes over: the share scale[c] of class c, with the parent's
+    # Moments that a child inherits: the share scale[c] of class c, with the parent's
     # distribution. The split feature (-1: none) is a normal distribution truncated at the
     # threshold. Rows without a value of it all go to one side.
     cdef intp_t d = n_features
@@ -318,9 +308,7 @@ cdef int child_moments(
             continue
         if known != NULL:
             # the rows of the class on this side that have a value
-            share = class_share(
-                parent, d, c, feature, threshold, side, takes_missing
-            )
+            share = class_share(parent, d, c, feature, threshold, side, takes_missing)
             known[feature] = 0.0
             if share > 0.0:
                 known[feature] = child.n[c] * (
@@ -339,15 +327,15 @@ cdef int child_moments(
                 &block[HIGH * d + feature], threshold, side,
             )
         block[SQUARES * d + feature] = variance * weight_known(child, c, feature)
-    _put_together(blocks, child, d, n_classes)
+    _merge_classes(blocks, child, d, n_classes)
     return 0
 
 
-cdef int _put_together(
+cdef int _merge_classes(
     Blocks* blocks, Moments* moments, intp_t d, intp_t n_classes
 ) except -1 nogil:
     # Combine the blocks of the classes into the block of all.
-    cdef float64_t* together = open_block(blocks, moments, d, n_classes)
+    cdef float64_t* merged = open_block(blocks, moments, d, n_classes)
     cdef float64_t* known = NULL
     cdef const float64_t* block
     cdef float64_t n, total, gap
@@ -369,13 +357,13 @@ cdef int _put_together(
                 total = known[f]
                 if not n > 0.0:
                     continue
-            gap = block[MEAN * d + f] - together[MEAN * d + f]
-            together[MEAN * d + f] += gap * (n / total)
-            together[SQUARES * d + f] += (
+            gap = block[MEAN * d + f] - merged[MEAN * d + f]
+            merged[MEAN * d + f] += gap * (n / total)
+            merged[SQUARES * d + f] += (
                 block[SQUARES * d + f] + gap * gap * (n * (total - n) / total)
             )
-            together[LOW * d + f] = min(together[LOW * d + f], block[LOW * d + f])
-            together[HIGH * d + f] = max(together[HIGH * d + f], block[HIGH * d + f])
+            merged[LOW * d + f] = min(merged[LOW * d + f], block[LOW * d + f])
+            merged[HIGH * d + f] = max(merged[HIGH * d + f], block[HIGH * d + f])
     return 0
 
 
@@ -415,20 +403,20 @@ cdef write_moments(
 ):
     # Before each block: 0 if it is absent, 2 if some of its rows have missing values.
     cdef const float64_t* known
-    cdef uint8_t kept
+    cdef uint8_t n_parts
     cdef intp_t c
-    kept = moments.blocks != NULL
-    writer.put(&kept, 1)
+    n_parts = moments.blocks != NULL
+    writer.put(&n_parts, 1)
     if moments.blocks == NULL:
         return
     writer.put(moments.n, (n_classes + 1) * sizeof(float64_t))
     for c in range(n_classes + 1):
         known = NULL if moments.known == NULL else moments.known[c]
-        kept = (moments.blocks[c] != NULL) + (known != NULL)
-        writer.put(&kept, 1)
-        if kept > 0:
+        n_parts = (moments.blocks[c] != NULL) + (known != NULL)
+        writer.put(&n_parts, 1)
+        if n_parts > 0:
             writer.put(moments.blocks[c], 4 * n_features * sizeof(float64_t))
-        if kept > 1:
+        if n_parts > 1:
             writer.put(known, n_features * sizeof(float64_t))
 
 
@@ -436,20 +424,20 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 ):
-    # If there are moments, each class with rows has a block, and so have all together.
-    cdef uint8_t kept
+    # If there are moments, each class with rows has a block, and so have all classes together.
+    cdef uint8_t n_parts
     cdef intp_t c
-    reader.take(&kept, 1)
-    if not kept:
+    reader.take(&n_parts, 1)
+    if not n_parts:
         return
     allocate_moments(blocks, moments, n_classes)
     reader.take(moments.n, (n_classes + 1) * sizeof(float64_t))
     for c in range(n_classes + 1):
-        reader.take(&kept, 1)
-        if kept:
+        reader.take(&n_parts, 1)
+        if n_parts:
             open_block(blocks, moments, n_features, c)
             reader.take(moments.blocks[c], 4 * n_features * sizeof(float64_t))
-        if kept > 1:
+        if n_parts > 1:
             reader.take(
                 _open_known(blocks, moments, n_features, n_classes, c),
                 n_features * sizeof(float64_t),

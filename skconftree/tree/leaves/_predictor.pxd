@@ -1,11 +1,11 @@
 # LeafPredictor: predictions of growing leaves, and selection among their models.
 #
-# A leaf has up to four models: its class frequencies, naive Bayes over all it holds
-# (including what it took over from its parent), naive Bayes over its own rows alone, and
-# the frequencies of its latest rows. `hits` is the decayed weight of the rows that each
-# model predicted correctly, and the best model is used. A young leaf therefore predicts
-# with its parent's model until its own is better, and after a concept change a leaf
-# stops using outdated statistics.
+# A leaf has up to four models: its class frequencies, naive Bayes over all its rows
+# (including those inherited from its parent), naive Bayes over the rows since its
+# creation, and the frequencies of its latest rows. `hits` is the decayed weight of the
+# rows that each model predicted correctly, and the best model is used. A young leaf
+# therefore predicts with its parent's model until its own is better, and after a
+# concept change a leaf stops using outdated statistics.
 #
 # Naive Bayes is overconfident if features depend on each other. Its probabilities are
 # raised to a power, the same in all leaves of a tree: the one with the smallest log loss
@@ -28,21 +28,21 @@ cdef enum Prediction:
 
 cdef enum Model:    # indices in Leaf.hits
     MAJORITY
-    HELD
-    OWN
+    ALL_ROWS
+    OWN_ROWS
     RECENT
     N_MODELS
 
 cdef enum:
     N_POWERS = 5    # 1, 1/2, 1/4, ...
-    JUDGED = 4      # one of so many rows of a leaf updates the losses, which is slow
+    LOSS_INTERVAL = 4      # one of so many rows of a leaf updates the losses, which is slow
 
 
 cdef struct Scratch:            # of one thread; everything follows `precision`
     float32_t* row              # [n_features] features that the leaf uses
     int32_t* bin_indices        # [n_features] its bins
-    float32_t* past_row         # [n_features] the same for Leaf.past
-    int32_t* past_bin_indices
+    float32_t* inherited_row         # [n_features] the same for Leaf.inherited_model
+    int32_t* inherited_bin_indices
     int32_t* informative        # [n_features] those that differ between classes
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]
@@ -50,9 +50,7 @@ cdef struct Scratch:            # of one thread; everything follows `precision`
     float64_t* precision        # [n_features] of the informative features
 
 
-cdef int make_scratch(
-    Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
-) except -1
+cdef int make_scratch(Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes) except -1
 
 
 @cython.final
@@ -60,15 +58,15 @@ cdef class LeafPredictor:
     cdef Arena arena
     cdef const Policy* policy
     cdef Prediction prediction
-    cdef bint judging                   # updates hits
+    cdef bint counts_hits                   # updates hits
     cdef bint calibrates                # updates the power
     cdef const float64_t[::1] _class_weight
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef float64_t* log_weight          # [n_classes] its logarithm
     cdef Scratch scratch                # for learned rows
     cdef intp_t predicted[4]                # class of each model for the last row; -1: none
-    cdef float64_t basis                # weight of its trusted naive Bayes, or 0
-    cdef float64_t* gaps                # [n_classes] its scores less their largest
+    cdef float64_t score_weight             # training weight of its best Bayes model, or 0
+    cdef float64_t* score_gaps                # [n_classes] its scores less their largest
     cdef float64_t losses[N_POWERS]     # past log loss of naive Bayes with each power
     cdef float64_t power                # with the smallest loss
 
@@ -79,7 +77,7 @@ cdef class LeafPredictor:
         self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
         bint returns_class, float64_t* proba,
     ) noexcept nogil
-    cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
+    cdef void update_hits(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil
     cdef void fill_proba(
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
@@ -87,9 +85,7 @@ cdef class LeafPredictor:
     ) noexcept nogil
     cdef void choose_power(self) noexcept nogil
     cdef void swap(self, LeafPredictor other) noexcept nogil
-    cdef const float64_t* _counts(
-        self, Tree tree, intp_t node, Scratch* scratch
-    ) noexcept nogil
+    cdef const float64_t* _counts(self, Tree tree, intp_t node, Scratch* scratch) noexcept nogil
     cdef intp_t _score(
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,

@@ -15,20 +15,20 @@ from skconftree.utils._inline cimport ROUNDING, prefetch
 from skconftree.utils._typedefs cimport int32_t
 
 cdef enum:      # numbers of factors whose product fits in a double, for 1e9 rows
-    BINS_OF_A_LOG = 20
-    VARIANCES_OF_A_LOG = 14
+    BINS_PER_LOG = 20
+    VARIANCES_PER_LOG = 14
 
 # Lower limits that no leaf reaches in practice: they prevent a division by zero if a
 # state is corrupt.
-cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
-cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
+cdef float64_t MIN_SHARE = 1e-16      # below the rounding of 1
+cdef float64_t MIN_SQUARE = 1e-300    # of a weight
 
 cdef float64_t FADING = 0.98    # decay of past hits per row, because streams change
-cdef float64_t FORGETTING = 0.9     # decay of the class counts of recent rows
+cdef float64_t RECENT_DECAY = 0.9     # decay of the class counts of recent rows
 cdef float64_t TINY = 1e-9      # set to 0, to avoid slow denormal numbers
-cdef float64_t TRUST = 1.0      # largest weight of hits that a child starts with
-cdef float64_t MELLOWING = 0.999    # decay of past losses per row
-cdef float64_t FLATTEST = 0.5 ** (N_POWERS - 1)
+cdef float64_t MAX_INHERITED_HITS = 1.0      # largest weight of hits that a child starts with
+cdef float64_t LOSS_DECAY = 0.999    # decay of past losses per row
+cdef float64_t SMALLEST_POWER = 0.5 ** (N_POWERS - 1)
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
 
@@ -51,16 +51,14 @@ cdef int make_scratch(
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
     scratch.bin_indices = <int32_t*> (scratch.precision + n)
-    scratch.past_bin_indices = scratch.bin_indices + n_features
-    scratch.informative = scratch.past_bin_indices + n_features
+    scratch.inherited_bin_indices = scratch.bin_indices + n_features
+    scratch.informative = scratch.inherited_bin_indices + n_features
     scratch.row = <float32_t*> (scratch.informative + n_features)
-    scratch.past_row = scratch.row + n_features
+    scratch.inherited_row = scratch.row + n_features
     return 0
 
 
-cdef inline void add_pseudo_row(
-    float64_t* proba, float64_t n, intp_t n_classes
-) noexcept nogil:
+cdef inline void add_pseudo_row(float64_t* proba, float64_t n, intp_t n_classes) noexcept nogil:
     # To proportions of rows of weight n.
     cdef intp_t c
     for c in range(n_classes):
@@ -78,20 +76,16 @@ cdef class LeafPredictor:
         self.prediction = PREDICTIONS[prediction]
         self.power = 1.0
         self.calibrates = self.prediction == BY_BETTER and not in_forest
-        self.judging = self.prediction != BY_MAJORITY
+        self.counts_hits = self.prediction != BY_MAJORITY
         self.arena = Arena()
-        self.log_weight = <float64_t*> self.arena.take_zeros(
-            n_classes, sizeof(float64_t)
-        )
-        self.gaps = <float64_t*> self.arena.take_zeros(n_classes, sizeof(float64_t))
+        self.log_weight = <float64_t*> self.arena.take_zeros(n_classes, sizeof(float64_t))
+        self.score_gaps = <float64_t*> self.arena.take_zeros(n_classes, sizeof(float64_t))
         make_scratch(self.arena, &self.scratch, n_features, n_classes)
         self._class_weight = class_weight
         if class_weight is not None:
             self.class_weight = &class_weight[0]
             for c in range(n_classes):
-                self.log_weight[c] = (
-                    log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
-                )
+                self.log_weight[c] = (log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY)
 
     cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
@@ -116,39 +110,37 @@ cdef class LeafPredictor:
     ) noexcept nogil:
         # Predict a row that will be learned, after locate(). Returns the class if
         # `returns_class`, and fills `proba` unless it is NULL.
-        cdef Model trusted
+        cdef Model best_model
         cdef bint waiting = proba != NULL
         cdef int model
-        if returns_class or self.judging:
+        if returns_class or self.counts_hits:
             self.predicted[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
-        trusted = _trusted(self, leaf)
-        self.basis = 0.0
-        if self.judging:
-            for model in range(<int> HELD, <int> OWN + 1):
-                self.predicted[model] = self._score(
-                    leaf, <Model> model, x, row, &self.scratch
-                )
-                if model == trusted and self.predicted[model] >= 0:
-                    if self.calibrates and tree.n_node_samples[leaf.node] % JUDGED == 0:
-                        _store_gaps(self, leaf, trusted)
+        best_model = _best_model(self, leaf)
+        self.score_weight = 0.0
+        if self.counts_hits:
+            for model in range(<int> ALL_ROWS, <int> OWN_ROWS + 1):
+                self.predicted[model] = self._score(leaf, <Model> model, x, row, &self.scratch)
+                if model == best_model and self.predicted[model] >= 0:
+                    if self.calibrates and tree.n_node_samples[leaf.node] % LOSS_INTERVAL == 0:
+                        _store_score_gaps(self, leaf, best_model)
                     if waiting:
                         _fill_by_scores(
-                            self, leaf, trusted, &self.scratch, self.predicted[model], proba
+                            self, leaf, best_model, &self.scratch, self.predicted[model], proba
                         )
                         waiting = False
             self.predicted[<intp_t> RECENT] = _most_frequent(self, leaf.recent)
         if waiting:
-            _fill_by_counts(self, tree, leaf, trusted, &self.scratch, proba)
-        if self.predicted[<intp_t> trusted] >= 0:
-            return self.predicted[<intp_t> trusted]
+            _fill_by_counts(self, tree, leaf, best_model, &self.scratch, proba)
+        if self.predicted[<intp_t> best_model] >= 0:
+            return self.predicted[<intp_t> best_model]
         return self.predicted[<intp_t> MAJORITY]
 
-    cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
+    cdef void update_hits(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
         # Update the hits of the models with the true class of the last row.
         cdef intp_t i
-        if self.judging:
+        if self.counts_hits:
             for i in range(self.policy.n_classes):
-                leaf.recent[i] *= FORGETTING
+                leaf.recent[i] *= RECENT_DECAY
                 if leaf.recent[i] < TINY:
                     leaf.recent[i] = 0.0
             leaf.recent[y] += weight
@@ -156,8 +148,8 @@ cdef class LeafPredictor:
                 leaf.hits[i] *= FADING
                 if self.predicted[i] == y:
                     leaf.hits[i] += weight
-            if self.basis > 0.0:
-                _judge_powers(self, y, weight)
+            if self.score_weight > 0.0:
+                _update_losses(self, y, weight)
 
     cdef void choose_power(self) noexcept nogil:
         cdef intp_t best = 0
@@ -192,17 +184,18 @@ cdef class LeafPredictor:
         other.choose_power()
 
     cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil:
-        # A child trusts its parent's best model until its own rows say otherwise.
-        cdef float64_t held = max(parent.hits[<intp_t> HELD], parent.hits[<intp_t> OWN])
-        cdef float64_t largest = max(held, parent.hits[<intp_t> MAJORITY])
-        cdef float64_t scale = 1.0 if largest <= TRUST else TRUST / largest
+        # A child trusts its parent's best model until its own rows contradict it.
+        cdef const float64_t* hits = parent.hits
+        cdef float64_t bayes_hits = max(hits[<intp_t> ALL_ROWS], hits[<intp_t> OWN_ROWS])
+        cdef float64_t largest = max(bayes_hits, hits[<intp_t> MAJORITY])
+        cdef float64_t scale = 1.0
+        if largest > MAX_INHERITED_HITS:
+            scale = MAX_INHERITED_HITS / largest
         child.hits[<intp_t> MAJORITY] = parent.hits[<intp_t> MAJORITY] * scale
-        child.hits[<intp_t> HELD] = held * scale
-        child.hits[<intp_t> OWN] = 0.0
+        child.hits[<intp_t> ALL_ROWS] = bayes_hits * scale
+        child.hits[<intp_t> OWN_ROWS] = 0.0
 
-    cdef const float64_t* _counts(
-        self, Tree tree, intp_t node, Scratch* scratch
-    ) noexcept nogil:
+    cdef const float64_t* _counts(self, Tree tree, intp_t node, Scratch* scratch) noexcept nogil:
         # Of an internal node, whose counts in the tree date from its split.
         memset(scratch.products, 0, self.policy.n_classes * sizeof(float64_t))
         tree.add_counts(node, scratch.products)
@@ -221,18 +214,18 @@ cdef class LeafPredictor:
         cdef intp_t best = -1
         cdef intp_t c
         cdef bint has_model
-        if leaf.past == NULL:
-            has_model = score_by_bayes(policy, leaf, model == OWN, row, scratch)
-        elif model == OWN:
+        if leaf.inherited_model == NULL:
+            has_model = score_by_bayes(policy, leaf, model == OWN_ROWS, row, scratch)
+        elif model == OWN_ROWS:
             has_model = score_by_bayes(policy, leaf, False, row, scratch)
         else:
-            # the model that the leaf took over, which may use other features
+            # the inherited model, which may use other features
             past = scratch[0]
-            past.row = scratch.past_row
-            past.bin_indices = scratch.past_bin_indices
+            past.row = scratch.inherited_row
+            past.bin_indices = scratch.inherited_bin_indices
             has_model = score_by_bayes(
-                policy_of(leaf.past, self.policy), leaf.past, False,
-                self.locate(leaf.past, x, &past), &past,
+                policy_of(leaf.inherited_model, self.policy), leaf.inherited_model, False,
+                self.locate(leaf.inherited_model, x, &past), &past,
             )
         if not has_model:
             return -1
@@ -254,45 +247,46 @@ cdef class LeafPredictor:
         float64_t* out,
     ) noexcept nogil:
         # Class probabilities of a row.
-        cdef Model trusted = _trusted(self, leaf)
+        cdef Model best_model = _best_model(self, leaf)
         cdef const float32_t* row = self.locate(leaf, x, scratch)
         cdef intp_t best = -1
-        if trusted == HELD or trusted == OWN:
-            best = self._score(leaf, trusted, x, row, scratch)
+        if best_model == ALL_ROWS or best_model == OWN_ROWS:
+            best = self._score(leaf, best_model, x, row, scratch)
         if best >= 0:
-            _fill_by_scores(self, leaf, trusted, scratch, best, out)
+            _fill_by_scores(self, leaf, best_model, scratch, best, out)
         else:
-            _fill_by_counts(self, tree, leaf, trusted, scratch, out)
+            _fill_by_counts(self, tree, leaf, best_model, scratch, out)
 
 
-cdef void _store_gaps(LeafPredictor predictor, const Leaf* leaf, Model model) noexcept nogil:
-    # Store the scores of the trusted naive Bayes model, less their largest.
+cdef void _store_score_gaps(LeafPredictor predictor, const Leaf* leaf, Model model) noexcept nogil:
+    # Store the scores of the best naive Bayes model, less their largest.
     cdef const float64_t* scores = predictor.scratch.scores
     cdef float64_t peak = scores[predictor.predicted[<intp_t> model]]
     cdef intp_t c
-    predictor.basis = _training_weight(predictor, leaf, model)
+    predictor.score_weight = _training_weight(predictor, leaf, model)
     for c in range(predictor.policy.n_classes):
-        predictor.gaps[c] = scores[c] - peak
+        predictor.score_gaps[c] = scores[c] - peak
 
 
-cdef void _judge_powers(LeafPredictor predictor, label_t y, float64_t weight) noexcept nogil:
+cdef void _update_losses(LeafPredictor predictor, label_t y, float64_t weight) noexcept nogil:
     # Update the log loss of each power. Each power is the square of the next one.
     cdef intp_t K = predictor.policy.n_classes
+    cdef float64_t n = predictor.score_weight
     cdef float64_t[N_POWERS] total
     cdef float64_t[N_POWERS] right
     cdef float64_t value
     cdef intp_t i, c
     memset(&total[0], 0, N_POWERS * sizeof(float64_t))
     for c in range(K):
-        value = exp(FLATTEST * predictor.gaps[c])
+        value = exp(SMALLEST_POWER * predictor.score_gaps[c])
         for i in range(N_POWERS - 1, -1, -1):
             total[i] += value
             if c == y:
                 right[i] = value
             value *= value
     for i in range(N_POWERS):
-        value = (right[i] / total[i] * predictor.basis + 1.0 / K) / (predictor.basis + 1.0)
-        predictor.losses[i] = MELLOWING * predictor.losses[i] - weight * log(value)
+        value = (right[i] / total[i] * n + 1.0 / K) / (n + 1.0)
+        predictor.losses[i] = LOSS_DECAY * predictor.losses[i] - weight * log(value)
     predictor.choose_power()
 
 
@@ -300,9 +294,9 @@ cdef float64_t _training_weight(
     LeafPredictor predictor, const Leaf* leaf, Model model
 ) noexcept nogil:
     # Weight of the rows that a naive Bayes model was trained on.
-    if leaf.past != NULL:
-        return leaf.n_held if model == OWN else leaf.past.n_held
-    return leaf.n_fresh if model == OWN else leaf.n_held
+    if leaf.inherited_model != NULL:
+        return leaf.n_total if model == OWN_ROWS else leaf.inherited_model.n_total
+    return leaf.n_fresh if model == OWN_ROWS else leaf.n_total
 
 
 cdef void _fill_by_scores(
@@ -323,7 +317,7 @@ cdef void _fill_by_scores(
 
 
 cdef void _fill_by_counts(
-    LeafPredictor predictor, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
+    LeafPredictor predictor, Tree tree, const Leaf* leaf, Model best_model, Scratch* scratch,
     float64_t* out,
 ) noexcept nogil:
     # Class frequencies of a leaf, or of the nearest ancestor that has rows; shrunk
@@ -333,13 +327,13 @@ cdef void _fill_by_counts(
     cdef const float64_t* counts = tree.counts + node * K
     cdef float64_t total = 0.0
     cdef intp_t c
-    if tree.shrinkage > 0.0 and trusted != RECENT:
+    if tree.shrinkage > 0.0 and best_model != RECENT:
         fill_shrunk(
             tree.counts, K, tree.parent, tree.depth, tree.shrinkage,
             predictor.class_weight, node, out,
         )
         return
-    if trusted == RECENT:
+    if best_model == RECENT:
         counts = leaf.recent
     while True:
         for c in range(K):
@@ -357,13 +351,13 @@ cdef void _fill_by_counts(
         add_pseudo_row(out, total, K)
 
 
-cdef Model _trusted(LeafPredictor predictor, const Leaf* leaf) noexcept nogil:
+cdef Model _best_model(LeafPredictor predictor, const Leaf* leaf) noexcept nogil:
     cdef const float64_t* hits = leaf.hits
-    cdef Model best = HELD
+    cdef Model best = ALL_ROWS
     if predictor.prediction == BY_MAJORITY:
         return MAJORITY
-    if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
-        best = OWN
+    if hits[<intp_t> OWN_ROWS] > hits[<intp_t> ALL_ROWS]:
+        best = OWN_ROWS
     if predictor.prediction == BY_BETTER:
         if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
             best = MAJORITY
@@ -372,9 +366,7 @@ cdef Model _trusted(LeafPredictor predictor, const Leaf* leaf) noexcept nogil:
     return best
 
 
-cdef intp_t _most_frequent(
-    LeafPredictor predictor, const float64_t* counts
-) noexcept nogil:
+cdef intp_t _most_frequent(LeafPredictor predictor, const float64_t* counts) noexcept nogil:
     # Class of the largest weighted count; -1 if all counts are 0.
     cdef float64_t largest = 0.0
     cdef float64_t count
@@ -419,23 +411,23 @@ cdef bint score_by_bayes(
     const Policy* policy, const Leaf* leaf, bint own, const float32_t* x,
     Scratch* scratch,
 ) noexcept nogil:
-    # Naive Bayes over all that a leaf holds, or over its own rows alone: log scores of the
+    # Naive Bayes over all rows of a leaf, or over the rows since its creation: log scores of the
     # classes, up to a common constant; -infinity for classes without rows. Returns False
     # if there is no such model. The row and the policy are those of the leaf's features.
     #
     # Each class starts with one pseudo-row: spread evenly over the bins of a feature, or
-    # with the variance of the feature over all classes. A value that a class has not
-    # shown yet therefore does not exclude the class, and variances are positive. A
+    # with the variance of the feature over all classes. A value that no row of a class has
+    # had yet therefore does not exclude the class, and variances are positive. A
     # feature with only two values is scored by their counts, not by a normal
     # distribution. A missing value has its own bin in a histogram and is ignored
     # otherwise.
     #
     # Scores are computed for every row, without a cache. One logarithm is taken of a
     # product of many factors, which is cheaper than a cache would be.
-    cdef const float64_t* n = leaf.held
+    cdef const float64_t* n = leaf.total
     cdef const float64_t* histogram = leaf.histogram
     cdef const Moments* moments = &leaf.moments
-    cdef float64_t total = leaf.n_held
+    cdef float64_t total = leaf.n_total
     cdef intp_t n_present = 0
     cdef intp_t c
     if own:
@@ -488,7 +480,7 @@ cdef void _score_bins(
         for c in range(K):
             products[c] *= (counts[c] + spread) * inverse[c]
         in_group += 1
-        if in_group == BINS_OF_A_LOG:
+        if in_group == BINS_PER_LOG:
             in_group = 0
             for c in range(K):
                 scores[c] += log(products[c])
@@ -523,12 +515,12 @@ cdef void _score_moments(
         product = 1.0
         known = NULL if moments.known == NULL else moments.known[c]
         if alone:       # the share of the class
-            product = 1.0 / _at_least(LEAST_SQUARE, weights[c] * weights[c])
+            product = 1.0 / _at_least(MIN_SQUARE, weights[c] * weights[c])
         distance = 0.0
         total = 0.0
         start = 0
         while True:
-            for i in range(start, min(start + VARIANCES_OF_A_LOG, n_informative)):
+            for i in range(start, min(start + VARIANCES_PER_LOG, n_informative)):
                 f = informative[i]
                 gap = x[f] - mean[f]
                 if known != NULL:
@@ -543,10 +535,10 @@ cdef void _score_moments(
                     if precision[i] != -1.0:    # it is -1 for values 0 and 1
                         gap /= precision[i]
                     ratio = (n * fabs(gap) + 0.5) * inverse
-                    ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
+                    ratio = _at_least(MIN_SHARE, 1.0 - ratio)
                     ratio = 1.0 / (ratio * ratio)
                 product *= ratio
-            start += VARIANCES_OF_A_LOG
+            start += VARIANCES_PER_LOG
             if start > n_informative:
                 break
             total += log(product)
@@ -576,7 +568,7 @@ cdef void _score_bins_of_two(
         product *= (counts[0] + spread) * inverse
         other *= (counts[1] + spread) * inverse_of_other
         in_group += 1
-        if in_group == BINS_OF_A_LOG:
+        if in_group == BINS_PER_LOG:
             in_group = 0
             scratch.scores[0] += log(product)
             scratch.scores[1] += log(other)
@@ -593,10 +585,10 @@ cdef intp_t _find_informative(
     # For a feature of two values, the precision is minus its range.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef const float64_t* together = moments.blocks[K]
-    cdef const float64_t* squares = together + SQUARES * d
-    cdef const float64_t* low = together + LOW * d
-    cdef const float64_t* high = together + HIGH * d
+    cdef const float64_t* merged = moments.blocks[K]
+    cdef const float64_t* squares = merged + SQUARES * d
+    cdef const float64_t* low = merged + LOW * d
+    cdef const float64_t* high = merged + HIGH * d
     cdef float64_t n = moments.n[K]
     cdef float64_t precision
     cdef intp_t n_informative = 0
@@ -606,9 +598,7 @@ cdef intp_t _find_informative(
             continue
         if moments.known != NULL:
             n = weight_known(moments, K, f)
-        if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
-            together, n, d, f
-        ):
+        if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(merged, n, d, f):
             precision = low[f] - high[f]
         else:
             precision = n / squares[f] if x[f] == x[f] else 0.0

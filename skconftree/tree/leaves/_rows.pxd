@@ -1,6 +1,4 @@
-from skconftree.tree.leaves._contract cimport (
-    Leaf, LeafHeader, LeafMemory, LeafSplit, Policy,
-)
+from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, LeafMemory, LeafSplit, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
@@ -15,16 +13,14 @@ cdef LeafMemory ROWS
 cdef int append_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
 ) except -1 nogil
-# LeafMemory.part() for rows; a child of many rows counts them.
+# LeafMemory.fill_child() for rows; a child of many rows counts them.
 cdef int partition_rows(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
 cdef int keep_latest(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil
 cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy)
-cdef read_rows(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-)
+cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf)
 
 
 # Feature subsets.
@@ -33,9 +29,7 @@ cdef read_rows(
 # reduced rows and no information on other features. The subset is determined by the
 # leaf's key, which is derived from the seed of the tree and the node.
 
-cdef inline const Policy* policy_of(
-    const Leaf* leaf, const Policy* policy
-) noexcept nogil:
+cdef inline const Policy* policy_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The policy for the features that the leaf uses.
     return policy if leaf.drawn == NULL else &leaf.drawn.policy
 

@@ -4,26 +4,22 @@ import numpy as np
 from libc.math cimport isfinite, isnan
 from libc.string cimport memcpy, memmove, memset
 
-from skconftree.tree._settings cimport FIRST_CUTS
+from skconftree.tree._settings cimport MIN_CUT_ROWS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
-from skconftree.tree.leaves._contract cimport BinTable, Drawn, only_fresh, outcome_of
-from skconftree.tree.leaves._counts cimport (
-    count_row, open_categories,
-)
+from skconftree.tree.leaves._contract cimport BinTable, Drawn, uses_fresh_only, outcome_of
+from skconftree.tree.leaves._counts cimport count_row, open_categories
 from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, open_for_row,
 )
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._draws cimport mix
-from skconftree.utils._memory cimport (
-    bytes_of_array, release, resize_array, take_array, take_zeros,
-)
+from skconftree.utils._memory cimport bytes_of_array, release, resize_array, take_array, take_zeros
 from skconftree.utils._typedefs cimport int32_t, uint64_t
 
 cdef enum:
     INITIAL_CAPACITY = 8
 
-cdef float64_t ROUNDED = 1.000001   # tolerance factor for a sum
+cdef float64_t SUM_TOLERANCE = 1.000001   # tolerance factor for a sum
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -116,15 +112,15 @@ cdef int _observe(
 ) except -1 nogil:
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef Moments* held = &leaf.moments
+    cdef Moments* total = &leaf.moments
     cdef Moments* fresh = &leaf.fresh_moments
-    if held.blocks != NULL:
-        open_for_row(&leaf.blocks, held, x, d, K, y, policy.missing)
+    if total.blocks != NULL:
+        open_for_row(&leaf.blocks, total, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
         open_for_row(&leaf.blocks, fresh, x, d, K, y, policy.missing)
     append_row(leaf, policy, x, y, weight)
-    if held.blocks != NULL:
-        add_to_moments(held, x, d, K, y, weight)
+    if total.blocks != NULL:
+        add_to_moments(total, x, d, K, y, weight)
     if fresh.blocks != NULL:
         add_to_moments(fresh, x, d, K, y, weight)
     count_row(leaf, policy, x, y, weight, bins)
@@ -137,7 +133,7 @@ cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
             policy.counted.take_rows(leaf, policy)
         else:
             policy.later.take_rows(leaf, policy)
-    elif policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= FIRST_CUTS:
+    elif policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= MIN_CUT_ROWS:
         _set_cuts(leaf, policy)
     return 0
 
@@ -162,13 +158,13 @@ cdef int partition_rows(
     cdef float64_t w
     cdef bint bayes
     child.memory = &ROWS
-    child.handed = policy.hands_over
+    child.inherits_evidence = policy.inherited_is_evidence
     for i in range(parent.n_rows):
         n += outcome_of(leaf_split, parent.x[i * d + leaf_split.feature]) == outcome
     bayes = policy.bayes and n < policy.row_limit
     if bayes:
         allocate_moments(&child.blocks, &child.moments, K)
-        if not (child.handed and policy.single_bayes):
+        if not (child.inherits_evidence and policy.single_bayes):
             allocate_moments(&child.blocks, &child.fresh_moments, K)
     _reserve(child, policy, n)
     for i in range(parent.n_rows):
@@ -178,20 +174,18 @@ cdef int partition_rows(
         w = _weight_of(parent, i)
         append_row(child, policy, x, parent.y[i], w)
         if bayes:
-            open_for_row(
-                &child.blocks, &child.moments, x, d, K, parent.y[i], policy.missing
-            )
+            open_for_row(&child.blocks, &child.moments, x, d, K, parent.y[i], policy.missing)
             add_to_moments(&child.moments, x, d, K, parent.y[i], w)
-        child.held[parent.y[i]] += w
-        child.n_held += w
+        child.total[parent.y[i]] += w
+        child.n_total += w
     child.n_inherited = n
     if bayes and policy.n_nominal > 0 and not policy.fixed_cuts:
         open_categories(child, policy)
         _count_inherited(child, policy)
     for c in range(K):
         share[c] = 1.0 / leaf_split.n_outcomes
-        if parent.held[c] > 0.0:
-            share[c] = child.held[c] / parent.held[c]
+        if parent.total[c] > 0.0:
+            share[c] = child.total[c] / parent.total[c]
     if policy.fixed_cuts and n > 0:
         _set_cuts(child, policy)
     if n >= policy.row_limit:
@@ -203,7 +197,7 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Count the categories of inherited rows.
     cdef intp_t K = policy.n_classes
     cdef intp_t i, j, f, position
-    if not (leaf.handed and policy.single_bayes):
+    if not (leaf.inherits_evidence and policy.single_bayes):
         leaf.fresh_histogram = <float64_t*> take_zeros(
             &leaf.blocks, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
         )
@@ -217,7 +211,7 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The first row that counts as evidence.
-    return leaf.n_inherited if only_fresh(leaf, policy) else 0
+    return leaf.n_inherited if uses_fresh_only(leaf, policy) else 0
 
 
 cdef void _tabulate(
@@ -263,12 +257,10 @@ cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.weight, leaf.n_rows * sizeof(float64_t))
 
 
-cdef read_rows(
-    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
-):
+cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef intp_t n = header.n_rows
-    if not leaf.memory.keeps_rows:
+    if not leaf.memory.stores_rows:
         require(n == 0)
         return
     require(0 <= header.n_inherited <= n)
@@ -298,9 +290,7 @@ cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
     for i in range(n):
         require(leaf.y[i] < policy.n_classes)
         for f in range(d):
-            require(isfinite(leaf.x[i * d + f]) or (
-                isnan(leaf.x[i * d + f]) and policy.missing
-            ))
+            require(isfinite(leaf.x[i * d + f]) or (isnan(leaf.x[i * d + f]) and policy.missing))
         for j in range(policy.n_nominal):
             f = policy.nominal[j]
             require(0.0 <= leaf.x[i * d + f] < policy.n_codes[f])
@@ -320,31 +310,31 @@ cdef _check_sums(const Leaf* leaf, intp_t K):
         sums[1, leaf.y[i]] += w
     for i in range(K):
         if leaf.dropped:
-            require(sums[0, i] <= ROUNDED * leaf.fresh[i])
-            require(sums[1, i] <= ROUNDED * leaf.held[i])
+            require(sums[0, i] <= SUM_TOLERANCE * leaf.fresh[i])
+            require(sums[1, i] <= SUM_TOLERANCE * leaf.total[i])
         else:
-            require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
+            require(leaf.fresh[i] == sums[0, i] and leaf.total[i] == sums[1, i])
 
 
 ROWS.code = 1
-ROWS.remembers = True
-ROWS.keeps_rows = True
+ROWS.may_split = True
+ROWS.stores_rows = True
 ROWS.open = _open
 ROWS.observe = _observe
 ROWS.convert = _convert
-ROWS.part = partition_rows
+ROWS.fill_child = partition_rows
 ROWS.tabulate = _tabulate
 ROWS.count_categories = _count_categories
 
 
 cdef enum:
-    ARRAYS = 3      # features, nominal features, number of categories of each
+    N_SUBSET_ARRAYS = 3      # features, nominal features, number of categories of each
 
 
 cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf.drawn == NULL:
         return 0
-    return sizeof(Drawn) + ARRAYS * policy.n_drawn * sizeof(int32_t)
+    return sizeof(Drawn) + N_SUBSET_ARRAYS * policy.n_drawn * sizeof(int32_t)
 
 
 cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -360,7 +350,7 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
         return 0
     features = <int32_t*> take_array(policy.blocks, d, sizeof(int32_t))
     leaf.drawn = <Drawn*> take_zeros(
-        policy.blocks, 1, sizeof(Drawn) + ARRAYS * n * sizeof(int32_t)
+        policy.blocks, 1, sizeof(Drawn) + N_SUBSET_ARRAYS * n * sizeof(int32_t)
     )
     leaf.drawn.features = <int32_t*> (leaf.drawn + 1)
     for i in range(d):

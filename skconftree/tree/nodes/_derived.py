@@ -21,7 +21,7 @@ from ._state import (
 )
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
-DEAD = -2  # as the parent of a removed node
+REMOVED = -2  # as the parent of a removed node
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
@@ -29,13 +29,13 @@ for _name in EVIDENCE_DTYPE.names:
 NO_COMPETITOR = np.array(
     (LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=COMPETITOR_DTYPE
 )
-NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
+NO_COSTS = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
 NO_STOP = np.array((np.nan, np.nan, LEAF, LeafReason.NO_LEAF), dtype=STOP_DTYPE)
 
 
 def first_children(parent):
     """First child of each split, in the order in which evidence is stored."""
-    return 1 + np.flatnonzero((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
+    return 1 + np.flatnonzero((parent[1:] != parent[:-1]) & (parent[1:] != REMOVED))
 
 
 def _of_nodes(arrays, rows, result):
@@ -54,7 +54,7 @@ def evidence_of_nodes(arrays):
 
 def costs_of_nodes(arrays):
     """Look-ahead costs of every node."""
-    none = np.full(len(arrays["parent"]), NOTHING_TRIED)
+    none = np.full(len(arrays["parent"]), NO_COSTS)
     return _of_nodes(arrays, arrays[COSTS], none)
 
 
@@ -72,7 +72,7 @@ def leaf_reasons(arrays):
 
 def reasons_of_growing_leaves(arrays, depth_limit):
     """Why the leaves of a tree that grows row by row are leaves."""
-    is_leaf = (arrays["n_children"] == 0) & (arrays["parent"] != DEAD)
+    is_leaf = (arrays["n_children"] == 0) & (arrays["parent"] != REMOVED)
     reason = np.where(is_leaf, LeafReason.WAITING, LeafReason.NO_LEAF).astype(np.int32)
     reason[is_leaf & (arrays["depth"] >= depth_limit)] = LeafReason.MAX_DEPTH
     is_pure = np.count_nonzero(arrays["counts"], axis=1) == 1
@@ -88,7 +88,7 @@ def pruned_stops(arrays, n_nodes, retained, keep_as_leaf, reason):
         nodes, parent = retained[new], arrays["parent"][:n_nodes]
         # A branch may have taken the place of its parent, but siblings have the parent
         # that they were made with.
-        made = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
+        made = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != REMOVED))
         split = made[arrays["first_child"][nodes] - 1] - 1
         tests = arrays["nodes"][nodes]
         stops["reason"][new] = reason
@@ -273,7 +273,7 @@ def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
     return other
 
 
-# Ids are append-only, so a removed node keeps a dead row in every array: it has no
+# Ids are append-only, so a removed node keeps its row in every array: it has no
 # parent, no children, no split and no counts.
 
 OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
@@ -289,40 +289,44 @@ def descendants(parent, node):
     return mask
 
 
-def graft(old, new, node):
+def replace_subtree(old, new, node):
     """Arrays of a tree in which another tree replaces the descendants of a node.
 
     The node keeps its id and gets the split of the other root, if any. Its descendants
-    become dead rows, and the nodes of the other tree get the next ids in their order.
+    are removed, and the nodes of the other tree get the next ids in their order.
     Counts above the node are unchanged: they are summed again when they are read.
     """
     n = len(old["parent"])
-    dead = descendants(old["parent"], node)
+    removed = descendants(old["parent"], node)
     # new ids of the other tree's nodes; its root becomes the node
     new_ids = np.append(node, np.arange(n, n + len(new["parent"]) - 1))
-    arrays = {"ordinals": np.concatenate([old["ordinals"], new["ordinals"]])}
+    arrays = {
+        "child_of_code": np.concatenate([old["child_of_code"], new["child_of_code"]])
+    }
     for name in (*OF_NODES, *((STOPS,) if STOPS in old else ())):
         arrays[name] = np.concatenate([old[name], new[name][1:]])
         arrays[name][node] = new[name][0]
     parent = np.concatenate([old["parent"], new_ids[new["parent"][1:]]])
-    parent[:n][dead] = DEAD
+    parent[:n][removed] = REMOVED
     arrays["parent"] = parent.astype(np.int32)
     made_by = old["parent"][first_children(old["parent"])]
-    retained = ~(dead[made_by] | (made_by == node))
+    retained = ~(removed[made_by] | (made_by == node))
     for name in OF_SPLITS:
         if name in old:
             arrays[name] = np.concatenate([old[name][retained], new[name]])
 
     nodes, branching = arrays["nodes"], arrays["branching"]
     nodes["left"][new_ids] = new_ids[new["nodes"]["left"]]
-    branching["first"][new_ids[new["branching"]["first"] >= 0]] += len(old["ordinals"])
-    gone = np.flatnonzero(dead)
+    branching["first"][new_ids[new["branching"]["first"] >= 0]] += len(
+        old["child_of_code"]
+    )
+    removed = np.flatnonzero(removed)
     for name in ("n_node_samples", "counts", "impurity"):
-        arrays[name][gone] = 0
-    nodes["threshold"][gone], nodes["feature"][gone] = np.inf, LEAF
-    nodes["left"][gone] = gone
+        arrays[name][removed] = 0
+    nodes["threshold"][removed], nodes["feature"][removed] = np.inf, LEAF
+    nodes["left"][removed] = removed
     if STOPS in old:
-        arrays[STOPS][gone] = NO_STOP
-    branching["first"][gone], branching["n_codes"][gone] = NUMERIC, 0
-    branching["missing_left"][gone] = 1
+        arrays[STOPS][removed] = NO_STOP
+    branching["first"][removed], branching["n_codes"][removed] = NUMERIC, 0
+    branching["missing_left"][removed] = 1
     return arrays

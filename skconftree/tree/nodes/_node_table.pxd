@@ -1,12 +1,10 @@
 from libc.math cimport NAN
 
 from skconftree.bounds._contract cimport ByChance, SplitEvidence
-from skconftree.tree.nodes._routing cimport DEAD
+from skconftree.tree.nodes._routing cimport REMOVED
 from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
-from skconftree.utils._typedefs cimport (
-    float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t,
-)
+from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t
 
 # Snapshot: the arrays of a tree at one moment, and a cache of what is computed from them.
 #
@@ -86,7 +84,7 @@ cdef class NodeArrays:
     cdef readonly intp_t n_classes
     cdef readonly intp_t node_count
     cdef readonly intp_t n_leaves
-    cdef readonly intp_t n_dead         # removed nodes
+    cdef readonly intp_t n_removed         # removed nodes
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
     cdef readonly bint keeps_evidence   # of splits; else only what is expected by chance
@@ -123,7 +121,7 @@ cdef class NodeArrays:
     cdef tuple _names(self)
     cdef intp_t _size(self, str name) except -1
     cdef dict _enlarged(self, intp_t capacity)
-    cdef object _hold(self, dict arrays)
+    cdef object _set_arrays(self, dict arrays)
     cdef void reserve(self, intp_t capacity) except *
     cdef void cut_to_size(self) except *
     cdef intp_t node_bytes(self) noexcept nogil
@@ -140,10 +138,10 @@ cdef class NodeArrays:
     cdef int fill_value(self, intp_t node, float64_t* out) except -1
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
     cdef inline intp_t n_splits(self) noexcept nogil:
-        return self.node_count - self.n_dead - self.n_leaves
+        return self.node_count - self.n_removed - self.n_leaves
 
     cdef inline bint is_leaf(self, intp_t node) noexcept nogil:
-        return self.n_children[node] == 0 and self.parent[node] != DEAD
+        return self.n_children[node] == 0 and self.parent[node] != REMOVED
 
     cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
         # The node after this one below `top`, in preorder; -1 after the last one. Trees
@@ -172,10 +170,10 @@ cdef class NodeTable(NodeArrays):
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil
-    cdef void accept(self, const SplitEvidence* evidence) noexcept nogil
+    cdef void store_evidence(self, const SplitEvidence* evidence) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *
-    cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *
+    cdef void start_growth(self, object criterion, ModelLock lock, intp_t depth_limit) except *
+    cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil
+    cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *
     cdef object _check(self, dict arrays)
-    cdef object _take(self, dict arrays)
+    cdef object _use_arrays(self, dict arrays)

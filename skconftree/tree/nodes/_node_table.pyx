@@ -52,7 +52,7 @@ def structure_of(int32_t[::1] parent not None):
     """Return `depth`, `first_child` (-1 at a leaf) and `n_children` for parent ids.
 
     None unless the parents define a tree whose siblings are adjacent and whose splits
-    have at least two children. A dead row has no parent and no depth.
+    have at least two children. A removed node has no parent and no depth.
     """
     cdef intp_t n = parent.shape[0]
     depths = np.zeros(n, dtype=np.int32)
@@ -66,9 +66,9 @@ def structure_of(int32_t[::1] parent not None):
         return None
     for node in range(1, n):
         above = parent[node]
-        if above == DEAD:
+        if above == REMOVED:
             continue
-        if not 0 <= above < node or parent[above] == DEAD:
+        if not 0 <= above < node or parent[above] == REMOVED:
             return None
         if n_children[above] == 0:
             first_child[above] = <int32_t> node
@@ -82,7 +82,7 @@ def structure_of(int32_t[::1] parent not None):
     return {"depth": depths, "first_child": firsts, "n_children": numbers}
 
 
-def survivors(
+def retained_nodes(
     const int32_t[::1] first_child not None, const int32_t[::1] n_children not None,
     const uint8_t[::1] is_leaf not None,
 ):
@@ -109,7 +109,7 @@ def survivors(
     return retained[:n_left].copy(), parent[:n_left].copy()
 
 
-def sum_up(
+def sum_leaves(
     const int32_t[::1] parent not None, const int32_t[::1] n_children not None,
     float64_t[:, ::1] counts not None, intp_t[::1] n_rows not None,
 ):
@@ -122,7 +122,7 @@ def sum_up(
                 counts[node, c] = 0.0
     for node in range(parent.shape[0] - 1, 0, -1):
         above = parent[node]
-        if above == DEAD:
+        if above == REMOVED:
             continue
         n_rows[above] += n_rows[node]
         for c in range(counts.shape[1]):
@@ -294,7 +294,7 @@ cdef class NodeArrays:
         capacity = max(capacity, 2 * self.capacity)
         if capacity > 2147483647:
             raise ValueError("The tree has too many nodes: at most 2147483647.")
-        self._hold(self._enlarged(capacity))
+        self._set_arrays(self._enlarged(capacity))
 
     cdef void cut_to_size(self) except *:
         # Release the extra capacity of a finished tree.
@@ -304,10 +304,10 @@ cdef class NodeArrays:
             if len(array) > size:
                 array = resized(array, (size, *array.shape[1:]), array.dtype, size)
             arrays[name] = array
-        self._hold(arrays)
+        self._set_arrays(arrays)
         self._store_snapshot(None)
 
-    cdef object _hold(self, dict arrays):
+    cdef object _set_arrays(self, dict arrays):
         # Own these arrays and set the pointers; if this fails, nothing changes.
         cdef void* at[11]
         cdef intp_t i
@@ -350,10 +350,7 @@ cdef class NodeArrays:
         )
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
-        return (
-            self.node_count * self.node_bytes()
-            + self.n_splits() * self.split_bytes()
-        )
+        return (self.node_count * self.node_bytes() + self.n_splits() * self.split_bytes())
 
     cdef int _read(self) except -1:
         if self.lock is not None:
@@ -412,11 +409,11 @@ cdef class NodeArrays:
         return self._arrays["counts"][: self.node_count]
 
     def leaf_mask(self):
-        """Mask of the rows that are leaves: neither splits nor dead."""
+        """Mask of the rows that are leaves: neither splits nor removed nodes."""
         self._read()
         try:
             n_children = self._arrays["n_children"][: self.node_count]
-            return (n_children == 0) & (self._arrays["parent"][: self.node_count] != DEAD)
+            return (n_children == 0) & (self._arrays["parent"][: self.node_count] != REMOVED)
         finally:
             self._leave()
 
@@ -451,9 +448,7 @@ cdef class NodeArrays:
 
     def _checked_node(self, node):
         if not 0 <= node < self.node_count:
-            raise IndexError(
-                f"node must be between 0 and {self.node_count - 1}, got {node}."
-            )
+            raise IndexError(f"node must be between 0 and {self.node_count - 1}, got {node}.")
         return node
 
     def children(self, node):
@@ -606,11 +601,7 @@ cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
     # A growing tree is modified, so a snapshot has copies. Counts of internal nodes are
     # summed over the leaves, unless shrinkage keeps them up to date. The structure is
     # copied only after a split.
-    if (
-        old is not None
-        and old.node_count == tree.node_count
-        and old.n_edits == tree.n_edits
-    ):
+    if (old is not None and old.node_count == tree.node_count and old.n_edits == tree.n_edits):
         new.structural = old.structural
         new.arrays = dict(old.arrays)
     else:
@@ -620,7 +611,7 @@ cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
     counts = tree._arrays["counts"][: tree.node_count].copy()
     n_rows = tree._arrays["n_node_samples"][: tree.node_count].copy()
     retained = counts.copy() if tree.shrinkage > 0.0 else counts
-    sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
+    sum_leaves(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
     new.arrays["counts"] = retained
     new.arrays["n_node_samples"] = n_rows
     new.arrays["impurity"] = None   # computed on first access
@@ -647,7 +638,7 @@ cdef object _values_of_leaves(NodeArrays tree, object nodes):
     return proportions_of_leaves(counts, tree.class_weight)
 
 
-cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
+cdef TrialCosts NO_COSTS = TrialCosts(NAN, NAN, -2)
 
 
 cdef class NodeTable(NodeArrays):
@@ -699,7 +690,7 @@ cdef class NodeTable(NodeArrays):
         self.node_count += 1
         return node
 
-    cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
+    cdef void store_evidence(self, const SplitEvidence* evidence) noexcept nogil:
         # Store the evidence of the split whose children are added next.
         cdef intp_t split = self.n_splits()
         cdef intp_t i
@@ -708,7 +699,7 @@ cdef class NodeTable(NodeArrays):
         else:
             self.by_chance[split] = evidence.by_chance
         if self.costs != NULL:
-            self.costs[split] = NOTHING_TRIED
+            self.costs[split] = NO_COSTS
         if self.competitors != NULL:
             for i in range(MAX_STORED_COMPETITORS):
                 self.competitors[split * MAX_STORED_COMPETITORS + i] = no_competitor()
@@ -717,10 +708,10 @@ cdef class NodeTable(NodeArrays):
         # Remove all nodes, but keep the capacity.
         self.node_count = 0
         self.n_leaves = 0
-        self.n_dead = 0
+        self.n_removed = 0
         self.max_depth = 0
 
-    cdef void grows(self, object criterion, ModelLock lock, intp_t depth_limit) except *:
+    cdef void start_growth(self, object criterion, ModelLock lock, intp_t depth_limit) except *:
         # Let the owner of the lock grow the tree row by row. Impurities are computed by
         # a new criterion, so that growth can use its own at the same time.
         self.criterion = type(criterion)(self.n_classes)
@@ -741,7 +732,7 @@ cdef class NodeTable(NodeArrays):
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (n,):
             raise ValueError(f"keep_as_leaf must have shape ({n},), got {leaf.shape}.")
-        left, above = survivors(
+        left, above = retained_nodes(
             self._arrays["first_child"][:n], self._arrays["n_children"][:n],
             leaf.view(np.uint8),
         )
@@ -763,22 +754,22 @@ cdef class NodeTable(NodeArrays):
                 while seen < node:
                     seen += 1
                     split += (
-                        self.parent[seen] != DEAD
+                        self.parent[seen] != REMOVED
                         and self.parent[seen] != self.parent[seen - 1]
                     )
                 if index > 0 and tree.n_children[parent[index]] == 0:
-                    self._copy_split(tree, split)
+                    self._copy_evidence(tree, split)
                 tree.add_leaf(
                     parent[index], self.counts + node * self.n_classes,
                     self.n_node_samples[node], self.impurity[node],
                 )
-        self._copy_tests(tree, retained)
+        self._copy_splits(tree, retained)
         tree.cut_to_size()
         if self.keeps_stops:
             tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
         return tree
 
-    cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
+    cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil:
         # Copy the evidence to the split of another tree whose children are added next.
         cdef SplitEvidence evidence
         cdef intp_t copied = tree.n_splits()
@@ -787,7 +778,7 @@ cdef class NodeTable(NodeArrays):
             evidence = self.evidence[split]
         else:
             evidence.by_chance = self.by_chance[split]
-        tree.accept(&evidence)
+        tree.store_evidence(&evidence)
         if self.costs != NULL:
             tree.costs[copied] = self.costs[split]
         if self.competitors != NULL:
@@ -797,7 +788,7 @@ cdef class NodeTable(NodeArrays):
                 MAX_STORED_COMPETITORS * sizeof(Competitor),
             )
 
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *:
+    cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *:
         # Copy the splits of the retained nodes to a pruned tree.
         return
 
@@ -838,19 +829,17 @@ cdef class NodeTable(NodeArrays):
             raise corrupt_state("tree", "its nodes")
         arrays.update(structure)
         self._check(arrays)
-        self._take(arrays)
+        self._use_arrays(arrays)
 
     cdef object _check(self, dict arrays):
         # Raise ValueError unless the arrays are valid.
         check_nodes(arrays, self.n_features)
 
-    cdef object _take(self, dict arrays):
+    cdef object _use_arrays(self, dict arrays):
         # Use these arrays, whose structure was computed.
-        self._hold(arrays)
+        self._set_arrays(arrays)
         self.node_count = len(arrays["parent"])
-        self.n_dead = np.count_nonzero(arrays["parent"] == DEAD)
-        self.n_leaves = (
-            self.node_count - self.n_dead - np.count_nonzero(arrays["n_children"])
-        )
+        self.n_removed = np.count_nonzero(arrays["parent"] == REMOVED)
+        self.n_leaves = (self.node_count - self.n_removed - np.count_nonzero(arrays["n_children"]))
         self.max_depth = arrays["depth"].max()
         self._store_snapshot(None)

@@ -1,16 +1,14 @@
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, intp_t, uint32_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, int32_t, intp_t, uint32_t
 
 # Routing: the path of a row through a tree.
 #
-# A leaf points to itself and has an infinite threshold: a row that has arrived stays
-# there, so groups of rows are routed in step without a check of which have arrived.
+# A leaf points to itself and has an infinite threshold: further steps do
+# not move a row in a leaf, so groups of rows are routed in step without checks.
 #
 # `branching` has what a tree of numeric splits without missing values does not need: the
-# direction of missing values, and the branches of nominal splits. The ordinals of a
-# nominal split have the child of each category, starting with 0; -1 if no training row
-# of the node had the category, and a row with it stays at the node.
+# direction of missing values, and the branches of nominal splits. For a nominal split,
+# `child_of_code` has the child of each category (0 is the first child); -1 if no training
+# row of the node had the category: a row with this category stays at the node.
 
 cdef struct Node:
     float64_t threshold     # x <= threshold goes left; infinity at a leaf
@@ -26,36 +24,36 @@ cdef enum:
 
 
 cdef enum:
-    DEAD = -2       # as the parent of a removed node
+    REMOVED = -2       # as the parent of a removed node
 
 
 cdef struct Branching:  # without padding, whose bytes would show in pickles
-    int32_t first           # of the node's ordinals; below 0 unless the split is nominal:
+    int32_t first           # of its codes in child_of_code; below 0 unless the split is nominal:
                             # MISSING_SEEN if the direction of missing values was
                             # learned from some, else NUMERIC
-    int16_t n_codes         # number of ordinals
+    int16_t n_codes         # number of codes
     int16_t missing_left    # whether a numeric split sends missing values to the left;
                             # at a nominal split, the child of unknown categories
 
 
 cdef inline intp_t child_of(
-    const Node* nodes, const Branching* branchings, const int16_t* ordinals,
+    const Node* nodes, const Branching* branchings, const int16_t* child_of_code,
     intp_t node, const float32_t* row,
 ) noexcept nogil:
     # The child of an internal node that a row goes to; the node itself if the row's
     # category is unknown.
-    cdef const Node* test = nodes + node
+    cdef const Node* split = nodes + node
     cdef const Branching* branching = branchings + node
-    cdef float32_t value = row[test.feature]
+    cdef float32_t value = row[split.feature]
     cdef int16_t ordinal
     if branching.first >= 0:
         if not (value >= 0.0 and value < branching.n_codes):
             return node
-        ordinal = ordinals[branching.first + <intp_t> value]
-        return node if ordinal < 0 else test.left + ordinal
+        ordinal = child_of_code[branching.first + <intp_t> value]
+        return node if ordinal < 0 else split.left + ordinal
     if value != value:
-        return test.left + (not branching.missing_left)
-    return test.left + (value > test.threshold)
+        return split.left + (not branching.missing_left)
+    return split.left + (value > split.threshold)
 
 
 # The final node of each of n rows of d values.
@@ -63,7 +61,7 @@ cdef void route(
     const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out
 ) noexcept nogil    # no value is missing, no split nominal
 cdef void route_any(
-    const Node* nodes, const Branching* branchings, const int16_t* ordinals,
+    const Node* nodes, const Branching* branchings, const int16_t* child_of_code,
     const float32_t* x, intp_t n, intp_t d, intp_t* out,
 ) noexcept nogil
 
@@ -73,7 +71,7 @@ cdef void route_any(
 # A packed node has 8 bytes, half of a Node. Values and thresholds are integers in the
 # order of the floats (ordered_bits), so that a step is an integer comparison and an
 # addition, without a branch. Rows are in groups of LANES; the values of a column are
-# contiguous within a group, and the column part of `way` is an offset into the group.
+# contiguous within a group, and the column part of `child_and_column` is an offset into the group.
 #
 # If values may be missing, each feature has two columns: a missing value is above all
 # others in the first column and below them in the second. A split reads the column in
@@ -83,7 +81,7 @@ cdef void route_any(
 
 cdef struct PackedNode:
     uint32_t limit      # a value above it goes right
-    uint32_t way        # first child << COLUMN_BITS | column * PACKED_LANES
+    uint32_t child_and_column        # first child << COLUMN_BITS | column * PACKED_LANES
 
 
 cdef enum:
@@ -113,8 +111,8 @@ cdef void pack_rows(
     const float32_t* x, intp_t n, intp_t d, bint finite, uint32_t* out
 ) noexcept nogil
 # The final node of each of padded(n) rows. The first `n_unchecked` steps are taken without
-# a check; few rows should arrive earlier. `open` has the capacity of the rows.
+# a check; few rows should reach a leaf earlier. `active` has the capacity of the rows.
 cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t n_unchecked, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* active, uint32_t* out,
 ) noexcept nogil

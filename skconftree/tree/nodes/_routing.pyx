@@ -9,20 +9,20 @@ cdef void route(
 ) noexcept nogil:
     cdef const Node* node
     cdef int32_t at[LANES]
-    cdef int32_t moved, to, feature
+    cdef int32_t any_moved, to, feature
     cdef intp_t i = 0
     cdef intp_t lane
     while i + LANES <= n:
         for lane in range(LANES):
             at[lane] = 0
-        moved = 1
-        while moved:
-            moved = 0
+        any_moved = 1
+        while any_moved:
+            any_moved = 0
             for lane in range(LANES):
                 node = nodes + at[lane]
                 feature = max(node.feature, 0)
                 to = node.left + (x[(i + lane) * d + feature] > node.threshold)
-                moved |= to ^ at[lane]
+                any_moved |= to ^ at[lane]
                 at[lane] = to
         for lane in range(LANES):
             out[i + lane] = at[lane]
@@ -37,36 +37,34 @@ cdef void route(
 
 
 cdef void route_any(
-    const Node* nodes, const Branching* branchings, const int16_t* ordinals,
+    const Node* nodes, const Branching* branchings, const int16_t* child_of_code,
     const float32_t* x, intp_t n, intp_t d, intp_t* out,
 ) noexcept nogil:
-    cdef const Node* test
+    cdef const Node* split
     cdef const Branching* branching
     cdef float32_t value
     cdef intp_t at[LANES]
     cdef intp_t i = 0
-    cdef intp_t lane, to, moved, width
+    cdef intp_t lane, to, any_moved, width
     while i < n:
         width = min(<intp_t> LANES, n - i)
         for lane in range(width):
             at[lane] = 0
-        moved = 1
-        while moved:
-            moved = 0
+        any_moved = 1
+        while any_moved:
+            any_moved = 0
             for lane in range(width):
-                test = nodes + at[lane]
+                split = nodes + at[lane]
                 branching = branchings + at[lane]
                 if branching.first >= 0:
-                    to = child_of(
-                        nodes, branchings, ordinals, at[lane], x + (i + lane) * d
-                    )
+                    to = child_of(nodes, branchings, child_of_code, at[lane], x + (i + lane) * d)
                 else:
-                    value = x[(i + lane) * d + max(test.feature, 0)]
-                    to = test.left + (
-                        (value > test.threshold)
+                    value = x[(i + lane) * d + max(split.feature, 0)]
+                    to = split.left + (
+                        (value > split.threshold)
                         | ((value != value) & (branching.missing_left == 0))
                     )
-                moved |= to ^ at[lane]
+                any_moved |= to ^ at[lane]
                 at[lane] = to
         for lane in range(width):
             out[i + lane] = at[lane]
@@ -74,12 +72,12 @@ cdef void route_any(
 
 
 cdef enum:
-    ROUND = 4           # steps between two checks of which rows have arrived
-    LINE = 16           # values in a cache line
+    STEPS_PER_CHECK = 4     # steps between two checks of which rows are in a leaf
+    LINE_VALUES = 16           # values in a cache line
     PART_BYTES = 131072
 
 
-cdef uint32_t LARGEST = 0xFFFFFFFF
+cdef uint32_t MAX_UINT32 = 0xFFFFFFFF
 
 
 cdef void pack_nodes(
@@ -92,8 +90,8 @@ cdef void pack_nodes(
     for i in range(n):
         node = nodes + i
         if node.feature < 0:
-            out[i].limit = LARGEST
-            out[i].way = <uint32_t> i << COLUMN_BITS
+            out[i].limit = MAX_UINT32
+            out[i].child_and_column = <uint32_t> i << COLUMN_BITS
             continue
         # x is a float32: it is above the threshold if it is above the largest float32
         # that is not above it
@@ -102,7 +100,7 @@ cdef void pack_nodes(
         column = node.feature
         if not finite:
             column = 2 * column + (branching[i].missing_left != 0)
-        out[i].way = (
+        out[i].child_and_column = (
             <uint32_t> node.left << COLUMN_BITS | <uint32_t> (column * PACKED_LANES)
         )
 
@@ -126,7 +124,7 @@ cdef void pack_rows(
         for f in range(d):
             value = x[row * d + f]
             if value != value:
-                group[2 * f * PACKED_LANES] = LARGEST
+                group[2 * f * PACKED_LANES] = MAX_UINT32
                 group[(2 * f + 1) * PACKED_LANES] = 0
             else:
                 group[2 * f * PACKED_LANES] = ordered_bits(value)
@@ -137,16 +135,16 @@ cdef inline uint64_t _next(
     const PackedNode* nodes, uint64_t at, const uint32_t* row
 ) noexcept nogil:
     # With 64 bits, and in this order, the last two lines compile to an add with carry.
-    cdef uint64_t way = nodes[at].way
-    cdef uint32_t value = row[way & ((1 << COLUMN_BITS) - 1)]
-    way >>= COLUMN_BITS
-    way += nodes[at].limit < value
-    return way
+    cdef uint64_t next = nodes[at].child_and_column
+    cdef uint32_t value = row[next & ((1 << COLUMN_BITS) - 1)]
+    next >>= COLUMN_BITS
+    next += nodes[at].limit < value
+    return next
 
 
 cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t n_unchecked, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* active, uint32_t* out,
 ) noexcept nogil:
     # Rows are visited repeatedly: process as many at a time as fit in the cache.
     cdef intp_t some = max(
@@ -155,7 +153,7 @@ cdef void route_packed(
     cdef intp_t i = 0
     while i < n:
         _route_part(
-            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, open,
+            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, active,
             out + i,
         )
         i += some
@@ -163,16 +161,16 @@ cdef void route_packed(
 
 cdef void _route_part(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
-    intp_t n_unchecked, uint32_t* open, uint32_t* out,
+    intp_t n_unchecked, uint32_t* active, uint32_t* out,
 ) noexcept nogil:
-    # All rows take the first steps, group by group. Those that have not arrived take more
-    # steps, PACKED_LANES rows at a time, until few are left. Invariant: the first n_open
-    # elements of `open` are rows that have not arrived.
+    # All rows take the first steps, group by group. Rows that are not in a leaf yet
+    # take more steps, PACKED_LANES rows at a time, until few remain. Invariant: the first
+    # n_active elements of `active` are rows that are not in a leaf.
     cdef intp_t size = n_columns * PACKED_LANES
     cdef const uint32_t* group = rows
     cdef const uint32_t* row[PACKED_LANES]
     cdef uint64_t at[PACKED_LANES]
-    cdef intp_t n_open = 0
+    cdef intp_t n_active = 0
     cdef intp_t i, j, lane, left
     cdef uint64_t to
     i = 0
@@ -181,7 +179,7 @@ cdef void _route_part(
             j = size
             while j < 2 * size:
                 prefetch(group + j)
-                j += LINE
+                j += LINE_VALUES
         for lane in range(PACKED_LANES):
             at[lane] = 0
         for _ in range(n_unchecked):
@@ -189,34 +187,34 @@ cdef void _route_part(
                 at[lane] = _next(nodes, at[lane], group + lane)
         for lane in range(PACKED_LANES):
             out[i + lane] = <uint32_t> at[lane]
-            open[n_open] = <uint32_t> (i + lane)
-            n_open += nodes[at[lane]].way >> COLUMN_BITS != at[lane]
+            active[n_active] = <uint32_t> (i + lane)
+            n_active += nodes[at[lane]].child_and_column >> COLUMN_BITS != at[lane]
         group += size
         i += PACKED_LANES
-    while n_open >= 2 * PACKED_LANES:
+    while n_active >= 2 * PACKED_LANES:
         left = 0
         j = 0
-        while j + PACKED_LANES <= n_open:
+        while j + PACKED_LANES <= n_active:
             for lane in range(PACKED_LANES):
-                i = open[j + lane]
+                i = active[j + lane]
                 at[lane] = out[i]
                 row[lane] = rows + i // PACKED_LANES * size + i % PACKED_LANES
-            for _ in range(ROUND):
+            for _ in range(STEPS_PER_CHECK):
                 for lane in range(PACKED_LANES):
                     at[lane] = _next(nodes, at[lane], row[lane])
             for lane in range(PACKED_LANES):
-                i = open[j + lane]
+                i = active[j + lane]
                 out[i] = <uint32_t> at[lane]
-                open[left] = <uint32_t> i
-                left += nodes[at[lane]].way >> COLUMN_BITS != at[lane]
+                active[left] = <uint32_t> i
+                left += nodes[at[lane]].child_and_column >> COLUMN_BITS != at[lane]
             j += PACKED_LANES
-        while j < n_open:
-            open[left] = open[j]
+        while j < n_active:
+            active[left] = active[j]
             left += 1
             j += 1
-        n_open = left
-    for j in range(n_open):
-        i = open[j]
+        n_active = left
+    for j in range(n_active):
+        i = active[j]
         group = rows + i // PACKED_LANES * size + i % PACKED_LANES
         to = _next(nodes, out[i], group)
         while to != out[i]:

@@ -7,12 +7,10 @@ from skconftree.tree.nodes._routing cimport LANES, Node, child_of
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport (
-    float32_t, int32_t, int64_t, intp_t, uint64_t, uint8_t,
-)
+from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t, uint64_t, uint8_t
 
 cdef enum:
-    AT_RANDOM = 64      # random positions tried for a row before the rest is listed
+    MAX_RANDOM_TRIES = 64   # random positions per row; then the included rows are counted
 
 
 # NodeRanges: the node of each row of a table.
@@ -22,7 +20,7 @@ cdef enum:
 # the ranges of its children. The rows of a node are in ascending order, so samples depend
 # only on the tree and the rows, not on the history of the tree.
 #
-# A row that has been taken keeps its position and follows the tree, but is not counted,
+# A row that has been excluded keeps its position and follows the tree, but is not counted,
 # listed or sampled.
 cdef class NodeRanges:
     """Node of each row of a table, updated while the tree grows.
@@ -38,14 +36,14 @@ cdef class NodeRanges:
     cdef Tree tree                      # at the last update; None before
     cdef intp_t n_nodes                 # of the tree at that time
     cdef intp_t n_edits
-    cdef bint recoded                   # new categories have got codes since then
+    cdef bint has_new_codes                   # new categories have got codes since then
     cdef dict _arrays
     cdef int32_t[::1] order             # [n_rows] the permutation
-    cdef uint8_t[::1] taken             # [n_rows] by row; 2 while rows are sampled
+    cdef uint8_t[::1] excluded             # [n_rows] by row; 2 while rows are sampled
     cdef int32_t[::1] first             # [capacity] start of a node's range,
     cdef int32_t[::1] size              # [capacity] number of its rows,
-    cdef int32_t[::1] n_taken           # [capacity] and how many of them are taken
-    cdef uint8_t[::1] touched           # [capacity] its rows have changed
+    cdef int32_t[::1] n_excluded           # [capacity] and how many of them are excluded
+    cdef uint8_t[::1] changed_nodes           # [capacity] its rows have changed
 
     def __init__(self, X, finite):
         if X.shape[0] > 2147483647:
@@ -60,16 +58,16 @@ cdef class NodeRanges:
         self.finite = finite
         self._arrays = {
             "order": np.empty(self.n_rows, dtype=np.int32),
-            "taken": np.zeros(self.n_rows, dtype=np.uint8),
+            "excluded": np.zeros(self.n_rows, dtype=np.uint8),
         }
         self.order = self._arrays["order"]
-        self.taken = self._arrays["taken"]
+        self.excluded = self._arrays["excluded"]
 
-    def become(self, X, finite):
+    def replace_table(self, X, finite):
         """Replace `X` by the same rows with further categories, before an update."""
         self.X = X
         self.finite = finite
-        self.recoded = True
+        self.has_new_codes = True
 
     def update(self, Tree tree not None):
         """Follow a tree, which must not change meanwhile."""
@@ -78,7 +76,7 @@ cdef class NodeRanges:
     cdef int follow(self, Tree tree) except -1:
         if (
             tree is self.tree and self.n_nodes == tree.node_count
-            and self.n_edits == tree.n_edits and not self.recoded
+            and self.n_edits == tree.n_edits and not self.has_new_codes
         ):
             return 0
         try:
@@ -91,7 +89,7 @@ cdef class NodeRanges:
             raise
         self.n_nodes = tree.node_count
         self.n_edits = tree.n_edits
-        self.recoded = False
+        self.has_new_codes = False
         return 0
 
     cdef int _continue(self, Tree tree) except -1:
@@ -102,7 +100,7 @@ cdef class NodeRanges:
             if above < self.n_nodes and node == tree.first_child[above]:
                 self._partition(above)
         self.n_nodes = tree.node_count
-        if self.n_edits != tree.n_edits or self.recoded:
+        if self.n_edits != tree.n_edits or self.has_new_codes:
             for node in range(tree.node_count):
                 if self.size[node] > 0 and tree.n_children[node] > 0:
                     if self._any_row_moves(tree, node):
@@ -119,11 +117,11 @@ cdef class NodeRanges:
         self._reserve(tree.node_count)
         self.tree = tree
         self._arrays["order"][:] = np.arange(self.n_rows, dtype=np.int32)
-        for name in ("first", "size", "n_taken"):
+        for name in ("first", "size", "n_excluded"):
             self._arrays[name][:] = 0
         self.size[0] = <int32_t> self.n_rows
         self._partition(0)
-        self._arrays["touched"][: tree.node_count] = 1
+        self._arrays["changed_nodes"][: tree.node_count] = 1
         return 0
 
     cdef int _reserve(self, intp_t n_nodes) except -1:
@@ -133,15 +131,15 @@ cdef class NodeRanges:
         capacity = max(n_nodes, 2 * capacity)
         arrays = {}
         for name, dtype in (
-            ("first", np.int32), ("size", np.int32), ("n_taken", np.int32),
-            ("touched", np.uint8),
+            ("first", np.int32), ("size", np.int32), ("n_excluded", np.int32),
+            ("changed_nodes", np.uint8),
         ):
             arrays[name] = np.zeros(capacity, dtype=dtype)
             if name in self._arrays:
                 arrays[name][: self.n_nodes] = self._arrays[name][: self.n_nodes]
         self._arrays |= arrays
         self.first, self.size = arrays["first"], arrays["size"]
-        self.n_taken, self.touched = arrays["n_taken"], arrays["touched"]
+        self.n_excluded, self.changed_nodes = arrays["n_excluded"], arrays["changed_nodes"]
         return 0
 
     cdef int _partition(self, intp_t top) except -1:
@@ -155,57 +153,57 @@ cdef class NodeRanges:
         cdef Arena arena = Arena()
         cdef intp_t[::1] ascending
         cdef int32_t* rows
-        cdef int32_t* came
-        cdef int32_t* where
+        cdef int32_t* old_node
+        cdef int32_t* new_node
         while node >= 0:
             total += self.size[node]
             mixed |= node != top and self.size[node] > 0
             node = tree.next_below(top, node)
-        self.touched[top] = True
+        self.changed_nodes[top] = True
         rows = <int32_t*> arena.take(total, sizeof(int32_t))
-        came = <int32_t*> arena.take(total if mixed else 0, sizeof(int32_t))
-        where = <int32_t*> arena.take(total, sizeof(int32_t))
+        old_node = <int32_t*> arena.take(total if mixed else 0, sizeof(int32_t))
+        new_node = <int32_t*> arena.take(total, sizeof(int32_t))
         if mixed:
             ascending = np.argsort(self._arrays["order"][start : start + total])
             node = top
             while node >= 0:
                 for i in range(self.first[node], self.first[node] + self.size[node]):
-                    where[i - start] = <int32_t> node
+                    new_node[i - start] = <int32_t> node
                 node = tree.next_below(top, node)
             for i in range(total):
                 rows[i] = self.order[start + ascending[i]]
-                came[i] = where[ascending[i]]
+                old_node[i] = new_node[ascending[i]]
         elif total > 0:
             memcpy(rows, &self.order[start], total * sizeof(int32_t))
         if total > 0:
-            self._route(top, rows, total, where)
+            self._route(top, rows, total, new_node)
         with nogil:
             node = top
             while node >= 0:
                 self.size[node] = 0
-                self.n_taken[node] = 0
+                self.n_excluded[node] = 0
                 node = tree.next_below(top, node)
             for i in range(total):
-                self.size[where[i]] += 1
+                self.size[new_node[i]] += 1
                 # not by sizes: as many rows may enter a node as leave it
-                node = came[i] if mixed else top
-                if where[i] != node:
-                    self.touched[node] = True
-                    self.touched[where[i]] = True
+                node = old_node[i] if mixed else top
+                if new_node[i] != node:
+                    self.changed_nodes[node] = True
+                    self.changed_nodes[new_node[i]] = True
             at = start
             node = top
             while node >= 0:
                 self.first[node] = <int32_t> at
                 at += self.size[node]
                 if node >= self.n_nodes:
-                    self.touched[node] = True
+                    self.changed_nodes[node] = True
                 node = tree.next_below(top, node)
             for i in range(total):
-                node = where[i]
+                node = new_node[i]
                 row = rows[i]
                 self.order[self.first[node]] = <int32_t> row
                 self.first[node] += 1
-                self.n_taken[node] += self.taken[row] != 0
+                self.n_excluded[node] += self.excluded[row] != 0
             node = top
             while node >= 0:
                 self.first[node] -= self.size[node]
@@ -217,27 +215,25 @@ cdef class NodeRanges:
         cdef intp_t i
         for i in range(self.first[node], self.first[node] + self.size[node]):
             if child_of(
-                tree.nodes, tree.branching, tree.ordinals, node,
+                tree.nodes, tree.branching, tree.child_of_code, node,
                 &self.X[self.order[i], 0],
             ) != node:
                 return True
         return False
 
-    cdef int _route(
-        self, intp_t top, const int32_t* rows, intp_t n, int32_t* out
-    ) except -1:
+    cdef int _route(self, intp_t top, const int32_t* rows, intp_t n, int32_t* out) except -1:
         # The nodes that rows of `top` reach.
         cdef Tree tree = self.tree
         cdef const Node* nodes = tree.nodes
         cdef const Node* test
         cdef const float32_t* x
-        cdef const float32_t* at_row[LANES]
+        cdef const float32_t* row_values[LANES]
         cdef int32_t at[LANES]
         cdef intp_t d = tree.n_features
-        cdef bint plain = tree.n_ordinals == 0 and self.finite
+        cdef bint is_numeric = tree.n_mapped_codes == 0 and self.finite
         cdef intp_t i = 0
         cdef intp_t lane, width, to
-        cdef int32_t moved, go
+        cdef int32_t moved, child
         cdef const intp_t[::1] leaves
         cdef intp_t[::1] chosen
         if self.X is None:
@@ -255,21 +251,21 @@ cdef class NodeRanges:
                 width = min(<intp_t> LANES, n - i)
                 for lane in range(width):
                     at[lane] = <int32_t> top
-                    at_row[lane] = x + <intp_t> rows[i + lane] * d
+                    row_values[lane] = x + <intp_t> rows[i + lane] * d
                 for lane in range(width, LANES):    # padding, not used
                     at[lane] = at[0]
-                    at_row[lane] = at_row[0]
+                    row_values[lane] = row_values[0]
                 moved = 1
-                if plain:
+                if is_numeric:
                     while moved:
                         moved = 0
                         for lane in range(LANES):
                             test = nodes + at[lane]
-                            go = test.left + (
-                                at_row[lane][max(test.feature, 0)] > test.threshold
+                            child = test.left + (
+                                row_values[lane][max(test.feature, 0)] > test.threshold
                             )
-                            moved |= go ^ at[lane]
-                            at[lane] = go
+                            moved |= child ^ at[lane]
+                            at[lane] = child
                 else:
                     while moved:
                         moved = 0
@@ -277,8 +273,8 @@ cdef class NodeRanges:
                             if nodes[at[lane]].feature < 0:
                                 continue
                             to = child_of(
-                                nodes, tree.branching, tree.ordinals, at[lane],
-                                at_row[lane],
+                                nodes, tree.branching, tree.child_of_code, at[lane],
+                                row_values[lane],
                             )
                             moved |= <int32_t> to ^ at[lane]
                             at[lane] = <int32_t> to
@@ -289,80 +285,72 @@ cdef class NodeRanges:
 
     cdef intp_t _checked(self, intp_t node) except -1:
         if not 0 <= node < self.n_nodes:
-            raise ValueError(
-                f"node must be between 0 and {self.n_nodes - 1}. Got {node} instead."
-            )
+            raise ValueError(f"node must be between 0 and {self.n_nodes - 1}. Got {node} instead.")
         return node
 
     cdef intp_t _node_of(self, intp_t row) except -1:
         cdef int32_t row_idx = <int32_t> row
         cdef int32_t node = 0
         if not 0 <= row < self.n_rows:
-            raise ValueError(
-                f"row must be between 0 and {self.n_rows - 1}. Got {row} instead."
-            )
+            raise ValueError(f"row must be between 0 and {self.n_rows - 1}. Got {row} instead.")
         self._route(0, &row_idx, 1, &node)
         return node
 
     def changed(self):
         """Nodes whose rows have changed since the last call."""
-        touched = self._arrays["touched"][: self.n_nodes]
-        nodes = np.flatnonzero(touched)
-        touched[:] = 0
+        changed_nodes = self._arrays["changed_nodes"][: self.n_nodes]
+        nodes = np.flatnonzero(changed_nodes)
+        changed_nodes[:] = 0
         return nodes
 
     def counts(self):
-        """Number of rows in each node, without those taken."""
+        """Number of rows in each node, without those excluded."""
         n = self.n_nodes
-        return np.subtract(
-            self._arrays["size"][:n], self._arrays["n_taken"][:n], dtype=np.intp
-        )
+        return np.subtract(self._arrays["size"][:n], self._arrays["n_excluded"][:n], dtype=np.intp)
 
     def nodes(self):
-        """Node of each row, taken or not."""
+        """Node of each row, excluded or not."""
         n = self.n_nodes
         size = self._arrays["size"][:n]
-        held = np.flatnonzero(size)
-        held = held[np.argsort(self._arrays["first"][held])]
+        with_rows = np.flatnonzero(size)
+        with_rows = with_rows[np.argsort(self._arrays["first"][with_rows])]
         out = np.empty(self.n_rows, dtype=np.intp)
-        out[self._arrays["order"]] = np.repeat(held, size[held])
+        out[self._arrays["order"]] = np.repeat(with_rows, size[with_rows])
         return out
 
     def members(self, intp_t node):
-        """Rows of a node in ascending order, without those taken."""
+        """Rows of a node in ascending order, without those excluded."""
         self._checked(node)
         cdef intp_t start = self.first[node]
         rows = self._arrays["order"][start : start + self.size[node]]
-        if self.n_taken[node] == 0:
+        if self.n_excluded[node] == 0:
             return rows.astype(np.intp)
-        return rows[self._arrays["taken"][rows] == 0].astype(np.intp)
+        return rows[self._arrays["excluded"][rows] == 0].astype(np.intp)
 
-    def take(self, intp_t row, bint away=True):
+    def exclude(self, intp_t row, bint excluded=True):
         """Exclude a row, or include it again; return whether this is a change."""
         cdef intp_t node = self._node_of(row)
-        if (self.taken[row] != 0) == away:
+        if (self.excluded[row] != 0) == excluded:
             return False
-        self.taken[row] = away
-        self.n_taken[node] += 1 if away else -1
-        self.touched[node] = True
+        self.excluded[row] = excluded
+        self.n_excluded[node] += 1 if excluded else -1
+        self.changed_nodes[node] = True
         return True
 
     def draw(self, intp_t node, uint64_t key, intp_t k):
         """Sample rows of a node without replacement."""
         self._checked(node)
-        cdef intp_t n_live = self.size[node] - self.n_taken[node]
-        if k > n_live:
-            raise ValueError(
-                f"Cannot sample {k} rows from node {node}, which has {n_live}."
-            )
+        cdef intp_t n_included = self.size[node] - self.n_excluded[node]
+        if k > n_included:
+            raise ValueError(f"Cannot sample {k} rows from node {node}, which has {n_included}.")
         drawn = np.empty(max(k, 1), dtype=np.int32)
         cdef int32_t[::1] out = drawn
         with nogil:
-            self._draw(node, key, n_live, &out[0], k)
+            self._draw(node, key, n_included, &out[0], k)
         return drawn[:k].astype(np.intp)
 
     cdef void _draw(
-        self, intp_t node, uint64_t key, intp_t n_live, int32_t* out, intp_t k
+        self, intp_t node, uint64_t key, intp_t n_included, int32_t* out, intp_t k
     ) noexcept nogil:
         # Try random positions until one is free, so that all rows are equally likely. If
         # that takes too long, count to a random position among the free rows.
@@ -373,25 +361,25 @@ cdef class NodeRanges:
         cdef intp_t i, _, at, position, row
         for i in range(k):
             row = -1
-            for _ in range(AT_RANDOM):
+            for _ in range(MAX_RANDOM_TRIES):
                 n_drawn += 1
                 position = start + <intp_t> (unit(mix(stream ^ n_drawn)) * size)
-                if self.taken[self.order[position]] == 0:
+                if self.excluded[self.order[position]] == 0:
                     row = self.order[position]
                     break
             if row < 0:
                 n_drawn += 1
-                position = <intp_t> (unit(mix(stream ^ n_drawn)) * (n_live - i))
+                position = <intp_t> (unit(mix(stream ^ n_drawn)) * (n_included - i))
                 for at in range(start, start + size):
-                    if self.taken[self.order[at]] == 0:
+                    if self.excluded[self.order[at]] == 0:
                         if position == 0:
                             row = self.order[at]
                             break
                         position -= 1
             out[i] = <int32_t> row
-            self.taken[row] = 2
+            self.excluded[row] = 2
         for i in range(k):
-            self.taken[out[i]] = 0
+            self.excluded[out[i]] = 0
 
     @property
     def n_bytes(self):
@@ -404,10 +392,10 @@ def growth_of(Tree tree not None):
     return tree.node_count, tree.n_edits
 
 
-def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] moved):
+def reroute(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] moved):
     """Route rows further from their nodes, as far as possible in the present tree.
 
-    `nodes` (0 if unknown) is modified in place; `moved` is set to 1 where a row moves.
+    `nodes` (0 if unknown) is modified in place; `moved` is set to 1 new_node a row moves.
     The tree must not change meanwhile.
     """
     cdef const float32_t[:, ::1] table
@@ -432,9 +420,7 @@ def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] mov
         for i in range(n):
             node = nodes[i]
             while tree.nodes[node].feature >= 0:
-                to = child_of(
-                    tree.nodes, tree.branching, tree.ordinals, node, &table[i, 0]
-                )
+                to = child_of(tree.nodes, tree.branching, tree.child_of_code, node, &table[i, 0])
                 if to == node:
                     break
                 node = to
@@ -477,9 +463,7 @@ def apply_sparse(Tree tree not None, X):
                 row[columns[j]] = values[j]
             node = 0
             while nodes[node].feature >= 0:
-                node = nodes[node].left + (
-                    row[nodes[node].feature] > nodes[node].threshold
-                )
+                node = nodes[node].left + (row[nodes[node].feature] > nodes[node].threshold)
             out[i] = node
             for j in range(starts[i], starts[i + 1]):
                 row[columns[j]] = 0.0

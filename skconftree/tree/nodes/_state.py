@@ -17,7 +17,7 @@ class LeafReason(IntEnum):
     NO_LEAF
         The node has split.
     PURE
-        All its rows are of one class.
+        All its rows have the same class.
     MAX_DEPTH, MIN_SAMPLES_SPLIT
         The limit of this name is reached.
     MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF
@@ -26,18 +26,19 @@ class LeafReason(IntEnum):
         The best candidate split that the bound accepted does not lower the impurity
         enough.
     MAX_LEAF_NODES
-        There were as many leaves before its turn came.
+        The tree reached the limit of leaves before the node was split.
     NO_CANDIDATE
-        It has none: no feature varies among its rows, or none that varies may be
-        tested.
+        There is no candidate split: no feature varies among its rows, or no feature
+        that varies was examined.
     REJECTED
         The bound rejected the best candidate split.
     PRUNED
-        It has split, and the pruning removed the split.
+        Its split was removed by the pruning.
     MERGED
-        It has split, and all branches predicted the same class with weak evidence.
+        Its split was removed because the evidence was weak and all branches predicted
+        the same class.
     WAITING
-        The tree grows row by row, and may split it when more rows have come.
+        The tree is trained incrementally and may split the node after more rows.
 
     See Also
     --------
@@ -246,23 +247,23 @@ NODE_DTYPE = np.dtype(
 BRANCHING_DTYPE = np.dtype(
     [("first", np.int32), ("n_codes", np.int16), ("missing_left", np.int16)], align=True
 )
-NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a split without ordinals
+NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a split that is not nominal
 # Arrays of splits in a state, after those of nodes; one element per node, except
-# `ordinals`.
-TEST_ARRAYS = ("nodes", "branching", "ordinals")
-ARRAYS = NODE_ARRAYS + TEST_ARRAYS
+# `child_of_code`.
+SPLIT_ARRAYS = ("nodes", "branching", "child_of_code")
+ARRAYS = NODE_ARRAYS + SPLIT_ARRAYS
 
 
-def check_tests(arrays, n_features):
+def check_splits(arrays, n_features):
     """Raise ValueError unless routing with these splits terminates."""
     for name in ("nodes", "branching"):
         if len(arrays[name]) != len(arrays["parent"]):
             raise corrupt_state("tree", repr(name))
-    if not (_are_tests(arrays, n_features) and _are_branches(arrays)):
+    if not (_are_splits(arrays, n_features) and _are_branches(arrays)):
         raise corrupt_state("tree", "its nodes")
 
 
-def _are_tests(arrays, n_features):
+def _are_splits(arrays, n_features):
     # Every split leads to the node's own children, and a leaf to itself.
     nodes = arrays["nodes"]
     n_children = arrays["n_children"]
@@ -283,7 +284,7 @@ def _are_tests(arrays, n_features):
 
 
 def _are_branches(arrays):
-    # Whether the ordinals of nominal splits are present and lead to their children.
+    # Whether the codes of nominal splits are present and lead to their children.
     branching, n_children = arrays["branching"], arrays["n_children"]
     leaf = n_children == 0
     nominal = (branching["first"] >= 0) & ~leaf
@@ -297,14 +298,14 @@ def _are_branches(arrays):
         return False
     owned, n_children = branching[nominal], n_children[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"].astype(np.int64)
-    # each node has its own range of ordinals, to which new categories are written
+    # each node has its own range of codes, to which new categories are written
     order = np.argsort(first, kind="stable")
-    end = np.append(first[order], len(arrays["ordinals"]))[1:]
+    end = np.append(first[order], len(arrays["child_of_code"]))[1:]
     if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):
         return False
     if np.any(owned["missing_left"] < 0) or np.any(owned["missing_left"] >= n_children):
         return False
     return all(
-        np.all(arrays["ordinals"][a : a + size] < r)
+        np.all(arrays["child_of_code"][a : a + size] < r)
         for a, size, r in zip(first, n_codes, n_children, strict=True)
     )

@@ -8,31 +8,29 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 #
 # `nodes` and `branching` have one element per node, see `_routing.pxd`.
 
-# Number of ordinals of a split after it has met a new category: more are likely to come.
+# Number of codes of a split after a new category: more new ones are likely.
 cdef inline intp_t capacity_for_code(intp_t code) noexcept nogil:
     return 2 * code + 2
 
 
 cdef class Tree(NodeTable):
-    cdef intp_t n_ordinals              # used; 0 if no test is nominal
-    cdef intp_t ordinal_capacity
+    cdef intp_t n_mapped_codes              # 0 if no split is nominal
+    cdef intp_t mapped_code_capacity
     cdef Node* nodes                    # [capacity]
     cdef Branching* branching           # [capacity]
-    cdef int16_t* ordinals              # [ordinal_capacity]
+    cdef int16_t* child_of_code              # [mapped_code_capacity]
 
     cdef void forget(self) noexcept nogil
-    cdef void reserve_ordinals(self, intp_t capacity) except *
+    cdef void reserve_mapped_codes(self, intp_t capacity) except *
     cdef void split(
         self, intp_t node, intp_t feature, float64_t threshold, bint missing_left,
-        bint any_missing, const int16_t* ordinals, intp_t n_codes, intp_t unknown,
+        bint any_missing, const int16_t* child_of_code, intp_t n_codes, intp_t unknown,
         const SplitEvidence* evidence,
     ) noexcept nogil
     cdef void add_category(self, intp_t node, intp_t code) except *
-    cdef inline void set_ordinal(self, intp_t node, intp_t code) noexcept nogil:
+    cdef inline void map_code(self, intp_t node, intp_t code) noexcept nogil:
         # Assign a category that has an ordinal to the child of unknown categories.
-        self.ordinals[self.branching[node].first + code] = (
-            self.branching[node].missing_left
-        )
+        self.child_of_code[self.branching[node].first + code] = (self.branching[node].missing_left)
 
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
 

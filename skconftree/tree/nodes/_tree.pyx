@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, NAN, floor
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._derived import (
-    graft,
+    replace_subtree,
     importances,
     is_nominal,
     missing_go_to_left,
@@ -20,8 +20,8 @@ from skconftree.tree.nodes._state import (
     BRANCHING_DTYPE,
     NODE_DTYPE,
     STATE_VERSION,
-    TEST_ARRAYS,
-    check_tests,
+    SPLIT_ARRAYS,
+    check_splits,
 )
 from skconftree.utils._arrays cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport int32_t
@@ -34,8 +34,8 @@ cdef class Tree(NodeTable):
     """Decision tree as read-only arrays, with one element per node.
 
     Internal nodes and leaves share one numbering. Ids are append-only: children have
-    larger ids than their parent and are adjacent. A node that has been replaced keeps a
-    dead row in all arrays: its parent is -2, and it has neither children nor counts.
+    larger ids than their parent and are adjacent. A removed node keeps its row
+    in all arrays: its parent is -2, and it has neither children nor counts.
 
     The arrays of a growing tree are copies of one moment; later accesses return new
     arrays, and reading waits while another thread trains the tree. ``copy.copy`` copies
@@ -43,15 +43,15 @@ cdef class Tree(NodeTable):
 
     Attributes
     ----------
-    node_count, n_dead, max_depth, n_features, n_classes : int
-        Number of rows of the arrays, number of dead rows, and sizes of the tree.
+    node_count, n_removed, max_depth, n_features, n_classes : int
+        Number of nodes in the arrays, number of removed nodes, and sizes of the tree.
     children_left, children_right : ndarray of shape (node_count,), intp
         Children of each node; -1 at a leaf, -2 at a node with a branch for every
         category, see `children`.
     n_children : ndarray of shape (node_count,), int32
         0 at a leaf, 2 at a binary split.
     parent : ndarray of shape (node_count,), int32
-        Parent of each node; -1 at the root, -2 in a dead row.
+        Parent of each node; -1 at the root, -2 at a removed node.
     depth : ndarray of shape (node_count,), int32
     feature : ndarray of shape (node_count,), int32
         Feature of the split; -2 at a leaf.
@@ -110,10 +110,10 @@ cdef class Tree(NodeTable):
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
     ):
         # the base class has allocated its arrays
-        self._hold(self._arrays | {
+        self._set_arrays(self._arrays | {
             "nodes": np.zeros(self.capacity, dtype=NODE_DTYPE),
             "branching": np.zeros(self.capacity, dtype=BRANCHING_DTYPE),
-            "ordinals": np.zeros(0, dtype=np.int16),
+            "child_of_code": np.zeros(0, dtype=np.int16),
         })
 
     cdef dict _shapes(self, intp_t capacity):
@@ -123,42 +123,42 @@ cdef class Tree(NodeTable):
         return shapes
 
     cdef tuple _names(self):
-        return NodeTable._names(self) + TEST_ARRAYS
+        return NodeTable._names(self) + SPLIT_ARRAYS
 
     cdef intp_t _size(self, str name) except -1:
-        if name == "ordinals":
-            return self.n_ordinals
+        if name == "child_of_code":
+            return self.n_mapped_codes
         return NodeTable._size(self, name)
 
-    cdef object _hold(self, dict arrays):
+    cdef object _set_arrays(self, dict arrays):
         cdef void* nodes = address_of(arrays["nodes"])
         cdef void* branching = address_of(arrays["branching"])
-        cdef void* ordinals = address_of(arrays["ordinals"])
-        NodeTable._hold(self, arrays)
+        cdef void* child_of_code = address_of(arrays["child_of_code"])
+        NodeTable._set_arrays(self, arrays)
         self.nodes = <Node*> nodes
         self.branching = <Branching*> branching
-        self.ordinals = <int16_t*> ordinals
-        self.ordinal_capacity = len(arrays["ordinals"])
+        self.child_of_code = <int16_t*> child_of_code
+        self.mapped_code_capacity = len(arrays["child_of_code"])
 
     cdef void forget(self) noexcept nogil:
         NodeTable.forget(self)
-        self.n_ordinals = 0
+        self.n_mapped_codes = 0
 
-    cdef void reserve_ordinals(self, intp_t capacity) except *:
-        if capacity <= self.ordinal_capacity:
+    cdef void reserve_mapped_codes(self, intp_t capacity) except *:
+        if capacity <= self.mapped_code_capacity:
             return
-        capacity = max(capacity, 2 * self.ordinal_capacity)
+        capacity = max(capacity, 2 * self.mapped_code_capacity)
         if capacity > 2147483647:
             raise ValueError("The tree has too many branches: at most 2147483647.")
-        ordinals = np.zeros(capacity, dtype=np.int16)
-        ordinals[: self.n_ordinals] = self._arrays["ordinals"][: self.n_ordinals]
-        self._hold(self._arrays | {"ordinals": ordinals})
+        child_of_code = np.zeros(capacity, dtype=np.int16)
+        child_of_code[: self.n_mapped_codes] = self._arrays["child_of_code"][: self.n_mapped_codes]
+        self._set_arrays(self._arrays | {"child_of_code": child_of_code})
 
     cdef intp_t node_bytes(self) noexcept nogil:
         return NodeTable.node_bytes(self) + sizeof(Node) + sizeof(Branching)
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
-        return NodeTable.bytes_of_nodes(self) + self.n_ordinals * sizeof(int16_t)
+        return NodeTable.bytes_of_nodes(self) + self.n_mapped_codes * sizeof(int16_t)
 
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
@@ -174,30 +174,30 @@ cdef class Tree(NodeTable):
 
     cdef void split(
         self, intp_t node, intp_t feature, float64_t threshold, bint missing_left,
-        bint any_missing, const int16_t* ordinals, intp_t n_codes, intp_t unknown,
+        bint any_missing, const int16_t* child_of_code, intp_t n_codes, intp_t unknown,
         const SplitEvidence* evidence,
     ) noexcept nogil:
         # Set the split of a leaf; the next leaves added are its children. The split is
-        # numeric if `ordinals` is NULL, else the caller has reserved capacity for them.
+        # numeric if `child_of_code` is NULL, else the caller has reserved capacity for its codes.
         cdef Branching* branching = &self.branching[node]
         cdef intp_t code
-        self.accept(evidence)
+        self.store_evidence(evidence)
         self.nodes[node].feature = <int32_t> feature
-        self.nodes[node].threshold = threshold if ordinals == NULL else NAN
+        self.nodes[node].threshold = threshold if child_of_code == NULL else NAN
         self.nodes[node].left = <int32_t> self.node_count
-        if ordinals == NULL:
+        if child_of_code == NULL:
             branching.missing_left = missing_left
             branching.first = MISSING_SEEN if any_missing else NUMERIC
             return
         branching.missing_left = <int16_t> unknown
         branching.n_codes = <int16_t> n_codes
-        branching.first = <int32_t> self.n_ordinals
+        branching.first = <int32_t> self.n_mapped_codes
         for code in range(n_codes):
-            self.ordinals[self.n_ordinals + code] = ordinals[code]
-        self.n_ordinals += n_codes
+            self.child_of_code[self.n_mapped_codes + code] = child_of_code[code]
+        self.n_mapped_codes += n_codes
 
     cdef void add_category(self, intp_t node, intp_t code) except *:
-        # As `set_ordinal`, for a category that may have no ordinal yet.
+        # As `map_code`, for a category that may have no code yet.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
         cdef intp_t capacity = n_codes
@@ -209,37 +209,35 @@ cdef class Tree(NodeTable):
                     f"A feature has more than {MAX_CODES} categories, the maximum for a "
                     f"nominal split."
                 )
-            self.reserve_ordinals(self.n_ordinals + capacity)
+            self.reserve_mapped_codes(self.n_mapped_codes + capacity)
             for i in range(capacity):
-                self.ordinals[self.n_ordinals + i] = (
-                    self.ordinals[first + i] if i < n_codes else -1
+                self.child_of_code[self.n_mapped_codes + i] = (
+                    self.child_of_code[first + i] if i < n_codes else -1
                 )
-            first = self.n_ordinals
-            self.n_ordinals += capacity
+            first = self.n_mapped_codes
+            self.n_mapped_codes += capacity
             self.branching[node].first = <int32_t> first
             self.branching[node].n_codes = <int16_t> capacity
-        self.set_ordinal(node, code)
+        self.map_code(node, code)
         self.n_edits += 1
 
-    def _grafted(self, intp_t node, Tree branch not None):
+    def _with_subtree(self, intp_t node, Tree branch not None):
         """Copy the tree, with the descendants of a node replaced by another tree.
 
-        The caller holds the write lock; see `graft`. Both trees have the same arrays.
+        The caller holds the write lock; see `replace_subtree`. Both trees have the same arrays.
         """
         cdef dict old = self._take_snapshot(self._last_snapshot()).all_arrays()
         cdef dict new = branch._take_snapshot(branch._last_snapshot()).all_arrays()
-        cdef dict arrays = graft(old, new, node)
+        cdef dict arrays = replace_subtree(old, new, node)
         tree = type(self)(*self._arguments())
-        tree.__setstate__(
-            (STATE_VERSION, *[arrays[name].tobytes() for name in self._names()])
-        )
+        tree.__setstate__((STATE_VERSION, *[arrays[name].tobytes() for name in self._names()]))
         return tree
 
-    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] retained) except *:
+    cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *:
         cdef Tree tree = pruned
         cdef Branching* branching
         cdef intp_t node
-        tree.reserve_ordinals(self.n_ordinals)
+        tree.reserve_mapped_codes(self.n_mapped_codes)
         for node in range(retained.shape[0]):
             if tree.n_children[node] == 0:
                 continue
@@ -249,11 +247,11 @@ cdef class Tree(NodeTable):
             tree.nodes[node].left = tree.first_child[node]
             if branching.first >= 0:
                 memcpy(
-                    tree.ordinals + tree.n_ordinals, self.ordinals + branching.first,
+                    tree.child_of_code + tree.n_mapped_codes, self.child_of_code + branching.first,
                     branching.n_codes * sizeof(int16_t),
                 )
-                branching.first = <int32_t> tree.n_ordinals
-                tree.n_ordinals += branching.n_codes
+                branching.first = <int32_t> tree.n_mapped_codes
+                tree.n_mapped_codes += branching.n_codes
 
     @property
     def feature(self):
@@ -283,15 +281,10 @@ cdef class Tree(NodeTable):
                 "to_sklearn() to functions of scikit-learn, or use export_text, "
                 "export_html and node_table of skconftree.tree."
             )
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _cut_at_halves(self):
-        """Features whose thresholds are whole numbers or half way between two.
-
-        Of a tree that nobody trains.
-        """
+    def _features_at_halves(self):
+        """Features whose thresholds are all multiples of 1/2, in a finished tree."""
         cdef bytearray kinds = bytearray(self.n_features)
         cdef char* kind = kinds
         cdef Node* node
@@ -318,7 +311,7 @@ cdef class Tree(NodeTable):
             if first < 0:
                 return None
             left = self.first_child[node_idx]
-            ordinal = self._arrays["ordinals"][
+            ordinal = self._arrays["child_of_code"][
                 first : first + self.branching[node_idx].n_codes
             ].astype(np.intp)
         finally:
@@ -345,16 +338,14 @@ cdef class Tree(NodeTable):
         leaves = np.empty(n, dtype=np.intp)
         cdef intp_t[::1] out = leaves
         if X.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {X.shape[1]} features, the tree has {self.n_features}."
-            )
+            raise ValueError(f"X has {X.shape[1]} features, the tree has {self.n_features}.")
         self._check_root()
         if n == 0:
             return leaves
         cdef bint plain
         self._read()
         try:
-            plain = self.n_ordinals == 0
+            plain = self.n_mapped_codes == 0
             if plain:
                 plain = finiteness(X) == FINITE if finite is None else finite
             with nogil:
@@ -362,7 +353,7 @@ cdef class Tree(NodeTable):
                     route(self.nodes, &X[0, 0], n, self.n_features, &out[0])
                 else:
                     route_any(
-                        self.nodes, self.branching, self.ordinals, &X[0, 0], n,
+                        self.nodes, self.branching, self.child_of_code, &X[0, 0], n,
                         self.n_features, &out[0],
                     )
         finally:
@@ -370,15 +361,15 @@ cdef class Tree(NodeTable):
         return leaves
 
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
-        return child_of(self.nodes, self.branching, self.ordinals, node, row)
+        return child_of(self.nodes, self.branching, self.child_of_code, node, row)
 
     cdef object _check(self, dict arrays):
         NodeTable._check(self, arrays)
-        check_tests(arrays, self.n_features)
+        check_splits(arrays, self.n_features)
 
-    cdef object _take(self, dict arrays):
-        NodeTable._take(self, arrays)
-        self.n_ordinals = len(arrays["ordinals"])
+    cdef object _use_arrays(self, dict arrays):
+        NodeTable._use_arrays(self, arrays)
+        self.n_mapped_codes = len(arrays["child_of_code"])
 
 
 cdef class LeafCost:

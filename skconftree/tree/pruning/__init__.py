@@ -1,1 +1,1 @@
-"""Subtrees that are replaced once a tree is grown."""
+"""Pruning of fitted trees."""

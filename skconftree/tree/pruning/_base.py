@@ -1,4 +1,4 @@
-"""What every pruning shares."""
+"""Base class of pruning methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TrainingRows(NamedTuple):
-    """What a tree grew from; `take` makes rows, class indices and weights (None: 1)."""
+    """Training data of a tree; `take` returns rows, class indices and weights or None."""
 
     take: Callable
     criterion: str
@@ -28,26 +28,28 @@ class TrainingRows(NamedTuple):
 
 
 class BasePruning(VersionedState, BaseEstimator):
-    """Parameters of a pruning, and what it makes of a grown tree.
+    """Base class of pruning methods: parameters, and the pruning of a fitted tree.
 
-    A pruning is a subclass, registered by name in ``_registry.py``. It
-    defines either what a node costs as a leaf (``cost``), of which the cheapest tree
-    follows, or which nodes become leaves (``keep_as_leaf``), or all of it (``prune``).
-    Parameters are only stored; they are checked when a tree is fitted. One of them,
-    `strength_parameter`, is how strongly the pruning prunes; its range is in
-    ``_parameter_constraints``.
+    Each method is a subclass, registered by name in ``_registry.py``. A subclass
+    defines the cost of each node as a leaf (``cost``), so that the subtree with the
+    smallest total cost is selected; or the nodes that become leaves
+    (``keep_as_leaf``); or the complete method (``prune``). As in scikit-learn,
+    parameters are stored by the constructor and validated when a tree is fitted. One of
+    them, `strength_parameter`, controls how strongly the tree is pruned; its range is
+    in ``_parameter_constraints``.
 
     Attributes
     ----------
     strength_parameter : str
-        Name of that parameter; ``"confidence"`` unless a subclass has another one.
+        Name of that parameter; ``"confidence"`` unless a subclass sets another name.
     limits_errors : bool
-        Whether weak splits stay for an upper limit of the errors.
+        Whether the method compares upper limits of the errors, so that splits of weak
+        evidence can remain.
 
     See Also
     --------
-    PessimisticPruning : The one that goes with the default bound.
-    skconftree.testing.check_pruning : Tries a pruning of your own.
+    PessimisticPruning : The method of the default bound.
+    skconftree.testing.check_pruning : Test suite for custom pruning methods.
 
     Examples
     --------
@@ -64,7 +66,7 @@ class BasePruning(VersionedState, BaseEstimator):
 
     @property
     def strength_range(self) -> tuple[float, float]:
-        """Least and largest strength, of which either may itself be out of range."""
+        """Limits of the strength; a limit itself may be excluded."""
         interval = self._parameter_constraints[self.strength_parameter][0]
         return interval.left, math.inf if interval.right is None else interval.right
 
@@ -73,18 +75,19 @@ class BasePruning(VersionedState, BaseEstimator):
         validate_parameters(self)
 
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
-        """Return the pruned tree, the same one where nothing is pruned.
+        """Prune a tree.
 
         Parameters
         ----------
         tree : Tree
-            It stays as it is.
+            The fitted tree; it is not modified.
         rows : TrainingRows
-            What it was grown from.
+            The data that it was fitted to.
 
         Returns
         -------
         Tree
+            The pruned tree; `tree` itself if nothing is pruned.
         """
         keep_as_leaf = self.keep_as_leaf(tree, rows)
         if not (keep_as_leaf & (tree.n_children > 0)).any():
@@ -92,7 +95,7 @@ class BasePruning(VersionedState, BaseEstimator):
         return tree._pruned(keep_as_leaf)
 
     def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
-        """Say which nodes become leaves.
+        """Return a mask of the nodes that become leaves.
 
         Parameters
         ----------
@@ -106,22 +109,22 @@ class BasePruning(VersionedState, BaseEstimator):
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
-        """Make the same cost for growing trees, which look ahead by it.
+        """Create the compiled `cost`, with which growth looks ahead.
 
         Parameters
         ----------
         n_leaves : int
-            About so many different leaves there will be.
+            Approximate number of different leaves, for the size of a cache.
 
         Returns
         -------
         LeafCost or None
-            Of one worker; None if it has none.
+            Cost for one thread; None if the method does not support look-ahead.
         """
         return None
 
     def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
-        """Say what each node costs as a leaf; a tree costs the sum over its leaves.
+        """Return the cost of each node as a leaf; a tree costs the sum of its leaves.
 
         Parameters
         ----------
@@ -131,15 +134,16 @@ class BasePruning(VersionedState, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_nodes,)
-            Not negative.
+            Costs, not negative.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} defines neither cost, keep_as_leaf nor prune."
+            f"{type(self).__name__} does not define cost, keep_as_leaf or prune. A "
+            "pruning must define one of them."
         )
 
 
 def proportionate_counts(tree):
-    """Class counts as a bound sees them: with `class_weight`, as many as rows."""
+    """Class counts as a bound uses them: reweighted, with the unweighted total."""
     if (tree.class_weight == 1.0).all():
         return tree.counts
     return tree.raw_value * tree.counts.sum(axis=1, keepdims=True)

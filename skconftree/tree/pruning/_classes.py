@@ -1,4 +1,4 @@
-"""The prunings: by errors, entropy, impurity, or tests of the splits."""
+"""Pruning methods: by errors, entropy, impurity, or statistical tests of splits."""
 
 from __future__ import annotations
 
@@ -28,27 +28,31 @@ if TYPE_CHECKING:
 
 
 class PessimisticPruning(BasePruning):
-    """A subtree stays if the upper limits of its leaves' errors sum to less.
+    """Pessimistic pruning with exact binomial upper limits of the errors.
+
+    A subtree becomes a leaf unless the upper limits of the errors of its leaves have a
+    smaller sum than the upper limit of its root.
 
     Parameters
     ----------
     confidence : float, default=0.25
-        Error of the limits, in (0, 1); smaller prunes more.
+        One minus the confidence of the limits, in (0, 1). Smaller values prune more.
     protect_below : float or None, default=0.01
-        Splits with fewer than this expected by chance stay, whatever their errors, so
-        that leaves of one class can differ in their probabilities. It is compared with
-        the ``statistic`` of bounds whose small statistics are strong
-        (``smaller_is_stronger``). None: errors alone count.
+        Splits with fewer than this number expected by chance are kept, independent of
+        their errors, so that leaves that predict the same class can have different
+        probabilities. The number is the ``statistic`` of bounds with small statistics
+        for strong splits (``smaller_is_stronger``). Larger values keep more splits.
+        None: only errors decide.
 
     See Also
     --------
-    skconftree.bounds.binomial_upper : The limits.
+    skconftree.bounds.binomial_upper : The upper limits.
 
     Notes
     -----
-    Whether a subtree is taken back is decided by errors everywhere, as if no split had
-    been kept. Then splits that are strong and whose children say something else than
-    their node stay, unless they are below one that goes.
+    First, the errors decide which subtrees become leaves, as if no split were
+    protected. Then strong splits are restored if their children have other class
+    proportions than their node, unless a split above them is removed.
 
     Examples
     --------
@@ -60,7 +64,7 @@ class PessimisticPruning(BasePruning):
     >>> tree.fit(X, y).get_n_leaves()
     5
 
-    A split that no prediction needs, but probabilities do:
+    A split that changes the probabilities, but not the predicted classes:
 
     >>> import numpy as np
     >>> X = np.repeat([[0.0], [1.0]], 500, axis=0)
@@ -87,15 +91,15 @@ class PessimisticPruning(BasePruning):
     def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         keep_as_leaf = super().keep_as_leaf(tree, rows)
         smaller_is_stronger = getattr(rows.bound, "smaller_is_stronger", False)
-        goes = keep_as_leaf & (tree.n_children > 0)
-        if self.protect_below is not None and smaller_is_stronger and goes.any():
-            # a leaf has no evidence, which is below nothing
+        pruned = keep_as_leaf & (tree.n_children > 0)
+        if self.protect_below is not None and smaller_is_stronger and pruned.any():
+            # the evidence of a leaf is NaN, so the comparison is False
             strong = tree.evidence["statistic"] < self.protect_below
-            keep_as_leaf &= ~(strong & _tells_more(tree))
+            keep_as_leaf &= ~(strong & _changes_proportions(tree))
         return keep_as_leaf
 
-    # Errors alone, in a growth that looks ahead too: strong splits that change no
-    # prediction do not differ in their cost of errors.
+    # The cost ignores `protect_below`, also in growth with look-ahead: strong splits that
+    # do not change a predicted class have the same cost.
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 
@@ -103,8 +107,8 @@ class PessimisticPruning(BasePruning):
         return self.leaf_cost(tree.node_count).of_nodes(proportionate_counts(tree))
 
 
-def _tells_more(tree):
-    """Whether the children of each node have other class proportions than it has."""
+def _changes_proportions(tree):
+    """Whether the children of each node have other class proportions than the node."""
     value, parent = tree.raw_value, tree.parent
     differs = np.zeros(tree.node_count, dtype=bool)
     differs[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
@@ -112,18 +116,19 @@ def _tells_more(tree):
 
 
 class C45Pruning(BasePruning):
-    """A subtree becomes a leaf, or its larger branch takes its place.
+    """Pruning of C4.5 with subtree raising, as in Weka's J48.
 
-    As the pruning of C4.5, in Weka's form.
+    A subtree is replaced by a leaf, or by its larger branch, if that does not raise the
+    pessimistic error estimate.
 
     Parameters
     ----------
     confidence : float, default=0.25
-        C4.5's confidence factor, in (0, 0.5]; smaller prunes more.
+        Confidence factor of C4.5, in (0, 0.5]. Smaller values prune more.
 
     See Also
     --------
-    PessimisticPruning : The idea with exact limits, and without raised branches.
+    PessimisticPruning : Exact limits of the errors, without subtree raising.
 
     Examples
     --------
@@ -154,13 +159,13 @@ class C45Pruning(BasePruning):
 
 
 class CostComplexityPruning(BasePruning):
-    """Minimal cost-complexity pruning, as by scikit-learn's `ccp_alpha`.
+    """Minimal cost-complexity pruning, as with `ccp_alpha` in scikit-learn.
 
     Parameters
     ----------
     ccp_alpha : float, default=0.0
-        Decrease of the impurity that each leaf must be worth, at least 0. Larger prunes
-        more, 0 not at all.
+        Decrease of the impurity that each leaf must contribute, at least 0. Larger
+        values prune more; 0 does not prune.
 
     Examples
     --------
@@ -184,7 +189,7 @@ class CostComplexityPruning(BasePruning):
 
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         if self.ccp_alpha == 0.0:
-            return tree  # as scikit-learn, which else would merge equal leaves
+            return tree  # as in scikit-learn; otherwise equal leaves would be merged
         return super().prune(tree, rows)
 
     def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
@@ -193,16 +198,19 @@ class CostComplexityPruning(BasePruning):
 
 
 class PossibilisticPruning(BasePruning):
-    """A subtree stays if its possibilistic entropy is lower.
+    """Pruning that minimizes the possibilistic entropy.
+
+    A subtree becomes a leaf unless its possibilistic entropy is lower than that of its
+    root.
 
     Parameters
     ----------
     confidence : float, default=0.05
-        Error of the limits, in (0, 1); smaller prunes more.
+        One minus the confidence of the limits, in (0, 1). Smaller values prune more.
 
     See Also
     --------
-    skconftree.bounds.possibilistic_entropy : The entropy.
+    skconftree.bounds.possibilistic_entropy : The entropy as a function.
 
     Examples
     --------
@@ -228,16 +236,16 @@ class PossibilisticPruning(BasePruning):
         return counts.sum(axis=1) * possibilistic_entropy(counts, self.confidence)
 
 
-class UnsupportedTests(BasePruning):
-    """A node above leaves becomes one if its test is not supported; see `stops`."""
+class SplitTestPruning(BasePruning):
+    """Bottom-up pruning: remove splits above leaves that fail a statistical test."""
 
-    def stops(self, tables, depth, rows):
-        """Say which tests are not supported, from the class counts of their outcomes.
+    def fails(self, tables, depth, rows):
+        """Return a mask of the splits that fail, from their tables of class counts.
 
-        `tables` is of shape (n_tests, n_outcomes, n_classes), `depth` of the tests'
+        `tables` has shape (n_splits, n_outcomes, n_classes); `depth` is that of the
         nodes.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define stops.")
+        raise NotImplementedError(f"{type(self).__name__} does not define fails.")
 
     def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         counts = proportionate_counts(tree)
@@ -251,12 +259,12 @@ class UnsupportedTests(BasePruning):
         )
         nodes = np.flatnonzero(internal & (n_internal_children == 0))
         while len(nodes):
-            stopped = []
+            failed = []
             for r in np.unique(n_children[nodes]):
                 same = nodes[n_children[nodes] == r]
                 tables = counts[first[same][:, np.newaxis] + np.arange(r)]
-                stopped.append(same[self.stops(tables, depth[same], rows)])
-            nodes = np.concatenate(stopped)
+                failed.append(same[self.fails(tables, depth[same], rows)])
+            nodes = np.concatenate(failed)
             keep_as_leaf[nodes] = True
             nodes = parent[nodes[nodes > 0]]
             np.subtract.at(n_internal_children, nodes, 1)
@@ -264,19 +272,21 @@ class UnsupportedTests(BasePruning):
         return keep_as_leaf
 
 
-class Chi2Pruning(UnsupportedTests):
-    """A test above leaves stays if class and outcome depend on each other.
+class Chi2Pruning(SplitTestPruning):
+    """Pruning by the chi-squared test of independence.
 
-    Small tables have the p-value of the tree's bound, if it is a `Chi2Bound`.
+    A split above leaves is removed if its outcome and the class are independent
+    according to the test, bottom-up. Small tables are tested as by the bound of the
+    tree, if it is a `Chi2Bound`.
 
     Parameters
     ----------
     confidence : float, default=0.05
-        Largest p-value of a test that stays, in (0, 1); smaller prunes more.
+        Largest p-value of a split that is kept, in (0, 1). Smaller values prune more.
 
     See Also
     --------
-    skconftree.bounds.chi2_pvalue : The p-value.
+    skconftree.bounds.chi2_pvalue : The p-value as a function.
 
     Examples
     --------
@@ -296,26 +306,29 @@ class Chi2Pruning(UnsupportedTests):
     def __init__(self, confidence: float = 0.05) -> None:
         self.confidence = confidence
 
-    def stops(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
+    def fails(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
         bound = rows.bound if isinstance(rows.bound, Chi2Bound) else Chi2Bound()
-        # Exact p-values are ratios of small numbers: they meet .05 and rounding.
+        # Exact p-values are ratios of small integers, which may equal the limit up to
+        # rounding.
         p = chi2_pvalue(tables, fisher=bound.fisher)
         return p > self.confidence * (1.0 + 1e-9)
 
 
-class EC2Pruning(UnsupportedTests):
-    """A test above leaves stays if label noise hardly explains it.
+class EC2Pruning(SplitTestPruning):
+    """Pruning by the stopping rule of EC2 trees.
 
-    The noise, and what is to be beaten, are those of the tree's bound, if it is EC2's.
+    A split above leaves is removed if label noise may explain it, bottom-up. The other
+    parameters of the rule are those of the bound of the tree, if it is an `EC2Bound`.
 
     Parameters
     ----------
     confidence : float, default=0.5
-        Least confidence of a test that stays, in [0, 1]; larger prunes more.
+        Smallest confidence of a split that is kept, in [0, 1]. Larger values prune
+        more.
 
     See Also
     --------
-    skconftree.bounds.ec2_confidence : The confidence.
+    skconftree.bounds.ec2_confidence : The confidence as a function.
 
     Examples
     --------
@@ -335,14 +348,14 @@ class EC2Pruning(UnsupportedTests):
     def __init__(self, confidence: float = 0.5) -> None:
         self.confidence = confidence
 
-    def stops(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
-        noise = rows.bound if isinstance(rows.bound, EC2Bound) else EC2Bound()
-        sure = ec2_confidence(
+    def fails(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
+        bound = rows.bound if isinstance(rows.bound, EC2Bound) else EC2Bound()
+        confidence = ec2_confidence(
             tables,
             depth,
-            noise.noise,
-            error_outcomes=noise.error_outcomes,
-            margin=noise.margin,
-            against=noise.against,
+            bound.noise,
+            error_outcomes=bound.error_outcomes,
+            margin=bound.margin,
+            against=bound.against,
         )
-        return sure < self.confidence
+        return confidence < self.confidence

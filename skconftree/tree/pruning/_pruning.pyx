@@ -16,8 +16,8 @@ from skconftree.utils._typedefs cimport (
 
 # Tolerances of C4.5: of expected errors, in favor of a smaller tree, and of training
 # errors, against a split.
-cdef float64_t SLACK = 0.1
-cdef float64_t COLLAPSE = 1e-3
+cdef float64_t ERROR_TOLERANCE = 0.1
+cdef float64_t COLLAPSE_TOLERANCE = 1e-3
 cdef float64_t STRONG = STRONG_LIMIT    # log10 of what is expected by chance
 
 
@@ -155,7 +155,7 @@ cdef class SubtreeRaising:
     cdef const int32_t[::1] row_columns
     cdef const float32_t[::1] row_values
     cdef float32_t[::1] row         # a row in dense form
-    cdef intp_t row_held            # its index, or -1
+    cdef intp_t row_index            # its index, or -1
     cdef bint sparse
     cdef const intp_t[::1] y
     cdef const float64_t[::1] weight
@@ -170,12 +170,12 @@ cdef class SubtreeRaising:
     cdef uint8_t[::1] changed       # since the node was last examined
     cdef float64_t[:, ::1] counts   # of the tree
     # For the attempt to raise a branch: counts of the further rows of each leaf.
-    cdef float64_t[:, ::1] more
+    cdef float64_t[:, ::1] added_counts
     cdef intp_t[::1] buffer         # rows during a partition
     cdef intp_t[::1] position       # [n_outcomes + 1] of the next row of a child
-    cdef uint8_t[::1] is_reached
-    cdef intp_t[::1] reached        # leaves with further rows
-    cdef float64_t[::1] seen        # scratch, [n_classes]
+    cdef uint8_t[::1] has_added
+    cdef intp_t[::1] leaves_with_added        # leaves with further rows
+    cdef float64_t[::1] scaled        # scratch, [n_classes]
     cdef intp_t[::1] stack          # has each node at most once
     cdef intp_t[::1] inner_stack
 
@@ -189,7 +189,7 @@ cdef class SubtreeRaising:
             self.row_columns = X.indices.astype(np.int32, copy=False)
             self.row_values = X.data
             self.row = np.zeros(X.shape[1], dtype=np.float32)
-            self.row_held = -1
+            self.row_index = -1
         else:
             self.X = X
         self.y = y
@@ -204,10 +204,10 @@ cdef class SubtreeRaising:
         self.errors = np.zeros(n_nodes)
         self.changed = np.ones(n_nodes, dtype=np.uint8)
         self.counts = <float64_t[:n_nodes, :tree.n_classes]> self.tree.counts
-        self.more = np.zeros((n_nodes, tree.n_classes))
-        self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
-        self.reached = np.zeros(n_nodes, dtype=np.intp)
-        self.seen = np.zeros(tree.n_classes)
+        self.added_counts = np.zeros((n_nodes, tree.n_classes))
+        self.has_added = np.zeros(n_nodes, dtype=np.uint8)
+        self.leaves_with_added = np.zeros(n_nodes, dtype=np.intp)
+        self.scaled = np.zeros(tree.n_classes)
         self.buffer = np.zeros(n_rows, dtype=np.intp)
         self.position = np.zeros((<object> tree).n_children.max() + 1, dtype=np.intp)
         self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
@@ -222,7 +222,7 @@ cdef class SubtreeRaising:
             self._prune()
         return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
-    cdef float64_t _as_leaf(self, intp_t node, bint with_more) noexcept nogil:
+    cdef float64_t _errors_as_leaf(self, intp_t node, bint with_more) noexcept nogil:
         # Expected errors of a node as a leaf. Class proportions include class_weight, and
         # are scaled to the number of rows.
         cdef float64_t n = 0.0
@@ -233,7 +233,7 @@ cdef class SubtreeRaising:
         for c in range(self.tree.n_classes):
             count = self.counts[node, c]
             if with_more:
-                count += self.more[node, c]
+                count += self.added_counts[node, c]
             n += count
             count *= self.class_weight[c]
             total += count
@@ -255,7 +255,7 @@ cdef class SubtreeRaising:
             self.errors[node] = own
             if not self.leaf[node]:
                 self.errors[node] = self._errors_below(node)
-                if self.errors[node] >= own - COLLAPSE:
+                if self.errors[node] >= own - COLLAPSE_TOLERANCE:
                     self.leaf[node] = True
 
     cdef float64_t _errors_below(self, intp_t node) noexcept nogil:
@@ -280,7 +280,7 @@ cdef class SubtreeRaising:
                     continue
                 self.changed[node] = False
                 if self.leaf[node]:
-                    self.errors[node] = self._as_leaf(node, False)
+                    self.errors[node] = self._errors_as_leaf(node, False)
                     continue
                 left = self.tree.first_child[node]
                 self.stack[size] = node
@@ -288,16 +288,16 @@ cdef class SubtreeRaising:
                 for child in range(left, left + self.tree.n_children[node]):
                     self.stack[size] = ~child
                     size += 1
-            elif self._raises(node):
+            elif self._prune_node(node):
                 self.stack[size] = ~node
                 size += 1
 
-    cdef bint _raises(self, intp_t node) noexcept nogil:
+    cdef bint _prune_node(self, intp_t node) noexcept nogil:
         # Prune a node whose children are done. Returns True if a branch has replaced it
         # and the node has to be examined again.
         cdef intp_t left = self.tree.first_child[node]
         cdef intp_t larger = left
-        cdef float64_t as_leaf = self._as_leaf(node, False)
+        cdef float64_t as_leaf = self._errors_as_leaf(node, False)
         cdef float64_t as_tree = self._errors_below(node)
         cdef float64_t as_branch
         cdef float64_t largest = -1.0
@@ -313,12 +313,12 @@ cdef class SubtreeRaising:
         if self.leaf[larger]:
             as_branch = as_leaf
         else:
-            as_branch = self._as_branch(node, larger)
-        if as_leaf <= as_tree + SLACK and as_leaf <= as_branch + SLACK:
+            as_branch = self._errors_as_branch(node, larger)
+        if as_leaf <= as_tree + ERROR_TOLERANCE and as_leaf <= as_branch + ERROR_TOLERANCE:
             self.leaf[node] = True
             self.errors[node] = as_leaf
             return False
-        if as_branch > as_tree + SLACK:
+        if as_branch > as_tree + ERROR_TOLERANCE:
             self.errors[node] = as_tree
             return False
         # The branch is not a leaf: otherwise the node would have become one above.
@@ -330,7 +330,7 @@ cdef class SubtreeRaising:
         self.changed[node] = True
         return True
 
-    cdef float64_t _as_branch(self, intp_t parent, intp_t branch) noexcept nogil:
+    cdef float64_t _errors_as_branch(self, intp_t parent, intp_t branch) noexcept nogil:
         # Expected errors of a branch that also gets the other rows of its parent.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
@@ -345,17 +345,17 @@ cdef class SubtreeRaising:
             node = branch
             while not self.leaf[node]:
                 node = self._child(node, row)
-            if not self.is_reached[node]:
-                self.is_reached[node] = True
-                self.reached[n_reached] = node
+            if not self.has_added[node]:
+                self.has_added[node] = True
+                self.leaves_with_added[n_reached] = node
                 n_reached += 1
-            self.more[node, self.y[row]] += self.weight[row]
+            self.added_counts[node, self.y[row]] += self.weight[row]
         for i in range(n_reached):
-            node = self.reached[i]
-            total += self._as_leaf(node, True) - self.errors[node]
-            self.is_reached[node] = False
+            node = self.leaves_with_added[i]
+            total += self._errors_as_leaf(node, True) - self.errors[node]
+            self.has_added[node] = False
             for c in range(self.tree.n_classes):
-                self.more[node, c] = 0.0
+                self.added_counts[node, c] = 0.0
         return total
 
     cdef intp_t _child(self, intp_t node, intp_t row) noexcept nogil:
@@ -370,15 +370,15 @@ cdef class SubtreeRaising:
         cdef intp_t i
         if not self.sparse:
             return &self.X[row, 0]
-        if row != self.row_held:
-            if self.row_held >= 0:
+        if row != self.row_index:
+            if self.row_index >= 0:
                 for i in range(
-                    self.row_starts[self.row_held], self.row_starts[self.row_held + 1]
+                    self.row_starts[self.row_index], self.row_starts[self.row_index + 1]
                 ):
                     self.row[self.row_columns[i]] = 0.0
             for i in range(self.row_starts[row], self.row_starts[row + 1]):
                 self.row[self.row_columns[i]] = self.row_values[i]
-            self.row_held = row
+            self.row_index = row
         return &self.row[0]
 
     cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
@@ -433,7 +433,7 @@ cdef class SubtreeRaising:
         for i in range(start, end):
             row = self.rows[i]
             if self.tree.child(node, self._row(row)) == node:
-                self.tree.set_ordinal(node, <intp_t> self._row(row)[feature])
+                self.tree.map_code(node, <intp_t> self._row(row)[feature])
             self.position[self._child(node, row) - left + 1] += 1
         for z in range(r):
             self.position[z + 1] += self.position[z]
@@ -459,9 +459,9 @@ cdef class SubtreeRaising:
         for i in range(self.start[node], self.end[node]):
             self.counts[node, self.y[self.rows[i]]] += self.weight[self.rows[i]]
         for c in range(self.tree.n_classes):
-            self.seen[c] = self.counts[node, c] * self.class_weight[c]
-            n += self.seen[c]
-        self.tree.impurity[node] = self.criterion.impurity(&self.seen[0], n)
+            self.scaled[c] = self.counts[node, c] * self.class_weight[c]
+            n += self.scaled[c]
+        self.tree.impurity[node] = self.criterion.impurity(&self.scaled[0], n)
 
 
 cdef enum:
@@ -474,7 +474,7 @@ cdef enum:
 cdef float64_t LARGE_COUNT = 1e8
 
 
-cdef struct Known:
+cdef struct CachedLimit:
     float64_t errors
     float64_t n         # 0: empty slot
     float64_t limit     # of the number of errors
@@ -497,7 +497,7 @@ cdef class PessimisticCost(LeafCost):
     cdef float64_t log_confidence
     cdef Arena arena
     cdef intp_t n_slots     # a power of two
-    cdef Known* known       # [n_slots] hash table by errors and rows
+    cdef CachedLimit* cache       # [n_slots] hash table by errors and rows
 
     def __init__(self, float64_t confidence, intp_t n_leaves):
         self.confidence = confidence
@@ -506,7 +506,7 @@ cdef class PessimisticCost(LeafCost):
         self.n_slots = MIN_SLOTS
         while self.n_slots < min(4 * n_leaves, MAX_SLOTS):   # to avoid collisions
             self.n_slots *= 2
-        self.known = <Known*> self.arena.take_zeros(self.n_slots, sizeof(Known))
+        self.cache = <CachedLimit*> self.arena.take_zeros(self.n_slots, sizeof(CachedLimit))
 
     cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil:
         cdef float64_t n = 0.0
@@ -519,14 +519,14 @@ cdef class PessimisticCost(LeafCost):
 
     cdef float64_t _limit(self, float64_t errors, float64_t n) noexcept nogil:
         cdef Bits a, b
-        cdef Known* slot
+        cdef CachedLimit* slot
         if errors == 0.0:
             return -n * expm1(self.log_confidence / n) if n > 0.0 else 0.0
         if errors >= n:
             return n
         a.value = errors
         b.value = n
-        slot = self.known + (mix(a.bits ^ mix(b.bits)) & (self.n_slots - 1))
+        slot = self.cache + (mix(a.bits ^ mix(b.bits)) & (self.n_slots - 1))
         if slot.errors != errors or slot.n != n:
             slot.errors = errors
             slot.n = n
@@ -542,10 +542,7 @@ cdef class PessimisticCost(LeafCost):
         cdef intp_t _step
         if a > LARGE_COUNT and b > LARGE_COUNT:
             x = ndtri(self.confidence)
-            return (
-                a / n + x * sqrt(a / n * (b / n) / n)
-                + (b - a) / n / n * (x * x - 1.0) / 3.0
-            )
+            return (a / n + x * sqrt(a / n * (b / n) / n) + (b - a) / n / n * (x * x - 1.0) / 3.0)
         x = betaincinv(a, b, self.confidence)
         if not isnan(x):
             return x

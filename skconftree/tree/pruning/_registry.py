@@ -1,4 +1,4 @@
-"""Names of prunings: one row each."""
+"""Pruning methods by name."""
 
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ PRUNINGS: dict[str, type[BasePruning]] = {
 
 
 def resolve_pruning(pruning, defaults, *, has_lookahead=False):
-    """Private, checked copy of a pruning, or None; "auto" means `defaults`."""
+    """Return a validated copy of a pruning, or None; "auto" means `defaults`."""
     confidence = None
     if isinstance(pruning, str) and pruning == "auto":
         pruning, confidence = defaults.pruning, defaults.pruning_confidence
@@ -62,7 +62,7 @@ def _check_default(kind, confidence):
 
 
 def prune(tree, pruning, rows):
-    """Prune a grown tree by an object, or by None."""
+    """Prune a fitted tree by a pruning object; None returns the tree."""
     if pruning is None or tree.node_count == 1:
         return tree
     return pruning.prune(tree, rows)

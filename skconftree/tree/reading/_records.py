@@ -18,7 +18,7 @@ from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
 from ...utils._warnings import warn
-from ..nodes._derived import DEAD
+from ..nodes._derived import REMOVED
 from ..nodes._state import LEAF, MAX_STORED_COMPETITORS, LeafReason
 from ._evidence import (
     CONFIRMED,
@@ -503,7 +503,7 @@ def read_nodes(
     tree = estimator.tree_
     parent = tree.parent
     if nodes is None:
-        nodes = np.flatnonzero(parent != DEAD)
+        nodes = np.flatnonzero(parent != REMOVED)
     # Each array is read only once, because several are computed for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]

@@ -21,7 +21,7 @@ def to_sklearn(estimator):
     """Convert a fitted tree; nominal splits become thresholds on encoded columns."""
     tree = estimator.tree_
     if not tree.is_nominal.any():
-        if tree.n_dead:
+        if tree.n_removed:
             tree = tree._pruned(np.zeros(tree.node_count, dtype=bool))
         classifier = _classifier(
             estimator,

@@ -1,5 +1,5 @@
 from skconftree.tree.split._node cimport ExaminedNode
-from skconftree.tree.split._scan cimport Scan, Source, TestReader, ValueCounts
+from skconftree.tree.split._scan cimport Scan, Source, CandidateReader, ValueCounts
 from skconftree.tree.split._split cimport Children, Cut
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t
@@ -56,23 +56,23 @@ cdef class CategorySets:
     cdef int32_t* present           # [capacity] categories of labeled rows
     cdef intp_t n_present
     cdef float64_t unknown          # weight of unlabeled rows of other categories
-    cdef float64_t alone            # weight of categories of at most one row
+    cdef float64_t n_alone            # weight of categories of at most one row
     cdef float64_t n_implied        # candidates compared, 0 = those emitted; at most
     cdef float64_t log_implied      # 2^1000, unlike its logarithm
     cdef Ranked* ranked             # [capacity] indices in `present`, ordered
     cdef float64_t set_weight       # of the current set; its counts are in Scan.running
-    cdef float64_t set_pool         # weight of its unlabeled rows
+    cdef float64_t set_unlabeled         # weight of its unlabeled rows
     cdef float64_t* axis            # [2, n_classes]
-    cdef int16_t* ordinals          # [capacity] of divide()
+    cdef int16_t* child_of_code          # [capacity] of divide()
 
-    cdef inline bint has_capacity(self, float64_t code) noexcept nogil:
+    cdef inline bint fits_code(self, float64_t code) noexcept nogil:
         # The last code is that of unknown categories.
         return 0.0 <= code < self.capacity - 1
 
     cdef inline bint is_scattered(self) noexcept nogil:
-        return 2.0 * self.alone > self.node.n
+        return 2.0 * self.n_alone > self.node.n
 
-    cdef inline bint has_single_test(self) noexcept nogil:
+    cdef inline bint has_single_candidate(self) noexcept nogil:
         return self.multiway or self.random_cuts
 
     cdef int reserve(self, intp_t capacity) except -1
@@ -82,13 +82,11 @@ cdef class CategorySets:
     cdef intp_t walk(self, Scan scan) noexcept nogil
     # Set all fields of the children except their numbers of rows. Unlabeled rows of
     # categories that no labeled row has go to the largest child.
-    cdef void divide(
-        self, intp_t feature, intp_t position, Children* children
-    ) noexcept nogil
+    cdef void divide(self, intp_t feature, intp_t position, Children* children) noexcept nogil
     cdef bint _rank(self, intp_t ordering) noexcept nogil
 
 
-# NodeTests: the candidate splits of the features of a node, and the children of one of them,
+# CandidateSplits: the candidate splits of the features of a node, and the children of one of them,
 # for every kind of source.
 #
 # Missing values. If labeled rows of the node miss a value, the feature is walked twice
@@ -105,11 +103,11 @@ cdef enum MissingRows:
     UNLABELED
 
 
-cdef class NodeTests(Scan):
+cdef class CandidateSplits(Scan):
     cdef ExaminedNode node
     cdef Source source
     cdef readonly CategorySets sets
-    cdef TestReader reader          # receives the candidates
+    cdef CandidateReader reader          # receives the candidates
     cdef const int32_t* n_categories    # [n_features] of the root, 0 = numeric; NULL = all
     cdef bint random_cuts
 
@@ -132,4 +130,4 @@ cdef class NodeTests(Scan):
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil
     # Infinity for the candidate "is the value missing?".
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil
-    cdef void _show(self, intp_t size) noexcept nogil
+    cdef void _fill_block(self, intp_t size) noexcept nogil

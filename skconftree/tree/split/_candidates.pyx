@@ -33,9 +33,7 @@ cdef class CategorySets:
         self.multiway = node.settings.multiway
         self.random_cuts = node.settings.random_cuts
         self.arena = Arena()
-        self.axis = <float64_t*> self.arena.take_zeros(
-            2 * node.n_classes, sizeof(float64_t)
-        )
+        self.axis = <float64_t*> self.arena.take_zeros(2 * node.n_classes, sizeof(float64_t))
 
     cdef int reserve(self, intp_t capacity) except -1:
         # Arrays for features with this many categories; their contents are lost.
@@ -47,8 +45,8 @@ cdef class CategorySets:
         )
         self.present = <int32_t*> self.arena.resize(self.present, capacity, sizeof(int32_t))
         self.ranked = <Ranked*> self.arena.resize(self.ranked, capacity, sizeof(Ranked))
-        self.ordinals = <int16_t*> self.arena.resize(
-            self.ordinals, capacity, sizeof(int16_t)
+        self.child_of_code = <int16_t*> self.arena.resize(
+            self.child_of_code, capacity, sizeof(int16_t)
         )
         self.capacity = capacity
         return 0
@@ -60,7 +58,7 @@ cdef class CategorySets:
         cdef intp_t code
         self.n_codes = n_codes
         self.n_present = 0
-        self.alone = 0.0
+        self.n_alone = 0.0
         self.unknown = 0.0
         self.n_implied = 0.0
         for code in range(n_codes):
@@ -70,7 +68,7 @@ cdef class CategorySets:
                 self.present[self.n_present] = <int32_t> code
                 self.n_present += 1
                 if n <= 1.0:
-                    self.alone += n
+                    self.n_alone += n
             else:
                 self.unknown += row[K]
 
@@ -102,22 +100,20 @@ cdef class CategorySets:
         qsort(self.ranked, self.n_present, sizeof(Ranked), _compare_ranked)
         return True
 
-    cdef void divide(
-        self, intp_t feature, intp_t position, Children* children
-    ) noexcept nogil:
+    cdef void divide(self, intp_t feature, intp_t position, Children* children) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t m = self.n_present
         cdef intp_t i, z, c
         cdef const float64_t* row
         cdef float64_t n, largest
         for i in range(self.n_codes):
-            self.ordinals[i] = -1
+            self.child_of_code[i] = -1
         for i in range(m):
-            self.ordinals[self.present[i]] = <int16_t> i if self.multiway else 1
+            self.child_of_code[self.present[i]] = <int16_t> i if self.multiway else 1
         if not self.multiway:
-            _send_left(self, feature, position)
+            _map_codes(self, feature, position)
         children.n_outcomes = m if self.multiway else 2
-        children.ordinals = self.ordinals
+        children.child_of_code = self.child_of_code
         children.n_codes = self.n_codes - 1     # without the unknown category
         children.missing_seen = False
         children.missing_left = False
@@ -125,7 +121,7 @@ cdef class CategorySets:
         memset(children.counts, 0, children.n_outcomes * K * sizeof(float64_t))
         memset(children.pool, 0, children.n_outcomes * sizeof(float64_t))
         for i in range(m):
-            z = self.ordinals[self.present[i]]
+            z = self.child_of_code[self.present[i]]
             row = self.counts + self.present[i] * (K + 1)
             for c in range(K):
                 children.counts[z * K + c] += row[c]
@@ -142,7 +138,7 @@ cdef class CategorySets:
             for z in range(children.n_outcomes):
                 children.pool[z] = 0.0
             for i in range(m):
-                z = self.ordinals[self.present[i]]
+                z = self.child_of_code[self.present[i]]
                 children.pool[z] += self.node.record.pool / m
 
 
@@ -190,11 +186,9 @@ cdef inline void _emit_set(
     cdef float64_t* pool_left = scan.pool_left + scan.size
     memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
     if sets.node.by_volume:
-        pool_left[0] = sets.node.record.pool * (
-            <float64_t> n_in_set / sets.n_present
-        )
+        pool_left[0] = sets.node.record.pool * (<float64_t> n_in_set / sets.n_present)
     else:
-        pool_left[0] = sets.set_weight + sets.set_pool
+        pool_left[0] = sets.set_weight + sets.set_unlabeled
         if sets.set_weight > sets.node.n - sets.set_weight:
             pool_left[0] += sets.unknown
     scan.emit(sets.set_weight, position)
@@ -207,13 +201,13 @@ cdef inline void _add_category(CategorySets sets, Scan scan, intp_t i) noexcept 
     for c in range(K):
         scan.running[c] += row[c]
         sets.set_weight += row[c]
-    sets.set_pool += row[K]
+    sets.set_unlabeled += row[K]
 
 
 cdef void _clear_set(CategorySets sets, Scan scan) noexcept nogil:
     memset(scan.running, 0, sets.node.n_classes * sizeof(float64_t))
     sets.set_weight = 0.0
-    sets.set_pool = 0.0
+    sets.set_unlabeled = 0.0
 
 
 cdef inline float64_t _weight(CategorySets sets, const float64_t* row) noexcept nogil:
@@ -226,9 +220,7 @@ cdef inline float64_t _weight(CategorySets sets, const float64_t* row) noexcept 
     return n
 
 
-cdef inline float64_t _share(
-    CategorySets sets, const float64_t* row, intp_t c
-) noexcept nogil:
+cdef inline float64_t _share(CategorySets sets, const float64_t* row, intp_t c) noexcept nogil:
     cdef float64_t count = row[c]
     if sets.node.class_weight != NULL:
         count *= sets.node.class_weight[c]
@@ -240,8 +232,8 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
     # method, starting with the deviation of largest weight.
     cdef intp_t K = sets.node.n_classes
     cdef float64_t* axis = sets.axis
-    cdef float64_t* moved = sets.axis + K
-    cdef const NodeStats* seen = &sets.node.seen
+    cdef float64_t* product = sets.axis + K
+    cdef const NodeStats* node_counts = &sets.node.reweighted
     cdef const float64_t* row
     cdef float64_t n, square, length, deviation, most = -1.0
     cdef intp_t start = 0, position, c
@@ -250,45 +242,45 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
         n = _weight(sets, row)
         square = 0.0
         for c in range(K):
-            deviation = _share(sets, row, c) - seen.counts[c] / seen.n
+            deviation = _share(sets, row, c) - node_counts.counts[c] / node_counts.n
             square += deviation * deviation
         if n * square > most:
             most = n * square
             start = position
     row = sets.counts + sets.present[start] * (K + 1)
     for c in range(K):
-        axis[c] = _share(sets, row, c) - seen.counts[c] / seen.n
+        axis[c] = _share(sets, row, c) - node_counts.counts[c] / node_counts.n
     for _ in range(ITERATIONS):
-        memset(moved, 0, K * sizeof(float64_t))
+        memset(product, 0, K * sizeof(float64_t))
         for position in range(sets.n_present):
             row = sets.counts + sets.present[position] * (K + 1)
             n = _weight(sets, row) * _projection(sets, row)
             for c in range(K):
-                deviation = _share(sets, row, c) - seen.counts[c] / seen.n
-                moved[c] += n * deviation
+                deviation = _share(sets, row, c) - node_counts.counts[c] / node_counts.n
+                product[c] += n * deviation
         length = 0.0
         for c in range(K):
-            length += moved[c] * moved[c]
+            length += product[c] * product[c]
         length = sqrt(length)
         if not length > 0.0:
             break
         for c in range(K):
-            axis[c] = moved[c] / length
+            axis[c] = product[c] / length
     for position in range(sets.n_present):
         row = sets.counts + sets.present[position] * (K + 1)
         sets.ranked[position].share = _projection(sets, row)
 
 
 cdef float64_t _projection(CategorySets sets, const float64_t* row) noexcept nogil:
-    cdef const NodeStats* seen = &sets.node.seen
+    cdef const NodeStats* node_counts = &sets.node.reweighted
     cdef float64_t sum_ = 0.0
     cdef intp_t c
     for c in range(sets.node.n_classes):
-        sum_ += sets.axis[c] * (_share(sets, row, c) - seen.counts[c] / seen.n)
+        sum_ += sets.axis[c] * (_share(sets, row, c) - node_counts.counts[c] / node_counts.n)
     return sum_
 
 
-cdef void _send_left(CategorySets sets, intp_t feature, intp_t position) noexcept nogil:
+cdef void _map_codes(CategorySets sets, intp_t feature, intp_t position) noexcept nogil:
     cdef intp_t m = sets.n_present
     cdef Search search = _search(sets)
     cdef uint64_t key
@@ -296,25 +288,25 @@ cdef void _send_left(CategorySets sets, intp_t feature, intp_t position) noexcep
     if search == SUBSETS:
         for i in range(m):
             if (position >> i) & 1:
-                sets.ordinals[sets.present[i]] = 0
+                sets.child_of_code[sets.present[i]] = 0
     elif search == DRAWN:
         key = mix(sets.node.key ^ <uint64_t> feature)
         for i in range(m):
             if mix(key ^ <uint64_t> sets.present[i]) & 1:
-                sets.ordinals[sets.present[i]] = 0
+                sets.child_of_code[sets.present[i]] = 0
                 n_left += 1
         if n_left == 0 or n_left == m:
-            sets.ordinals[sets.present[0]] = 0 if n_left == 0 else 1
+            sets.child_of_code[sets.present[0]] = 0 if n_left == 0 else 1
     else:
         sets._rank(position // m)
         for i in range(position % m):
-            sets.ordinals[sets.present[sets.ranked[i].position]] = 0
+            sets.child_of_code[sets.present[sets.ranked[i].position]] = 0
 
 
-cdef class NodeTests(Scan):
+cdef class CandidateSplits(Scan):
     """The candidate splits of the features of a node, passed to a reader in blocks."""
 
-    def __init__(self, Source source not None, TestReader reader not None):
+    def __init__(self, Source source not None, CandidateReader reader not None):
         super().__init__(source.node.n_classes)
         cdef intp_t K = self.n_classes
         cdef const int32_t[::1] n_categories = source.node.root.n_categories
@@ -325,10 +317,8 @@ cdef class NodeTests(Scan):
         self.reader = reader
         self.sets = CategorySets(self.node)
         self.random_cuts = self.node.settings.random_cuts
-        self.values.seen = <float64_t*> self.arrays.take_zeros(K + 1, sizeof(float64_t))
-        self.values.missing = <float64_t*> self.arrays.take_zeros(
-            K + 1, sizeof(float64_t)
-        )
+        self.values.present = <float64_t*> self.arrays.take_zeros(K + 1, sizeof(float64_t))
+        self.values.missing = <float64_t*> self.arrays.take_zeros(K + 1, sizeof(float64_t))
         _reserve_children(self, 2)
         if n_categories is not None:
             self.n_categories = &n_categories[0]
@@ -350,16 +340,14 @@ cdef class NodeTests(Scan):
         self.missing_left = False
         self.positions = NULL
         self.nominal = self.is_nominal(feature)
-        self.prunes = self.reader.prunes and not (
-            self.node.filters or self.node.by_volume
-        )
+        self.prunes = self.reader.prunes and not (self.node.has_min_weight or self.node.by_volume)
         if self.nominal:
             return _walk_sets(self, feature)
         if self.random_cuts:
-            return _walk_drawn(self, feature)
+            return _walk_random(self, feature)
         if self.source.complete:
             return self.source.walk(feature, self)
-        return _walk_values(self, feature)
+        return _walk_thresholds(self, feature)
 
     cdef void take(self, intp_t size) noexcept nogil:
         cdef Cut cut
@@ -369,7 +357,7 @@ cdef class NodeTests(Scan):
                 self.position[i] = self.positions[self.position[i] - 1]
         if self.missing != NONE:
             _add_missing(self, size)
-        if self.node.filters:
+        if self.node.has_min_weight:
             size = _drop_small_children(self, size)
         if size == 0:
             return
@@ -378,25 +366,25 @@ cdef class NodeTests(Scan):
             for i in range(size):
                 cut.position = self.position[i]
                 self.pool_left[i] = _left_volume(self, self.feature, cut)
-        self._show(size)
+        self._fill_block(size)
         self.reader.read(self)
 
     cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil:
-        self._show(size)
-        self.tests.nested = False
+        self._fill_block(size)
+        self.block.nested = False
         self.reader.measure(self, scores)
 
     cdef void leave_out(self, intp_t n) noexcept nogil:
         self.reader.leave_out(n)
 
-    cdef void _show(self, intp_t size) noexcept nogil:
-        self.tests.size = size
-        self.tests.nested = not self.nominal
-        self.tests.left = self.left
-        self.tests.n_left = self.n_left
-        self.tests.pool_left = self.pool_left if self.node.has_pool else self.n_left
-        self.tests.phi_left = self.phi_left if self.additive else NULL
-        self.tests.phi_right = self.phi_right if self.additive else NULL
+    cdef void _fill_block(self, intp_t size) noexcept nogil:
+        self.block.size = size
+        self.block.nested = not self.nominal
+        self.block.left = self.left
+        self.block.n_left = self.n_left
+        self.block.pool_left = self.pool_left if self.node.has_pool else self.n_left
+        self.block.phi_left = self.phi_left if self.additive else NULL
+        self.block.phi_right = self.phi_right if self.additive else NULL
 
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil:
         cdef Children* children = &self.children
@@ -419,183 +407,181 @@ cdef class NodeTests(Scan):
         return threshold
 
 
-cdef int _reserve_children(NodeTests node_tests, intp_t capacity) except -1:
-    cdef Children* children = &node_tests.children
-    cdef intp_t K = node_tests.n_classes
-    if capacity <= node_tests.child_capacity:
+cdef int _reserve_children(CandidateSplits candidates, intp_t capacity) except -1:
+    cdef Children* children = &candidates.children
+    cdef intp_t K = candidates.n_classes
+    if capacity <= candidates.child_capacity:
         return 0
-    children.counts = <float64_t*> node_tests.arrays.resize(
+    children.counts = <float64_t*> candidates.arrays.resize(
         children.counts, capacity * K, sizeof(float64_t)
     )
-    children.scaled = <float64_t*> node_tests.arrays.resize(
+    children.scaled = <float64_t*> candidates.arrays.resize(
         children.scaled, capacity * K, sizeof(float64_t)
     )
-    children.pool = <float64_t*> node_tests.arrays.resize(
+    children.pool = <float64_t*> candidates.arrays.resize(
         children.pool, capacity, sizeof(float64_t)
     )
-    children.rows = <intp_t*> node_tests.arrays.resize(
-        children.rows, capacity, sizeof(intp_t)
-    )
-    children.n_labeled = <intp_t*> node_tests.arrays.resize(
+    children.rows = <intp_t*> candidates.arrays.resize(children.rows, capacity, sizeof(intp_t))
+    children.n_labeled = <intp_t*> candidates.arrays.resize(
         children.n_labeled, capacity, sizeof(intp_t)
     )
-    node_tests.child_capacity = capacity
+    candidates.child_capacity = capacity
     return 0
 
 
-cdef intp_t _walk_values(NodeTests node_tests, intp_t feature) noexcept nogil:
+cdef intp_t _walk_thresholds(CandidateSplits candidates, intp_t feature) noexcept nogil:
     cdef intp_t n_tests
-    if not node_tests.source.count_values(feature, &node_tests.values):
-        return node_tests.source.walk(feature, node_tests)
-    if not node_tests.values.n_missing > 0.0:
-        if node_tests.values.missing[node_tests.n_classes] > 0.0:
-            node_tests.missing = UNLABELED
-        return node_tests.source.walk(feature, node_tests)
-    if not node_tests.values.n_seen > 0.0:
+    if not candidates.source.count_values(feature, &candidates.values):
+        return candidates.source.walk(feature, candidates)
+    if not candidates.values.n_missing > 0.0:
+        if candidates.values.missing[candidates.n_classes] > 0.0:
+            candidates.missing = UNLABELED
+        return candidates.source.walk(feature, candidates)
+    if not candidates.values.n_present > 0.0:
         return 0
-    node_tests.additive = False
-    n_tests = node_tests.source.walk(feature, node_tests)
-    _take_presence(node_tests, feature)
-    node_tests.missing = LEFT
-    node_tests.missing_left = True
-    return n_tests + 1 + node_tests.source.walk(feature, node_tests)
+    candidates.additive = False
+    n_tests = candidates.source.walk(feature, candidates)
+    _emit_is_missing(candidates, feature)
+    candidates.missing = LEFT
+    candidates.missing_left = True
+    return n_tests + 1 + candidates.source.walk(feature, candidates)
 
 
-cdef intp_t _walk_drawn(NodeTests node_tests, intp_t feature) noexcept nogil:
-    cdef uint64_t key = _draw_key(node_tests, feature)
+cdef intp_t _walk_random(CandidateSplits candidates, intp_t feature) noexcept nogil:
+    cdef uint64_t key = _draw_key(candidates, feature)
     cdef float64_t threshold
     cdef bint any_missing
     cdef Cut cut
     any_missing = (
-        node_tests.source.count_values(feature, &node_tests.values)
-        and node_tests.values.n_missing > 0.0
+        candidates.source.count_values(feature, &candidates.values)
+        and candidates.values.n_missing > 0.0
     )
-    if any_missing and not node_tests.values.n_seen > 0.0:
+    if any_missing and not candidates.values.n_present > 0.0:
         return 0
-    cut.position = node_tests.source.draw(feature, unit(key), &threshold)
+    cut.position = candidates.source.draw(feature, unit(key), &threshold)
     cut.missing_left = any_missing and cut.position >= 0 and mix(key) & 1
     if cut.position < 0:
         # a constant: the only candidate is whether the value is missing
         if not any_missing:
             return 0
-        cut.position = node_tests.source.end_position(feature)
-    _count_sides(node_tests, feature, cut)
-    _take_children(node_tests, cut)
+        cut.position = candidates.source.end_position(feature)
+    _count_sides(candidates, feature, cut)
+    _emit_children(candidates, cut)
     return 1
 
 
-cdef intp_t _walk_sets(NodeTests node_tests, intp_t feature) noexcept nogil:
+cdef intp_t _walk_sets(CandidateSplits candidates, intp_t feature) noexcept nogil:
     cdef Cut cut
-    node_tests.additive = False
-    node_tests.sets.begin(node_tests.source.count_categories(feature, node_tests.sets.counts))
-    if node_tests.sets.n_present < 2:
+    candidates.additive = False
+    candidates.sets.begin(candidates.source.count_categories(feature, candidates.sets.counts))
+    if candidates.sets.n_present < 2:
         return 0
-    if node_tests.sets.skips_scattered and node_tests.sets.is_scattered():
+    if candidates.sets.skips_scattered and candidates.sets.is_scattered():
         return 1
-    if not node_tests.sets.has_single_test():
-        return node_tests.sets.walk(node_tests)
+    if not candidates.sets.has_single_candidate():
+        return candidates.sets.walk(candidates)
     cut.position = 0
     cut.missing_left = False
-    node_tests.sets.divide(feature, 0, &node_tests.children)
-    if not node_tests.sets.multiway:
-        _take_children(node_tests, cut)
-    elif not _has_small_child(node_tests):
-        node_tests.reader.read_children(&node_tests.children)
+    candidates.sets.divide(feature, 0, &candidates.children)
+    if not candidates.sets.multiway:
+        _emit_children(candidates, cut)
+    elif not _has_small_child(candidates):
+        candidates.reader.read_children(&candidates.children)
     return 1
 
 
-cdef void _take_presence(NodeTests node_tests, intp_t feature) noexcept nogil:
+cdef void _emit_is_missing(CandidateSplits candidates, intp_t feature) noexcept nogil:
     # The candidate "is the value missing?": rows without a value go right.
     cdef intp_t c
-    for c in range(node_tests.n_classes):
-        node_tests.left[c] = node_tests.values.seen[c]
-    node_tests.n_left[0] = node_tests.values.n_seen
-    node_tests.pool_left[0] = node_tests.values.pool_seen
-    node_tests.position[0] = node_tests.source.end_position(feature)
-    node_tests.positions = NULL
-    node_tests.take(1)
+    for c in range(candidates.n_classes):
+        candidates.left[c] = candidates.values.present[c]
+    candidates.n_left[0] = candidates.values.n_present
+    candidates.pool_left[0] = candidates.values.pool_present
+    candidates.position[0] = candidates.source.end_position(feature)
+    candidates.positions = NULL
+    candidates.take(1)
 
 
-cdef void _take_children(NodeTests node_tests, Cut cut) noexcept nogil:
+cdef void _emit_children(CandidateSplits candidates, Cut cut) noexcept nogil:
     # The only candidate of a feature, if it separates any rows.
     cdef intp_t c
-    node_tests.additive = False
-    node_tests.n_left[0] = 0.0
-    for c in range(node_tests.n_classes):
-        node_tests.left[c] = node_tests.children.counts[c]
-        node_tests.n_left[0] += node_tests.children.counts[c]
-    if node_tests.n_left[0] == 0.0 or node_tests.n_left[0] == node_tests.node.n:
+    candidates.additive = False
+    candidates.n_left[0] = 0.0
+    for c in range(candidates.n_classes):
+        candidates.left[c] = candidates.children.counts[c]
+        candidates.n_left[0] += candidates.children.counts[c]
+    if candidates.n_left[0] == 0.0 or candidates.n_left[0] == candidates.node.n:
         return
-    node_tests.pool_left[0] = node_tests.children.pool[0]
-    node_tests.position[0] = cut.position
-    node_tests.missing_left = cut.missing_left
-    node_tests.take(1)
+    candidates.pool_left[0] = candidates.children.pool[0]
+    candidates.position[0] = cut.position
+    candidates.missing_left = cut.missing_left
+    candidates.take(1)
 
 
-cdef void _add_missing(NodeTests node_tests, intp_t size) noexcept nogil:
+cdef void _add_missing(CandidateSplits candidates, intp_t size) noexcept nogil:
     # Add the rows without a value to the left outcome of candidates counted without them.
-    cdef intp_t K = node_tests.n_classes
-    cdef const float64_t* counts = node_tests.values.missing
-    cdef float64_t n = node_tests.values.n_missing
+    cdef intp_t K = candidates.n_classes
+    cdef const float64_t* counts = candidates.values.missing
+    cdef float64_t n = candidates.values.n_missing
     cdef intp_t i, c
-    if node_tests.missing == UNLABELED:
+    if candidates.missing == UNLABELED:
         for i in range(size):
-            if node_tests.n_left[i] > node_tests.node.n - node_tests.n_left[i]:
-                node_tests.pool_left[i] += counts[K]
+            if candidates.n_left[i] > candidates.node.n - candidates.n_left[i]:
+                candidates.pool_left[i] += counts[K]
         return
     for i in range(size):
         for c in range(K):
-            node_tests.left[i * K + c] += counts[c]
-        node_tests.n_left[i] += n
-        node_tests.pool_left[i] += n + counts[K]
+            candidates.left[i * K + c] += counts[c]
+        candidates.n_left[i] += n
+        candidates.pool_left[i] += n + counts[K]
 
 
-cdef intp_t _drop_small_children(NodeTests node_tests, intp_t size) noexcept nogil:
-    cdef float64_t least = node_tests.node.min_weight
-    cdef float64_t least_seen = node_tests.node.min_seen_weight
-    cdef float64_t n = node_tests.node.n
-    cdef intp_t K = node_tests.n_classes
+cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexcept nogil:
+    cdef float64_t min_weight = candidates.node.min_weight
+    cdef float64_t min_reweighted = candidates.node.min_reweighted
+    cdef float64_t n = candidates.node.n
+    cdef intp_t K = candidates.n_classes
     cdef intp_t n_retained = 0, i, c
-    cdef float64_t seen
+    cdef float64_t weight
     for i in range(size):
-        if node_tests.n_left[i] < least or n - node_tests.n_left[i] < least:
+        if candidates.n_left[i] < min_weight or n - candidates.n_left[i] < min_weight:
             continue
-        if least_seen > 0.0:
-            seen = node_tests.node.seen_weight(node_tests.left + i * K, node_tests.n_left[i])
-            if seen < least_seen or node_tests.node.seen.n - seen < least_seen:
+        if min_reweighted > 0.0:
+            weight = candidates.node.sum_reweighted(candidates.left + i * K, candidates.n_left[i])
+            if weight < min_reweighted or candidates.node.reweighted.n - weight < min_reweighted:
                 continue
         for c in range(K):
-            node_tests.left[n_retained * K + c] = node_tests.left[i * K + c]
-        node_tests.n_left[n_retained] = node_tests.n_left[i]
-        node_tests.pool_left[n_retained] = node_tests.pool_left[i]
-        node_tests.phi_left[n_retained] = node_tests.phi_left[i]
-        node_tests.phi_right[n_retained] = node_tests.phi_right[i]
-        node_tests.position[n_retained] = node_tests.position[i]
+            candidates.left[n_retained * K + c] = candidates.left[i * K + c]
+        candidates.n_left[n_retained] = candidates.n_left[i]
+        candidates.pool_left[n_retained] = candidates.pool_left[i]
+        candidates.phi_left[n_retained] = candidates.phi_left[i]
+        candidates.phi_right[n_retained] = candidates.phi_right[i]
+        candidates.position[n_retained] = candidates.position[i]
         n_retained += 1
     return n_retained
 
 
-cdef bint _has_small_child(NodeTests node_tests) noexcept nogil:
+cdef bint _has_small_child(CandidateSplits candidates) noexcept nogil:
     cdef intp_t z
-    if not node_tests.node.filters:
+    if not candidates.node.has_min_weight:
         return False
-    for z in range(node_tests.children.n_outcomes):
-        if node_tests.node.is_small(node_tests.children.counts + z * node_tests.n_classes):
+    for z in range(candidates.children.n_outcomes):
+        if candidates.node.is_small(candidates.children.counts + z * candidates.n_classes):
             return True
     return False
 
 
-cdef uint64_t _draw_key(NodeTests node_tests, intp_t feature) noexcept nogil:
-    return mix(node_tests.node.draw_key ^ <uint64_t> feature)
+cdef uint64_t _draw_key(CandidateSplits candidates, intp_t feature) noexcept nogil:
+    return mix(candidates.node.draw_key ^ <uint64_t> feature)
 
 
-cdef void _count_sides(NodeTests node_tests, intp_t feature, Cut cut) noexcept nogil:
-    cdef Children* children = &node_tests.children
-    cdef intp_t K = node_tests.n_classes
+cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noexcept nogil:
+    cdef Children* children = &candidates.children
+    cdef intp_t K = candidates.n_classes
     cdef bint any_missing
     cdef intp_t side, c
     children.n_outcomes = 2
-    children.ordinals = NULL
+    children.child_of_code = NULL
     children.n_codes = 0
     children.unknown = 0
     memset(children.counts, 0, 2 * K * sizeof(float64_t))
@@ -603,49 +589,45 @@ cdef void _count_sides(NodeTests node_tests, intp_t feature, Cut cut) noexcept n
         children.pool[side] = 0.0
         children.rows[side] = 0
         children.n_labeled[side] = 0
-    any_missing = node_tests.source.count_sides(
-        feature, cut.position, children, &node_tests.values
+    any_missing = candidates.source.count_sides(
+        feature, cut.position, children, &candidates.values
     )
-    children.missing_seen = any_missing and node_tests.values.n_missing > 0.0
-    _send_missing(node_tests, any_missing, cut)
-    if node_tests.source.right_is_rest:
+    children.missing_seen = any_missing and candidates.values.n_missing > 0.0
+    _count_missing(candidates, any_missing, cut)
+    if candidates.source.right_is_rest:
         for c in range(K):
-            children.counts[K + c] = max(
-                node_tests.node.counts[c] - children.counts[c], 0.0
-            )
-    if node_tests.node.by_volume:
-        children.pool[0] = _left_volume(node_tests, feature, cut)
-    if node_tests.node.by_volume or node_tests.source.right_is_rest:
-        children.pool[1] = node_tests.node.record.pool - children.pool[0]
+            children.counts[K + c] = max(candidates.node.counts[c] - children.counts[c], 0.0)
+    if candidates.node.by_volume:
+        children.pool[0] = _left_volume(candidates, feature, cut)
+    if candidates.node.by_volume or candidates.source.right_is_rest:
+        children.pool[1] = candidates.node.record.pool - children.pool[0]
 
 
-cdef void _send_missing(NodeTests node_tests, bint any_missing, Cut cut) noexcept nogil:
+cdef void _count_missing(CandidateSplits candidates, bint any_missing, Cut cut) noexcept nogil:
     # Rows without a value go to the side of the cut. If no labeled row of the node misses
     # the value, they go to the larger child.
-    cdef Children* children = &node_tests.children
-    cdef intp_t K = node_tests.n_classes
+    cdef Children* children = &candidates.children
+    cdef intp_t K = candidates.n_classes
     cdef float64_t n_left, n_right
     cdef intp_t side, c
     children.missing_left = cut.missing_left
     if not children.missing_seen:
         n_left = sum_of(children.counts, K)
         n_right = sum_of(children.counts + K, K)
-        if node_tests.source.right_is_rest:
-            n_right = node_tests.node.n - n_left
+        if candidates.source.right_is_rest:
+            n_right = candidates.node.n - n_left
         children.missing_left = n_left > n_right
     if not any_missing:
         return
     side = 0 if children.missing_left else 1
     for c in range(K):
-        children.counts[side * K + c] += node_tests.values.missing[c]
+        children.counts[side * K + c] += candidates.values.missing[c]
     for c in range(K + 1):
-        children.pool[side] += node_tests.values.missing[c]
-    children.rows[side] += node_tests.values.rows_missing
-    children.n_labeled[side] += node_tests.values.labeled_missing
+        children.pool[side] += candidates.values.missing[c]
+    children.rows[side] += candidates.values.rows_missing
+    children.n_labeled[side] += candidates.values.labeled_missing
 
 
-cdef float64_t _left_volume(NodeTests node_tests, intp_t feature, Cut cut) noexcept nogil:
-    cdef NodeRecord* record = node_tests.node.record
-    return record.pool * share_below(
-        record.box, feature, node_tests.threshold(feature, cut)
-    )
+cdef float64_t _left_volume(CandidateSplits candidates, intp_t feature, Cut cut) noexcept nogil:
+    cdef NodeRecord* record = candidates.node.record
+    return record.pool * share_below(record.box, feature, candidates.threshold(feature, cut))

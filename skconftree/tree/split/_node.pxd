@@ -1,5 +1,5 @@
 # ExaminedNode: the node whose candidate splits are compared, with its class counts on three
-# scales: unscaled (`counts`); reweighted by class (`seen`: the scale of the criterion); and
+# scales: unscaled (`counts`); reweighted by class (`reweighted`: the scale of the criterion); and
 # reweighted but scaled back to the total of the node, or to the weight of its distinct rows
 # if repeated rows do not count as evidence (`stats`: the scale of the bound). The scales
 # differ only with class_weight or if repeats do not count.
@@ -20,7 +20,7 @@ cdef struct NodeRecord:
     intp_t end
     intp_t depth
     float64_t pool          # weight W: labeled and unlabeled rows, or volume
-    int32_t* features       # those not known to be constant; owned
+    int32_t* features       # features not known to be constant; owned
     intp_t n_features
     float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
 
@@ -45,7 +45,7 @@ cdef class RootStats:
     cdef float64_t weight       # of the labeled rows, on the scale of the bound
     cdef float64_t total_weight     # the same, reweighted by class
     cdef float64_t min_weight       # of a child
-    cdef float64_t min_seen_weight  # of a child, reweighted by class
+    cdef float64_t min_reweighted  # of a child, reweighted by class
 
 
 cdef class ExaminedNode:
@@ -55,41 +55,37 @@ cdef class ExaminedNode:
     cdef readonly intp_t n_classes
     cdef bint has_pool          # unlabeled rows contribute to W
     cdef bint by_volume         # W is the volume of the node's box
-    cdef bint cuts_only         # no missing value, no nominal feature
+    cdef bint only_thresholds         # no missing value, no nominal feature
     cdef bint integral          # every count is an integer
-    cdef bint filters           # candidates may have a child below a smallest weight
+    cdef bint has_min_weight           # candidates may have a child below a smallest weight
     cdef float64_t min_weight   # of a child
-    cdef float64_t min_seen_weight      # of a child, reweighted by class
+    cdef float64_t min_reweighted      # of a child, reweighted by class
     cdef float64_t time         # weight of the rows passed to fit
     cdef uint64_t seed
     cdef const float64_t* class_weight      # [n_classes], or NULL
     cdef bint rescales          # bound and criterion have different scales
-    cdef bint without_repeats   # repeats do not count as evidence
+    cdef bint excludes_repeats   # repeats do not count as evidence
     cdef Arena arena
 
     cdef NodeRecord* record
     cdef const float64_t* counts    # [n_classes] unscaled
     cdef float64_t n
     cdef float64_t n_repeated   # rows, counting repeats if weights are integers
-    cdef NodeStats seen
+    cdef NodeStats reweighted
     cdef NodeStats stats
     cdef float64_t share        # of its weight that counts as evidence: 1 unless
-                                # without_repeats
+                                # excludes_repeats
     cdef float64_t* scales      # [2, n_classes] its counts on the other scales
     cdef uint64_t key           # for random sets of categories
     cdef uint64_t draw_key      # for random cuts, and
     cdef uint64_t visit_key     # for the order of features; a source may change both
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil
-    cdef void leave_out_repeats(self, float64_t weight) noexcept nogil
-    cdef float64_t to_seen(
-        self, const float64_t* counts, float64_t* seen
-    ) noexcept nogil
-    cdef void to_bound(self, const float64_t* counts, float64_t* scaled) noexcept nogil
-    cdef void pair_to_bound(self, const float64_t* left, float64_t* pair) noexcept nogil
-    cdef void children_to_seen(self, const Children* children) noexcept nogil
-    cdef void children_to_bound(self, const Children* children) noexcept nogil
-    cdef float64_t seen_weight(
-        self, const float64_t* counts, float64_t n
-    ) noexcept nogil
+    cdef void exclude_repeats(self, float64_t weight) noexcept nogil
+    cdef float64_t reweight(self, const float64_t* counts, float64_t* reweighted) noexcept nogil
+    cdef void scale(self, const float64_t* counts, float64_t* scaled) noexcept nogil
+    cdef void scale_pair(self, const float64_t* left, float64_t* pair) noexcept nogil
+    cdef void reweight_children(self, const Children* children) noexcept nogil
+    cdef void scale_children(self, const Children* children) noexcept nogil
+    cdef float64_t sum_reweighted(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef bint is_small(self, const float64_t* counts) noexcept nogil

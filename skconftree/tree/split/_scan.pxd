@@ -14,7 +14,7 @@ from skconftree.utils._typedefs cimport (
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
 # value. After each block the walk calls take(), which completes the candidates and passes
-# them to a TestReader, with one virtual call per block. Sources, scores and selections can
+# them to a CandidateReader, with one virtual call per block. Sources, scores and selections can
 # therefore be combined freely, and the inner loops are small.
 #
 # Rows may have integer weights, `count`, or other weights, `weight`; both are NULL if all
@@ -43,8 +43,8 @@ cdef inline float64_t weight_of(
 cdef class Scan
 
 
-cdef class TestReader:
-    # Scan.tests and Scan.position hold the next candidates of the feature being walked.
+cdef class CandidateReader:
+    # Scan.block and Scan.position hold the next candidates of the feature being walked.
     cdef void read(self, Scan scan) noexcept nogil
     # Whether the reader selects the best candidate by a concave score of the class counts on
     # the left only. Walks may then leave out candidates. measure() returns the scores of
@@ -63,23 +63,23 @@ cdef class Scan:
     cdef const float64_t* phi       # of every integer up to the node's weight
     cdef bint squares               # phi is the square: sums are exact in any order
 
-    cdef TestBlock tests            # the arrays below, as arguments of a score
+    cdef TestBlock block            # the arrays below, as arguments of a score
     cdef bint missing_left          # in all candidates of the block
-    cdef float64_t* left            # [BLOCK + 1, n_classes]: one extra, as walks
-    cdef float64_t* n_left          # [BLOCK + 1]             write before they know
-    cdef float64_t* pool_left       # [BLOCK + 1]             that it is a candidate
+    cdef float64_t* left            # [BLOCK + 1, n_classes]: one extra: walks write
+    cdef float64_t* n_left          # [BLOCK + 1]             a candidate before they
+    cdef float64_t* pool_left       # [BLOCK + 1]             know that it is one
     cdef float64_t* phi_left        # [BLOCK + 1]
     cdef float64_t* phi_right       # [BLOCK + 1]
     cdef intp_t* position           # [BLOCK + 1]
     cdef intp_t size                # candidates emitted since the last block
     cdef intp_t n_emitted           # candidates of earlier blocks of the walk
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
-    cdef int64_t* counted           # [2, n_classes] the same as integers, and in all
+    cdef int64_t* int_counts           # [2, n_classes] the same as integers, and in all
     cdef const int32_t* positions  # [n] of cuts behind the sorted rows of a walk, if they
                                     # are not to be the numbers of these rows; else NULL
 
     cdef void take(self, intp_t size) noexcept nogil
-    # See TestReader.
+    # See CandidateReader.
     cdef bint prunes
     cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil
     cdef void leave_out(self, intp_t n) noexcept nogil
@@ -141,25 +141,25 @@ cdef enum:
 
 
 cdef struct ValueCounts:
-    # The node's rows with a value of a feature (seen) and without (missing).
-    float64_t* seen         # [n_classes + 1] weights; the last one is unlabeled
+    # The node's rows with a value of a feature (present) and without (missing).
+    float64_t* present         # [n_classes + 1] weights; the last one is unlabeled
     float64_t* missing      # [n_classes + 1]
-    float64_t n_seen        # labeled rows only
+    float64_t n_present        # labeled rows only
     float64_t n_missing
-    float64_t pool_seen     # labeled and unlabeled rows
+    float64_t pool_present     # labeled and unlabeled rows
     intp_t rows_missing     # number of rows, and of labeled rows; set by count_sides()
-    intp_t labeled_missing      # of tables only
+    intp_t labeled_missing     # of tables only
 
 
 cdef inline void clear_values(ValueCounts* values, intp_t n_classes) noexcept nogil:
-    memset(values.seen, 0, (n_classes + 1) * sizeof(float64_t))
+    memset(values.present, 0, (n_classes + 1) * sizeof(float64_t))
     memset(values.missing, 0, (n_classes + 1) * sizeof(float64_t))
 
 
-cdef inline void add_up(ValueCounts* values, intp_t n_classes) noexcept nogil:
-    values.n_seen = sum_of(values.seen, n_classes)
+cdef inline void sum_values(ValueCounts* values, intp_t n_classes) noexcept nogil:
+    values.n_present = sum_of(values.present, n_classes)
     values.n_missing = sum_of(values.missing, n_classes)
-    values.pool_seen = values.n_seen + values.seen[n_classes]
+    values.pool_present = values.n_present + values.present[n_classes]
 
 
 cdef class Source:
@@ -190,9 +190,7 @@ cdef class Source:
     cdef intp_t end_position(self, intp_t feature) noexcept nogil
     # The position and threshold of a random cut; u is uniform in [0, 1). -1 if no cut
     # separates the rows that have a value.
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
-    ) noexcept nogil
+    cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil
     # Count the rows with a value on either side in `children`. Return whether rows miss a
     # value; if not, `values` need not be set.
@@ -203,13 +201,11 @@ cdef class Source:
     # Class weights of each category, [n_codes, n_classes + 1]; the last column is that of
     # unlabeled rows. Returns n_codes; the last code is that of other categories.
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil
-    # Count the rows of the children, whose ordinals are set. Of tables only.
+    # Count the rows of the children, whose `child_of_code` is set. Of tables only.
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil
 
 
-cdef inline float64_t drawn_between(
-    float64_t low, float64_t high, float64_t u
-) noexcept nogil:
+cdef inline float64_t random_threshold(float64_t low, float64_t high, float64_t u) noexcept nogil:
     # A threshold in [low, high).
     cdef float64_t threshold = low + u * (high - low)
     return low if threshold >= high else threshold

@@ -7,7 +7,7 @@ from skconftree.criteria._score cimport sum_of
 from skconftree.criteria._score import raise_undefined
 from skconftree.utils._inline cimport midpoint
 
-cdef class TestReader:
+cdef class CandidateReader:
     """Base class of objects that receive the candidate splits of a node in blocks."""
 
     cdef void read(self, Scan scan) noexcept nogil:
@@ -38,7 +38,7 @@ cdef class Scan:
         self.phi_right = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
         self.position = <intp_t*> self.arrays.take_zeros(capacity, sizeof(intp_t))
         self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
-        self.counted = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
+        self.int_counts = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
 
     cdef void take(self, intp_t size) noexcept nogil:
         # The first `size` candidates of the arrays are complete.
@@ -121,8 +121,8 @@ cdef class Scan:
         # between the neighboring labeled values; value = x[row * stride].
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
-        cdef float64_t w, n_left = 0.0, pool_left = 0.0, waiting_left
-        cdef intp_t waiting = 0     # first unlabeled row after the last labeled one
+        cdef float64_t w, n_left = 0.0, pool_left = 0.0, unlabeled_left
+        cdef intp_t next_unlabeled = 0     # first unlabeled row after the last labeled one
         cdef intp_t last = -1       # last labeled row
         cdef intp_t p, q, row
         cdef float64_t cut
@@ -133,18 +133,18 @@ cdef class Scan:
                 continue
             if last >= 0 and x[row * stride] != x[last * stride]:
                 cut = midpoint(x[last * stride], x[row * stride])
-                waiting_left = 0.0
-                q = waiting
+                unlabeled_left = 0.0
+                q = next_unlabeled
                 while q < p and x[<intp_t> (entries[q] >> 1) * stride] <= cut:
-                    waiting_left += weight_of(count, weight, entries[q] >> 1)
+                    unlabeled_left += weight_of(count, weight, entries[q] >> 1)
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self.pool_left[self.size] = n_left + pool_left + waiting_left
+                self.pool_left[self.size] = n_left + pool_left + unlabeled_left
                 self.emit(n_left, q)
             # all earlier rows are left of any later cut
-            for q in range(waiting, p):
+            for q in range(next_unlabeled, p):
                 pool_left += weight_of(count, weight, entries[q] >> 1)
-            waiting = p + 1
+            next_unlabeled = p + 1
             w = weight_of(count, weight, row)
             running[y[row]] += w
             n_left += w
@@ -198,7 +198,7 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
-        cdef float64_t n_level, waiting_left, cut, n_left = 0.0, pool_left = 0.0
+        cdef float64_t n_level, unlabeled_left, cut, n_left = 0.0, pool_left = 0.0
         cdef intp_t last = -1       # last level that has labeled rows
         cdef intp_t b, c, q
         memset(running, 0, K * sizeof(float64_t))
@@ -209,13 +209,13 @@ cdef class Scan:
                 continue
             if last >= 0:
                 cut = midpoint(levels[last], levels[b])
-                waiting_left = 0.0
+                unlabeled_left = 0.0
                 q = last + 1
                 while q < b and levels[q] <= cut:
-                    waiting_left += histogram[q * (K + 1) + K]
+                    unlabeled_left += histogram[q * (K + 1) + K]
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self.pool_left[self.size] = n_left + pool_left + waiting_left
+                self.pool_left[self.size] = n_left + pool_left + unlabeled_left
                 self.emit(n_left, q - 1)
             for q in range(last + 1, b + 1):
                 pool_left += histogram[q * (K + 1) + K]
@@ -263,8 +263,8 @@ cdef intp_t _walk_additive(
     # far and for the others. Each repeat of a row changes one term of both.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
-    cdef int64_t* left = scan.counted
-    cdef int64_t* rest = scan.counted + K
+    cdef int64_t* left = scan.int_counts
+    cdef int64_t* rest = scan.int_counts + K
     cdef float64_t phi_left = 0.0, phi_right = 0.0, n_left = 0.0
     cdef intp_t p, c, row
     cdef int32_t w = 1
@@ -298,8 +298,8 @@ cdef intp_t _walk_squares(
     # As _walk_additive, for squares. With the counts l of a class on the left and t in the
     # node, (t - l)^2 = t^2 - 2 t l + l^2. A row changes one l.
     cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.counted
-    cdef int64_t* whole = scan.counted + K
+    cdef int64_t* left = scan.int_counts
+    cdef int64_t* total_of = scan.int_counts + K
     cdef int64_t squares = 0        # of l,
     cdef int64_t products = 0       # t l
     cdef int64_t constant = 0       # and t^2, summed over the classes
@@ -307,8 +307,8 @@ cdef intp_t _walk_squares(
     cdef intp_t p, c, row
     for c in range(K):
         left[c] = 0
-        whole[c] = <int64_t> total[c]
-        constant += whole[c] * whole[c]
+        total_of[c] = <int64_t> total[c]
+        constant += total_of[c] * total_of[c]
     for p in range(n):
         if p > 0 and entries[p] & 1:
             scan.phi_left[scan.size] = squares
@@ -319,7 +319,7 @@ cdef intp_t _walk_squares(
         if count != NULL:
             w = count[row]
         squares += w * (2 * left[c] + w)
-        products += w * whole[c]
+        products += w * total_of[c]
         left[c] += w
         n_left += w
     return scan.finish()
@@ -414,10 +414,7 @@ cdef class Source:
             (<void*> self.draw == <void*> Source.draw, "draw"),
             (<void*> self.threshold == <void*> Source.threshold, "threshold"),
             (<void*> self.count_sides == <void*> Source.count_sides, "count_sides"),
-            (
-                <void*> self.count_categories == <void*> Source.count_categories,
-                "count_categories",
-            ),
+            (<void*> self.count_categories == <void*> Source.count_categories, "count_categories"),
         ):
             if is_missing:
                 raise_undefined(self, method)
@@ -443,9 +440,7 @@ cdef class Source:
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return 0
 
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
-    ) noexcept nogil:
+    cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
         return 0
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
@@ -456,9 +451,7 @@ cdef class Source:
     ) noexcept nogil:
         return False
 
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil:
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         return 0
 
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:

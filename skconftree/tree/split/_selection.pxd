@@ -1,27 +1,25 @@
-from skconftree.bounds._contract cimport (
-    Bound, EvidenceBound, IntervalBound, Score, TestBlock,
-)
+from skconftree.bounds._contract cimport Bound, EvidenceBound, IntervalBound, Score, TestBlock
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
-from skconftree.tree.split._candidates cimport NodeTests
+from skconftree.tree.split._candidates cimport CandidateSplits
 from skconftree.tree.split._node cimport ExaminedNode
-from skconftree.tree.split._scan cimport Scan, TestReader
-from skconftree.tree.split._split cimport Cut, CompetitorTest, Split
+from skconftree.tree.split._scan cimport Scan, CandidateReader
+from skconftree.tree.split._split cimport Cut, CompetingSplit, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # Selection: stores the best candidate splits of a node, one class for each kind of bound:
 #
-#   BestTests       no bound, races and tests: the best candidate, and the best ones of other
+#   BestSplits       no bound, races and tests: the best candidate, and the best ones of other
 #                   features, by the criterion
 #   SummedEvidence  evidence bounds: in addition, the evidence of all candidates
 #   Challengers     interval bounds: the candidate with the smallest cost
 #
-# Ties. A candidate replaces another only if it is better by more than tie_of(weight of the
+# Ties. A candidate replaces another only if it is better by more than tolerance_of(weight of the
 # node). Among equals, the lowest feature wins, then the lowest cut. Rounding and the order
 # of sums therefore decide nothing. If the bound ranks features, scores break ties of ranks.
 
-cdef inline float64_t tie_of(float64_t weight) noexcept nogil:
+cdef inline float64_t tolerance_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
 
 
@@ -45,7 +43,7 @@ cdef struct Contender:
     float64_t rank          # by the bound; NaN = not yet computed
 
 
-cdef class Selection(TestReader):
+cdef class Selection(CandidateReader):
     cdef ExaminedNode node
     cdef readonly Criterion criterion
     cdef readonly Bound bound
@@ -56,75 +54,76 @@ cdef class Selection(TestReader):
     cdef bint criterion_squares     # phi is the square
     cdef bint bound_squares
     cdef intp_t phi_size
-    cdef list _tables
-    cdef bint at_once               # features are compared immediately
+    cdef list _phi_tables
+    cdef bint compares_at_once               # features are compared immediately
     cdef intp_t step                # feature * step is the index in best_of
     cdef bint own_scale             # the bound compares the best candidate with no split,
                                     # on a scale of its own
 
     # The node.
-    cdef Best* best_of              # [n_features]; of the last feature only if at_once
+    cdef Best* best_of              # [n_features]; of the last feature only if compares_at_once
     cdef Best* best                 # of the feature being walked
     cdef intp_t feature             # the feature being walked
     cdef bint by_bound              # candidates are scored by the bound, not the criterion
-    cdef bint adds                  # sums of phi suffice
+    cdef bint uses_phi_sums                  # sums of phi suffice
     cdef float64_t* out             # [BLOCK] scores
     cdef float64_t* pair            # [2, n_classes] children on the bound's scale
-    cdef float64_t* shrunk          # [BLOCK, n_classes + 2] the counts of a block on that
+    cdef float64_t* scaled_block          # [BLOCK, n_classes + 2] the counts of a block on that
                                     # scale, and the weights of their left outcomes
-    cdef float64_t tie
-    cdef float64_t whole            # score of no split
+    cdef float64_t tolerance
+    cdef float64_t parent_score            # score of no split
 
     # Called after a node has been entered.
     cdef void begin(self) noexcept nogil
     # Walk a feature; 0 if it is constant in the node.
-    cdef intp_t examine(self, intp_t feature, NodeTests tests) noexcept nogil
+    cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     # Called after a feature that is not constant has been examined.
-    cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil
+    cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     # Set the feature, cut and evidence of the best candidate of the features visited, which
     # ascend. Afterwards the node's stats have the number of candidates of its feature.
     cdef void choose(
-        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+        self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil
     # Set the same for the best candidate of another feature than the one chosen. False if
     # it has none, or if the selection does not store candidates that were not chosen.
-    cdef bint propose(
-        self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
+    cdef bint describe_other(
+        self, CandidateSplits candidates, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil
 
     cdef void _score(self, Scan scan) noexcept nogil
 
 
-cdef class BestTests(Selection):
+cdef class BestSplits(Selection):
     cdef bint ranks                 # the bound ranks the features,
     cdef bint ranks_by_gain         # and does not need the children for it
     cdef Contender first
     cdef Contender competitors[MAX_STORED_COMPETITORS]  # the next best ones, the best first
 
-    cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
-    cdef void _ensure_capacity(self, intp_t position) noexcept nogil
+    cdef void _compare(self, intp_t feature, CandidateSplits candidates) noexcept nogil
+    cdef void _drop_last_from(self, intp_t position) noexcept nogil
 
 
 # Challengers: the selection of interval bounds. The candidate with the smallest cost wins.
-# The cost is the bound's upper limit of the children, which is expensive. A first scan
-# computes the smallest floor of each feature. Then features are scanned again in the order of
-# their floors, each with its most promising candidate first. Costs are computed only for
+# The cost is the bound's upper limit of the children's impurity, which is expensive. A first scan
+# computes, for each feature, the smallest floor: a floor is a cheap lower limit of the cost
+# (IntervalBound.score). Then features are scanned again in the order of their floors, each
+# with its most promising candidate first. Costs are computed only for
 # candidates whose floor is below the cost of the incumbent, the best candidate so far.
 
 cdef class Challengers(Selection):
     cdef IntervalBound interval     # the bound
-    cdef bint challenging           # in the second scan
+    cdef bint in_second_scan           # in the second scan
     cdef float64_t incumbent        # cost of the best candidate so far
     cdef intp_t incumbent_feature   # -1 = the parent's limit
     cdef Cut incumbent_cut
-    cdef CompetitorTest floors[MAX_STORED_COMPETITORS + 1]  # smallest floors, ascending
+    cdef CompetingSplit floors[MAX_STORED_COMPETITORS + 1]  # smallest floors, ascending
 
 
 # SummedEvidence: the selection of evidence bounds. The evidence is averaged over the
 # candidates of a feature, then over features. The best candidate is selected by its evidence
 # or, unless the bound `chooses`, by the criterion in a second scan.
 
-cdef class SummedEvidence(BestTests):
+cdef class SummedEvidence(BestSplits):
     cdef EvidenceBound evidence     # the bound
     cdef bint sums                  # in the scan that sums the evidence
     cdef float64_t peak             # smallest score of the node so far

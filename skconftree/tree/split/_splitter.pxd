@@ -1,7 +1,7 @@
 from skconftree.bounds._contingency cimport Contingency
 from skconftree.bounds._contract cimport Bound
 from skconftree.criteria._criterion cimport Criterion
-from skconftree.tree.split._candidates cimport NodeTests
+from skconftree.tree.split._candidates cimport CandidateSplits
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord
 from skconftree.tree.split._scan cimport Source
 from skconftree.tree.split._selection cimport Selection
@@ -33,27 +33,27 @@ cdef class Precheck:
 
 # Splitter: selects the best candidate split of a node; the bound accepts or rejects it.
 #
-# It has five parts. The source has the rows of the node (_scan.pxd). NodeTests generates the
-# candidate splits for every kind of source (_candidates.pxd). The criterion scores them, the
-# selection stores the best ones and what else the bound requires (_selection.pxd), and the
-# bound decides.
+# It has five components. The source has the rows of the node (_scan.pxd).
+# CandidateSplits generates the candidate splits for every kind of source
+# (_candidates.pxd). The criterion scores them, the selection stores the best ones and
+# what else the bound requires (_selection.pxd), and the bound decides.
 
 cdef class Splitter:
     cdef readonly Source source
     cdef readonly Criterion criterion
     cdef readonly Bound bound
     cdef Selection selection
-    cdef NodeTests tests
+    cdef CandidateSplits candidates
     cdef Precheck precheck
-    cdef bint prechecks
+    cdef bint uses_precheck
     cdef Contingency contingency    # of the children of a split and their classes
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features
     cdef float64_t total_weight     # of the root, reweighted by class
-    cdef bint explains              # which test was the best where none splits the node
-    cdef bint sampling              # not all features are examined
-    cdef int32_t* sample            # [n_features] features examined, if so
+    cdef bint stores_rejected           # find() describes the best candidate if it is rejected
+    cdef bint samples_features              # not all features are examined
+    cdef int32_t* sampled_features            # [n_features] features examined, if so
     cdef int32_t* visited           # those that vary, ascending
     cdef intp_t n_visited
     cdef uint64_t draw_key           # of the last feature drawn
@@ -64,12 +64,12 @@ cdef class Splitter:
     cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     # After find(), other splits of the same node that the bound accepts too, at most one per
     # feature: the `n_max` with the largest gains, in descending order. Their children are
-    # not counted. Requires keeps_all.
-    cdef intp_t find_others(
+    # not counted. Requires stores_all_features.
+    cdef intp_t find_competitors(
         self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil
     # Count its children again, after other nodes have been examined.
-    cdef void count_again(
+    cdef void recount_children(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil
     # Of unscaled counts, in scikit-learn's units.

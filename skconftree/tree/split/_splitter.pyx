@@ -4,16 +4,13 @@ from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN, ldexp
 
 from skconftree.bounds._contingency cimport expect_by_chance
-from skconftree.bounds._contract cimport (
-    ByChance, EvidenceBound, IntervalBound, clear_evidence,
-)
+from skconftree.bounds._contract cimport ByChance, EvidenceBound, IntervalBound, clear_evidence
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
 from skconftree.tree._settings cimport (
-    MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE,
-    REJECTED,
+    MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
-from skconftree.tree.split._selection cimport BestTests, Challengers, SummedEvidence
+from skconftree.tree.split._selection cimport BestSplits, Challengers, SummedEvidence
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
@@ -24,8 +21,8 @@ cdef float64_t MAX_TESTS = ldexp(1.0, 1000)
 cdef enum:
     MAX_CLASSES = 256      # the sum of approximate values is within GAIN_ERROR
 
-cdef float64_t LARGEST_GAIN = 0.5   # of two outcomes: their entropy is at most one bit
-cdef float64_t ROUGH_SHARE = 0.001  # error limit of approximate shares of rows
+cdef float64_t MAX_GAIN = 0.5   # of two outcomes: their entropy is at most one bit
+cdef float64_t SHARE_TOLERANCE = 0.001  # error limit of approximate shares of rows
 
 
 cdef class Precheck:
@@ -36,9 +33,7 @@ cdef class Precheck:
     outcomes.
     """
 
-    def __init__(
-        self, Source source not None, Criterion criterion not None, Bound bound
-    ):
+    def __init__(self, Source source not None, Criterion criterion not None, Bound bound):
         cdef intp_t K = source.node.n_classes
         cdef intp_t d = source.node.n_features
         self.source = source
@@ -62,7 +57,7 @@ cdef class Precheck:
         cdef float64_t lead
         cdef intp_t j
         if self.is_entropy:
-            gain = min(gain, LARGEST_GAIN)
+            gain = min(gain, MAX_GAIN)
         gain += GAIN_ERROR
         if not self.bound.may_accept(&self.node.stats, gain, gain):
             return True
@@ -79,26 +74,26 @@ cdef class Precheck:
 
 cdef bint _limit_gains(Precheck precheck, float64_t impurity) noexcept nogil:
     # Limits of the gain of the best split of each feature.
-    cdef float64_t needed = (
-        max(precheck.node.min_weight, precheck.node.min_seen_weight) / precheck.node.n
-        + ROUGH_SHARE
+    cdef float64_t min_share = (
+        max(precheck.node.min_weight, precheck.node.min_reweighted) / precheck.node.n
+        + SHARE_TOLERANCE
     )
     cdef float32_t scores[LANES]
     cdef float32_t n_left[LANES]
-    cdef float64_t lowest, lowest_large     # scores; of splits without a small child
+    cdef float64_t min_score, min_score_large     # scores; of splits without a small child
     cdef intp_t j, b, n
     for j in range(precheck.node.record.n_features):
         n = precheck.source.sketch(precheck.node.record.features[j], precheck.left)
         if n < 0:
             return False
         precheck.criterion.rough_scores(precheck.left, n, scores, n_left)
-        lowest = lowest_large = INFINITY
+        min_score = min_score_large = INFINITY
         for b in range(n):
-            lowest = min(lowest, scores[b])
-            if n_left[b] >= needed and 1.0 - n_left[b] >= needed:
-                lowest_large = min(lowest_large, scores[b])
-        precheck.max_gain[j] = impurity - lowest + GAIN_ERROR
-        precheck.min_gain[j] = impurity - lowest_large - GAIN_ERROR
+            min_score = min(min_score, scores[b])
+            if n_left[b] >= min_share and 1.0 - n_left[b] >= min_share:
+                min_score_large = min(min_score_large, scores[b])
+        precheck.max_gain[j] = impurity - min_score + GAIN_ERROR
+        precheck.min_gain[j] = impurity - min_score_large - GAIN_ERROR
     return True
 
 
@@ -108,28 +103,28 @@ cdef float64_t _largest_lead(Precheck precheck) noexcept nogil:
     cdef float64_t first = 0.0      # the two largest of `min_gain`
     cdef float64_t second = 0.0
     cdef float64_t lead = -INFINITY
-    cdef intp_t holder = -1, j
+    cdef intp_t first_feature = -1, j
     for j in range(n):
         if precheck.min_gain[j] > first:
             second = first
             first = precheck.min_gain[j]
-            holder = j
+            first_feature = j
         elif precheck.min_gain[j] > second:
             second = precheck.min_gain[j]
     for j in range(n):
-        lead = max(lead, precheck.max_gain[j] - (second if j == holder else first))
+        lead = max(lead, precheck.max_gain[j] - (second if j == first_feature else first))
     return lead
 
 
 cdef class Splitter:
     """Selects the best candidate split of a node and applies the bound to it.
 
-    `keeps_all` enables `find_others`, for races and tests only.
+    `stores_all_features` enables `find_competitors`, for races and tests only.
     """
 
     def __init__(
         self, Source source not None, Criterion criterion not None, Bound bound,
-        bint keeps_all=False,
+        bint stores_all_features=False,
     ):
         source.check()
         criterion.check()
@@ -140,33 +135,33 @@ cdef class Splitter:
         self.node = source.node
         self.max_features = self.node.settings.max_features
         self.total_weight = self.node.root.total_weight
-        kind = BestTests
+        kind = BestSplits
         if isinstance(bound, IntervalBound):
             kind = Challengers
         elif isinstance(bound, EvidenceBound):
             kind = SummedEvidence
         longest = min(self.node.root.largest_count, source.longest_walk)
-        if keeps_all:
-            self.selection = BestTests(self.node, criterion, bound, longest, False)
+        if stores_all_features:
+            self.selection = BestSplits(self.node, criterion, bound, longest, False)
         else:
             self.selection = kind(self.node, criterion, bound, longest)
-        self.tests = NodeTests(source, self.selection)
-        self.tests.sets.concave = criterion.concave and not self.selection.own_scale
-        self.tests.sets.skips_scattered = (
-            kind is BestTests and bound is not None and bound.ranks_attributes
+        self.candidates = CandidateSplits(source, self.selection)
+        self.candidates.sets.concave = criterion.concave and not self.selection.own_scale
+        self.candidates.sets.skips_scattered = (
+            kind is BestSplits and bound is not None and bound.ranks_attributes
         )
         self.precheck = Precheck(source, criterion, bound)
         self.contingency = Contingency(exact=False)
-        self.prechecks = self.precheck.is_available and not self.tests.random_cuts
-        self.sampling = self.max_features < d
+        self.uses_precheck = self.precheck.is_available and not self.candidates.random_cuts
+        self.samples_features = self.max_features < d
         self.arena = Arena()
-        self.sample = <int32_t*> self.arena.take(
-            d if self.sampling else 1, sizeof(int32_t)
+        self.sampled_features = <int32_t*> self.arena.take(
+            d if self.samples_features else 1, sizeof(int32_t)
         )
         _reserve_outcomes(self)
 
     cdef int reserve_categories(self, intp_t capacity) except -1:
-        self.tests.reserve_categories(capacity)
+        self.candidates.reserve_categories(capacity)
         _reserve_outcomes(self)
         return 0
 
@@ -179,42 +174,42 @@ cdef class Splitter:
         split.reason = REJECTED
         split.competitors[0].feature = -1
         clear_evidence(&split.evidence)
-        if self.prechecks and self.precheck.rules_out_split(
-            self.selection.whole / self.node.seen.n, self.max_features
+        if self.uses_precheck and self.precheck.rules_out_split(
+            self.selection.parent_score / self.node.reweighted.n, self.max_features
         ):
             return split
         self._visit_features()
         if self.node.stats.n_tests == 0.0:
-            split.reason = _why_no_candidate(self)
+            split.reason = _reason_without_candidates(self)
             return split
         split.evidence.by_chance.n_candidates = (
             self.node.stats.n_tests if self.node.stats.n_tests < MAX_TESTS else INFINITY
         )
         split.evidence.runner_up_score = INFINITY
         split.evidence.runner_up_feature = -1
-        split.evidence.parent_limit = self.selection.whole / self.node.seen.n
-        self.selection.choose(self.tests, self.visited, self.n_visited, &split)
+        split.evidence.parent_limit = self.selection.parent_score / self.node.reweighted.n
+        self.selection.choose(self.candidates, self.visited, self.n_visited, &split)
         if split.feature >= 0 and not _accepts(self, &split):
-            if self.explains:
+            if self.stores_rejected:
                 _expect_by_chance(self, &split)
                 _set_threshold(self, &split)
                 split.rejected = split.feature
             split.feature = -1
         return split
 
-    cdef intp_t find_others(
+    cdef intp_t find_competitors(
         self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil:
-        cdef float64_t tie = self.selection.tie / self.node.seen.n
+        cdef float64_t tolerance = self.selection.tolerance / self.node.reweighted.n
         cdef intp_t n = 0, i, j, k
         cdef Split split
         for j in range(self.n_visited):
-            if self.visited[j] == chosen.feature or not self.selection.propose(
-                self.tests, self.visited[j], chosen, &split
+            if self.visited[j] == chosen.feature or not self.selection.describe_other(
+                self.candidates, self.visited[j], chosen, &split
             ):
                 continue
             k = n
-            while k > 0 and split.evidence.score < others[k - 1].evidence.score - tie:
+            while k > 0 and split.evidence.score < others[k - 1].evidence.score - tolerance:
                 k -= 1
             if k == n_max or not _accepts(self, &split):
                 continue
@@ -224,44 +219,44 @@ cdef class Splitter:
             others[k] = split
         return n
 
-    cdef void count_again(
+    cdef void recount_children(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil:
         self._enter(record, counts)
-        self.tests.count_children(split.feature, split.cut)
-        split.children = self.tests.children
+        self.candidates.count_children(split.feature, split.cut)
+        split.children = self.candidates.children
 
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil:
-        cdef float64_t* seen = self.tests.children.scaled
-        cdef float64_t n = self.node.to_seen(counts, seen)
+        cdef float64_t* seen = self.candidates.children.scaled
+        cdef float64_t n = self.node.reweight(counts, seen)
         return self.criterion.impurity(seen, n)
 
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         self.node.begin(record, counts)
         self.source.begin()
-        if self.node.without_repeats and record.n_features > 0:
-            self.node.leave_out_repeats(self.source.weight_without_repeats())
+        if self.node.excludes_repeats and record.n_features > 0:
+            self.node.exclude_repeats(self.source.weight_without_repeats())
 
     cdef void _visit_features(self) noexcept nogil:
-        # Scan the features, or a random sample: at least max_features that are not constant,
-        # and more until there is a candidate split.
+        # Scan the features, or a random sample: at least max_features that
+        # are not constant, and more until there is a candidate split.
         cdef NodeRecord* record = self.node.record
         cdef int32_t* features = record.features
-        cdef bint sampling = self.sampling
+        cdef bint samples_features = self.samples_features
         cdef intp_t n_drawn = 0, n_retained = 0, n_varying = 0, n_tested = 0
         cdef float64_t n_tests = 0.0
         cdef intp_t j
         cdef int32_t feature
         self.n_visited = 0
-        self.visited = self.sample if sampling else features
+        self.visited = self.sampled_features if samples_features else features
         self.draw_key = self.node.visit_key
-        if sampling:        # the features that will be visited in any case
+        if samples_features:        # the features that will be visited in any case
             n_drawn = min(self.max_features, record.n_features)
             for j in range(n_drawn):
                 _draw_feature(self, j)
             self.source.prepare_features(features, n_drawn)
         for j in range(record.n_features):
-            if sampling:
+            if samples_features:
                 if n_varying >= self.max_features and n_tests > 0.0:
                     features[n_retained] = features[j]
                     n_retained += 1
@@ -278,9 +273,9 @@ cdef class Splitter:
             n_retained += 1
             self.visited[self.n_visited] = feature
             self.n_visited += 1
-            self.selection.keep(feature, self.tests)
+            self.selection.after_examine(feature, self.candidates)
         record.n_features = n_retained
-        if sampling:
+        if samples_features:
             insert_keys(self.visited, self.n_visited, self.n_visited * self.n_visited)
             n_tests = 0.0
             for j in range(self.n_visited):
@@ -289,20 +284,20 @@ cdef class Splitter:
         self.node.stats.n_varying = n_tested
 
     cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil:
-        return self.selection.examine(feature, self.tests)
+        return self.selection.examine(feature, self.candidates)
 
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
         if self.selection.own_scale:
             split.evidence.runner_up_score = split.evidence.parent_limit
             split.evidence.runner_up_feature = -1
-            self.node.children_to_seen(children)
+            self.node.reweight_children(children)
             split.evidence.score = self.criterion.outcomes(
                 children.scaled, children.n_outcomes
-            ) / self.node.seen.n
+            ) / self.node.reweighted.n
         if self.bound is None:
             return True
-        self.node.children_to_bound(children)
+        self.node.scale_children(children)
         return self.bound.decide(
             &self.node.stats, children.scaled, children.n_outcomes, &split.evidence
         )
@@ -312,19 +307,19 @@ cdef class Splitter:
         cdef float64_t below = 0.0, above, n
         cdef intp_t z
         for z in range(children.n_outcomes):
-            n = self.node.to_seen(children.counts + z * K, children.scaled + z * K)
+            n = self.node.reweight(children.counts + z * K, children.scaled + z * K)
             below += self.criterion.node(children.scaled + z * K, n)
         below *= self.criterion.unit
         above = self.criterion.unit * self.criterion.node(
-            self.node.seen.counts, self.node.seen.n
+            self.node.reweighted.counts, self.node.reweighted.n
         )
         return (above - below) / self.total_weight
 
 
 cdef int _reserve_outcomes(Splitter splitter) except -1:
-    splitter.contingency.reserve(splitter.tests.child_capacity, splitter.node.n_classes)
+    splitter.contingency.reserve(splitter.candidates.child_capacity, splitter.node.n_classes)
     if splitter.bound is not None:
-        splitter.bound.reserve(splitter.node.n_classes, splitter.tests.child_capacity)
+        splitter.bound.reserve(splitter.node.n_classes, splitter.candidates.child_capacity)
     return 0
 
 
@@ -345,7 +340,7 @@ cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
     if by_chance.log10_expected == by_chance.log10_expected:    # the bound has decided by it
         return
     if splitter.bound is None and splitter.node.rescales:
-        splitter.node.children_to_bound(children)
+        splitter.node.scale_children(children)
     elif splitter.bound is None:    # nor are there weights of classes
         table = children.counts
     expect_by_chance(
@@ -353,11 +348,11 @@ cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
     )
 
 
-cdef intp_t _why_no_candidate(Splitter splitter) noexcept nogil:
+cdef intp_t _reason_without_candidates(Splitter splitter) noexcept nogil:
     cdef float64_t min_weight = splitter.node.min_weight
-    cdef float64_t min_seen_weight = splitter.node.min_seen_weight
-    if splitter.n_visited > 0 and max(min_weight, min_seen_weight) > 1.0:
-        if min_weight >= min_seen_weight:
+    cdef float64_t min_reweighted = splitter.node.min_reweighted
+    if splitter.n_visited > 0 and max(min_weight, min_reweighted) > 1.0:
+        if min_weight >= min_reweighted:
             return MIN_SAMPLES_LEAF
         return MIN_WEIGHT_FRACTION_LEAF
     return NO_CANDIDATE
@@ -365,15 +360,15 @@ cdef intp_t _why_no_candidate(Splitter splitter) noexcept nogil:
 
 cdef inline void _set_threshold(Splitter splitter, Split* split) noexcept nogil:
     split.threshold = NAN
-    if not splitter.tests.is_nominal(split.feature):
-        split.threshold = splitter.tests.threshold(split.feature, split.cut)
+    if not splitter.candidates.is_nominal(split.feature):
+        split.threshold = splitter.candidates.threshold(split.feature, split.cut)
 
 
 cdef bint _accepts(Splitter splitter, Split* split) noexcept nogil:
     # Whether a candidate may split the node. Sets all fields of the split except its
     # feature, cut and scores.
-    splitter.tests.count_children(split.feature, split.cut)
-    split.children = splitter.tests.children
+    splitter.candidates.count_children(split.feature, split.cut)
+    split.children = splitter.candidates.children
     split.reason = REJECTED
     if not splitter._decide(split):
         return False

@@ -9,7 +9,7 @@ from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.drift._detector import read_detector, write_detector
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._derived import read_nodes, write_nodes
-from skconftree.tree.nodes._routing cimport DEAD
+from skconftree.tree.nodes._routing cimport REMOVED
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._grower import with_state
@@ -20,34 +20,35 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
-# WatchingGrower: a growing tree that monitors its errors and grows further trees.
+# MonitoredGrower: a growing tree that monitors its errors and grows further trees.
 #
 # It predicts every row before learning it, and passes the row and the outcome to
-# `watch`. Subclasses define when another tree starts and what it replaces.
+# `monitor_row`. Subclasses define when another tree starts and what it replaces.
 
 cdef enum Change:
-    BEGIN       # start another tree
-    DECIDE      # replace or abandon challengers
+    START       # start another tree
+    RESOLVE      # replace or abandon challengers
 
-# Watches: statistics of a growing tree about the rows at each of its nodes.
+# NodeMonitor: statistics of a growing tree about the rows at one of its nodes.
 #
-# Each node has the class counts of the rows since it was made, which show whether its
-# parent's split still holds, and a bet that the errors below it rise. The bet is a CUSUM:
-# a wealth of at least 1 that each row multiplies by a likelihood ratio of its outcome,
-# between an error rate somewhat above the node's past rate and that rate. A wealth of
+# It has the class counts of the rows since the node was made, which show whether the
+# parent's split is still valid, and a test for a rise of the errors below the node. The
+# test is a CUSUM, described as a bet: a wealth of at least 1, which each row multiplies by
+# a likelihood ratio of its outcome, between an error rate somewhat above the past rate of
+# the node and that rate. A wealth of
 # WARNING_WEALTH is a warning. Without a change there is a warning at most once in that
 # many rows on average. A warning only costs time: a replacement requires stronger
 # evidence, see `Challenger`.
 
-cdef struct Watch:
+cdef struct NodeMonitor:
     float64_t n             # recent rows
     float64_t n_wrong       # recent errors
-    float64_t if_wrong      # factor of the wealth for an error
-    float64_t if_right
+    float64_t factor_if_wrong      # factor of the wealth for an error
+    float64_t factor_if_right
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
     int64_t n_begun         # challengers started here
-    int64_t rest            # n_rows from which the next one may start
+    int64_t next_start            # n_rows from which the next one may start
     int64_t slot            # 1 + the slot of the node's challenger; 0: none
 
 # Challenger: a tree that may replace a subtree, trained on the rows that reach its root.
@@ -65,29 +66,29 @@ cdef struct Watch:
 # If the challenger is not more accurate, given the past, the gain is a supermartingale.
 # The probability that it ever reaches 1 / a is then at most a (Ville's inequality), for
 # any start of the challenger and with a check after every row. The same holds for the
-# rise if the error rate is not above the usual rate, which is estimated with 2.5 standard
-# errors added. The k-th challenger at a node has a = delta / (2 k (k + 1)) for each of
-# the two, so that all of them together have delta. The challenger must also lead on
-# recent rows.
+# rise if the error rate is not above the usual rate, which is estimated with
+# 2.5 standard errors added. The k-th challenger at a node has a = delta / (2 k (k + 1))
+# for each of the two, so that all of them together have delta. The challenger must also
+# lead on recent rows.
 #
 # A challenger is abandoned if a bet in the opposite direction is successful, or if it
 # takes too long.
 
 cdef enum Verdict:
-    OPEN = 0
+    UNDECIDED = 0
     WON = 1
     LOST = 2
 
 
 cdef enum:
-    ATTEMPTS = 100      # failures between boundaries, after which there are no retries
+    MAX_FAILURES = 100      # failures between two checkpoints, after which there are no retries
 
 
-cdef class WatchingGrower(Grower):
+cdef class MonitoredGrower(Grower):
     """Grow a tree row by row, and further trees; the settings have a ``drift``."""
 
     cdef list _drifts               # row and node of each drift
-    cdef intp_t n_failed            # changes that failed since the last boundary
+    cdef intp_t n_failed            # changes that failed since the last checkpoint
 
     def __init__(self, Tree tree, recipe):
         if recipe.settings.drift is None:
@@ -104,18 +105,18 @@ cdef class WatchingGrower(Grower):
     def n_bytes(self):
         """Bytes of all trees and of the statistics of their leaves."""
         return Grower.n_bytes.__get__(self) + sum(
-            [grower.n_bytes for grower in self.others()]
+            [grower.n_bytes for grower in self.background_growers()]
         )
 
     def reserve_codes(self, intp_t n_codes):
         """Allocate memory for splits with `n_codes` categories, in all trees."""
         Grower.reserve_codes(self, n_codes)
-        for grower in self.others():
+        for grower in self.background_growers():
             grower.reserve_codes(n_codes)
 
     cdef int limit_memory(self) except -1:
         cdef Grower grower
-        for grower in self.others():
+        for grower in self.background_growers():
             grower.limit_memory()
         return Grower.limit_memory(self)
 
@@ -128,16 +129,16 @@ cdef class WatchingGrower(Grower):
         if predicted != NULL:
             predicted[0] = predicted_class
         if weight > 0.0:
-            self.watch(predicted_class != y, x, y, weight)
+            self.monitor_row(predicted_class != y, x, y, weight)
         return 0
 
-    cdef int watch(
+    cdef int monitor_row(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
         # Called for a learned row; `wrong` says whether its prediction was wrong.
         return 0
 
-    cdef list others(self):
+    cdef list background_growers(self):
         # The other trees that are growing.
         return []
 
@@ -147,9 +148,9 @@ cdef class WatchingGrower(Grower):
 
     cdef int retry_change(self, Change what) except -1:
         # Python runs signal handlers here, in the middle of a row. Their exceptions are
-        # held until the next boundary. After many failures a change is tried only once
+        # stored until the next checkpoint. After many failures a change is tried only once
         # per row.
-        if self.held is None:
+        if self.pending_error is None:
             self.n_failed = 0
         while True:
             try:
@@ -159,12 +160,12 @@ cdef class WatchingGrower(Grower):
                 release_reserve()
             except BaseException as error:
                 self.n_failed += 1
-                if self.held is None:
-                    self.held = error
-                if self.n_failed >= ATTEMPTS:
+                if self.pending_error is None:
+                    self.pending_error = error
+                if self.n_failed >= MAX_FAILURES:
                     return 0
 
-    cdef Grower second(self, Tree tree, object seed, intp_t n_sharing):
+    cdef Grower make_second_grower(self, Tree tree, object seed, intp_t n_sharing):
         # A grower without leaves that does not monitor drift; `n_sharing` growers share
         # the memory limit.
         settings = self.recipe.settings.replace(drift=None)
@@ -172,9 +173,9 @@ cdef class WatchingGrower(Grower):
             settings = settings.replace(max_bytes=self.limit.max_bytes // n_sharing)
         return Grower(tree, self.recipe._replace(settings=settings, seed=seed))
 
-    cdef int open_second(self, Grower second) except -1:
-        second.reserve_codes(self.splitter.tests.sets.capacity - 1)
-        second.open_leaves()
+    cdef int open_new_grower(self, Grower new_grower) except -1:
+        new_grower.reserve_codes(self.splitter.candidates.sets.capacity - 1)
+        new_grower.open_leaves()
         return 0
 
     def _state(self):
@@ -186,21 +187,21 @@ cdef class WatchingGrower(Grower):
 
 
 cdef enum:
-    LATE = 5000         # largest number of rows in the past of a node
-    LEAST = 100         # smallest number of rows for a warning
-    REFRESH = 32        # rows between updates of the past rate, a power of 2
+    MAX_PAST_ROWS = 5000         # largest number of rows in the past of a node
+    MIN_WARNING_ROWS = 100         # smallest number of rows for a warning
+    UPDATE_INTERVAL = 32        # rows between updates of the past rate, a power of 2
 
 cdef float64_t WARNING_WEALTH = 1000.0
-cdef float64_t ERRORS = 2.5     # standard errors that are added to an error rate
+cdef float64_t N_STANDARD_ERRORS = 2.5     # standard errors that are added to an error rate
 
 
 @cython.final
-cdef class Watches:
-    """Watches of the nodes of a tree with `n_classes` classes."""
+cdef class NodeMonitors:
+    """Monitors of the nodes of a tree with `n_classes` classes."""
 
     cdef Blocks blocks
-    cdef Watch* at          # [capacity]
-    cdef float64_t* seen    # [capacity, n_classes]
+    cdef NodeMonitor* at          # [capacity]
+    cdef float64_t* class_counts     # [capacity, n_classes]
     cdef intp_t capacity
     cdef intp_t n_classes
 
@@ -215,72 +216,75 @@ cdef class Watches:
         cdef intp_t K = self.n_classes
         if n_nodes <= self.capacity:
             return 0
-        self.seen = <float64_t*> resize_array(
-            &self.blocks, self.seen, capacity * K, sizeof(float64_t)
+        self.class_counts = <float64_t*> resize_array(
+            &self.blocks, self.class_counts, capacity * K, sizeof(float64_t)
         )
-        self.at = <Watch*> resize_array(&self.blocks, self.at, capacity, sizeof(Watch))
+        self.at = <NodeMonitor*> resize_array(&self.blocks, self.at, capacity, sizeof(NodeMonitor))
         memset(
-            self.seen + self.capacity * K, 0,
+            self.class_counts + self.capacity * K, 0,
             (capacity - self.capacity) * K * sizeof(float64_t),
         )
-        memset(self.at + self.capacity, 0, (capacity - self.capacity) * sizeof(Watch))
+        memset(self.at + self.capacity, 0, (capacity - self.capacity) * sizeof(NodeMonitor))
         self.capacity = capacity
         return 0
 
-    cdef intp_t follow(
+    cdef intp_t update(
         self, const int32_t* parent, intp_t leaf, bint wrong, label_t y,
         float64_t weight, uint64_t* path,
     ) noexcept nogil:
-        # Update the watches of a row's leaf and its ancestors. Returns the uppermost node
+        # Update the monitors of a row's leaf and its ancestors. Returns the uppermost node
         # with a warning that has no challenger above it, or -1. `path` is set to a mask
         # of the slots of the challengers that learn the row.
         cdef intp_t node = leaf
         cdef intp_t warned = -1
-        cdef Watch* watch
+        cdef NodeMonitor* monitor
         path[0] = 0
         while node >= 0:
-            watch = &self.at[node]
-            self.seen[node * self.n_classes + y] += weight
-            if watch.n_rows & (REFRESH - 1) == 0:
-                _refresh(watch)
-            watch.n_rows += 1
-            watch.n += 1.0
-            watch.n_wrong += wrong
-            watch.wealth = max(watch.wealth, 1.0) * (
-                watch.if_wrong if wrong else watch.if_right
+            monitor = &self.at[node]
+            self.class_counts[node * self.n_classes + y] += weight
+            if monitor.n_rows & (UPDATE_INTERVAL - 1) == 0:
+                _refresh(monitor)
+            monitor.n_rows += 1
+            monitor.n += 1.0
+            monitor.n_wrong += wrong
+            monitor.wealth = max(monitor.wealth, 1.0) * (
+                monitor.factor_if_wrong if wrong else monitor.factor_if_right
             )
-            if watch.slot > 0:
-                path[0] |= <uint64_t> 1 << (watch.slot - 1)
+            if monitor.slot > 0:
+                path[0] |= <uint64_t> 1 << (monitor.slot - 1)
                 warned = -1
-            if watch.wealth >= WARNING_WEALTH and watch.n_rows >= max(watch.rest, <int64_t> LEAST):
+            if monitor.wealth >= WARNING_WEALTH and (
+                monitor.n_rows >= max(monitor.next_start, <int64_t> MIN_WARNING_ROWS)
+            ):
                 warned = node
             node = parent[node]
         return warned
 
     cdef void start(self, intp_t node) noexcept nogil:
-        # Forget the past of a subtree that was replaced.
-        cdef Watch* watch = &self.at[node]
-        watch.n = 0.0
-        watch.n_wrong = 0.0
-        watch.n_rows = 0
-        watch.rest = 0
-        watch.wealth = 1.0
+        # Reset the statistics of a subtree that was replaced.
+        cdef NodeMonitor* monitor = &self.at[node]
+        monitor.n = 0.0
+        monitor.n_wrong = 0.0
+        monitor.n_rows = 0
+        monitor.next_start = 0
+        monitor.wealth = 1.0
 
     cdef intp_t node_bytes(self) noexcept nogil:
-        return sizeof(Watch) + self.n_classes * sizeof(float64_t)
+        return sizeof(NodeMonitor) + self.n_classes * sizeof(float64_t)
 
     def write(self, intp_t n_nodes):
-        """Watches of the first `n_nodes` nodes, as bytes."""
+        """Monitors of the first `n_nodes` nodes, as bytes."""
         cdef intp_t of_node = self.n_classes * sizeof(float64_t)
         cdef intp_t n = min(self.capacity, n_nodes)
-        at, seen = b"", b""
+        at, class_counts = b"", b""
         if n > 0:
-            at = bytes(
-                <const unsigned char[:n * sizeof(Watch)]> <unsigned char*> self.at
+            at = bytes(<const unsigned char[:n * sizeof(NodeMonitor)]> <unsigned char*> self.at)
+            class_counts = bytes(
+                <const unsigned char[:n * of_node]> <unsigned char*> self.class_counts
             )
-            seen = bytes(<const unsigned char[:n * of_node]> <unsigned char*> self.seen)
         # nodes without rows, as `reserve` initializes them
-        return at + bytes((n_nodes - n) * sizeof(Watch)), seen + bytes((n_nodes - n) * of_node)
+        n = n_nodes - n
+        return at + bytes(n * sizeof(NodeMonitor)), class_counts + bytes(n * of_node)
 
     def read(self, state, intp_t n_nodes):
         """Read the result of `write`; ValueError if its size is wrong."""
@@ -288,22 +292,22 @@ cdef class Watches:
         if not (
             isinstance(state, tuple) and len(state) == 2
             and isinstance(state[0], bytes) and isinstance(state[1], bytes)
-            and len(state[0]) % sizeof(Watch) == 0
+            and len(state[0]) % sizeof(NodeMonitor) == 0
         ):
             raise corrupt_state("growing tree")
-        cdef bytes watches = state[0]
-        cdef bytes seen = state[1]
-        cdef intp_t n = len(watches) // sizeof(Watch)
-        if n > n_nodes or len(seen) != n * K * sizeof(float64_t):
+        cdef bytes monitors = state[0]
+        cdef bytes class_counts = state[1]
+        cdef intp_t n = len(monitors) // sizeof(NodeMonitor)
+        if n > n_nodes or len(class_counts) != n * K * sizeof(float64_t):
             raise corrupt_state("growing tree")
-        # fields of 8 bytes per node; a fitted tree has no watches yet
-        counts = np.frombuffer(watches, np.int64).reshape(n, sizeof(Watch) // 8)
+        # fields of 8 bytes per node; a fitted tree has no monitors yet
+        counts = np.frombuffer(monitors, np.int64).reshape(n, sizeof(NodeMonitor) // 8)
         if not bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all()):
             raise corrupt_state("growing tree")
         self.reserve(n_nodes)
         if n > 0:
-            memcpy(self.at, <const char*> watches, n * sizeof(Watch))
-            memcpy(self.seen, <const char*> seen, n * K * sizeof(float64_t))
+            memcpy(self.at, <const char*> monitors, n * sizeof(NodeMonitor))
+            memcpy(self.class_counts, <const char*> class_counts, n * K * sizeof(float64_t))
 
     def n_slots(self):
         """Number of nodes with a challenger."""
@@ -319,28 +323,28 @@ cdef class Watches:
         counts = np.zeros((n_nodes, self.n_classes))
         cdef float64_t[:, ::1] out = counts
         if n > 0:
-            memcpy(&out[0, 0], self.seen, n * self.n_classes * sizeof(float64_t))
+            memcpy(&out[0, 0], self.class_counts, n * self.n_classes * sizeof(float64_t))
         return counts
 
 
-cdef void _refresh(Watch* watch) noexcept nogil:
+cdef void _refresh(NodeMonitor* monitor) noexcept nogil:
     # Update the factors of a node; a long past is cut to the latest rows.
     cdef float64_t scale, share, more
-    if watch.n > LATE:
-        scale = LATE / watch.n
-        watch.n *= scale
-        watch.n_wrong *= scale
-    share = (watch.n_wrong + 0.5) / (watch.n + 1.0)
+    if monitor.n > MAX_PAST_ROWS:
+        scale = MAX_PAST_ROWS / monitor.n
+        monitor.n *= scale
+        monitor.n_wrong *= scale
+    share = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
     more = share + 0.1 * sqrt(share * (1.0 - share)) + 0.01
     more = min(more, 0.5 * (1.0 + share))
-    watch.if_wrong = more / share
-    watch.if_right = (1.0 - more) / (1.0 - share)
+    monitor.factor_if_wrong = more / share
+    monitor.factor_if_right = (1.0 - more) / (1.0 - share)
 
 
-cdef float64_t usual_share(const Watch* watch) noexcept nogil:
+cdef float64_t past_error_limit(const NodeMonitor* monitor) noexcept nogil:
     # Upper confidence limit of a node's past error rate.
-    cdef float64_t share = (watch.n_wrong + 0.5) / (watch.n + 1.0)
-    return min(share + ERRORS * sqrt(share * (1.0 - share) / (watch.n + 1.0)), 0.9)
+    cdef float64_t share = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
+    return min(share + N_STANDARD_ERRORS * sqrt(share * (1.0 - share) / (monitor.n + 1.0)), 0.9)
 
 
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
@@ -350,7 +354,7 @@ cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 #
 # A detector monitors the errors. From its warning on, a second tree learns the same rows;
 # it replaces the first one if a drift follows. The two share the memory limit.
-cdef class ReplacingGrower(WatchingGrower):
+cdef class ReplacingGrower(MonitoredGrower):
     """Grow a tree row by row, and another one after each warning of a drift.
 
     The settings' ``drift`` makes the detector.
@@ -361,45 +365,43 @@ cdef class ReplacingGrower(WatchingGrower):
     cdef object successor               # its recipe, but with the drift setting
 
     def __init__(self, Tree tree, recipe):
-        WatchingGrower.__init__(self, tree, recipe)
+        MonitoredGrower.__init__(self, tree, recipe)
         self.detector = recipe.settings.drift.kernel()
 
-    cdef int watch(
+    cdef int monitor_row(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
         cdef int state = self.detector.update(wrong, weight)
         cdef bint lasting = self.detector.lasting
         if self.detector.held is not None:
             with gil:
-                # it is raised at the next boundary
+                # it is raised at the next checkpoint
                 error = self.detector.release()
-                if self.held is None:
-                    self.held = error
+                if self.pending_error is None:
+                    self.pending_error = error
         if state == STABLE and not lasting:
             if self.background is not None:
                 with gil:
                     self.background = None
             return 0
-        if state != STABLE and (
-            self.background is None or (lasting and state == WARNING)
-        ):
+        if state != STABLE and (self.background is None or (lasting and state == WARNING)):
             with gil:
                 self.background = None
-                self.retry_change(BEGIN)
+                self.retry_change(START)
         if self.background is None:
             return 0
         self.background.finite = self.finite
-        self.background.leaving = self.leaving
+        self.background.pool_row = self.pool_row
         self.background.tree.version += 1
         self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
             with gil:
                 self._drifts.append((self.time_of_row(), 0))
-                self._become(self.background)
+                self._swap_tree(self.background)
                 self.background = None
         return 0
 
-    cdef list others(self):
+    cdef list background_growers(self):
         return [] if self.background is None else [self.background]
 
     cdef int change(self, Change what) except -1:
@@ -411,7 +413,7 @@ cdef class ReplacingGrower(WatchingGrower):
         )
         tree._add_root()
         grower = self._successor(tree)
-        self.open_second(grower)
+        self.open_new_grower(grower)
         waiting = self.unlabeled()
         if waiting is not None and not waiting.all():
             grower.remove_pool_rows(np.flatnonzero(~waiting).astype(np.int32))
@@ -424,9 +426,9 @@ cdef class ReplacingGrower(WatchingGrower):
         if self.recipe.in_forest:
             seed = mix(<uint64_t> seed ^ GOLDEN) >> 2
         self.successor = self.recipe._replace(seed=seed)
-        return self.second(tree, seed, 1)
+        return self.make_second_grower(tree, seed, 1)
 
-    cdef int _become(self, Grower other) except -1:
+    cdef int _swap_tree(self, Grower other) except -1:
         # Swap trees with another grower, which is then discarded.
         self.recipe = self.successor
         self.source.node.seed = other.source.node.seed
@@ -436,7 +438,7 @@ cdef class ReplacingGrower(WatchingGrower):
         self.predictor.swap(other.predictor)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
-        self.source.whole = other.source.whole
+        self.source.all_integer = other.source.all_integer
         self.limit.full = other.limit.full
         self.max_rows = max(self.max_rows, other.max_rows)
         self.tree.version += 1
@@ -446,14 +448,14 @@ cdef class ReplacingGrower(WatchingGrower):
         background = None
         if self.background is not None:
             background = (write_nodes(self.background.tree), self.background.__getstate__())
-        return WatchingGrower._state(self)._replace(
+        return MonitoredGrower._state(self)._replace(
             detector=write_detector(self.detector), background=background
         )
 
     def _load(self, state):
         if state.detector is None:
             raise corrupt_state("growing tree")
-        WatchingGrower._load(self, state._replace(detector=None, background=None))
+        MonitoredGrower._load(self, state._replace(detector=None, background=None))
         self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
         if state.background is not None:
@@ -465,40 +467,38 @@ cdef class ReplacingGrower(WatchingGrower):
             raise corrupt_state("growing tree")
         tree, state = background
         tree = read_nodes(Tree, tree)
-        if (
-            (tree.n_features, tree.n_classes)
-            != (self.tree.n_features, self.tree.n_classes)
-        ):
+        if ((tree.n_features, tree.n_classes) != (self.tree.n_features, self.tree.n_classes)):
             raise corrupt_state("growing tree")
         return with_state(self._successor(tree), state)
 
 
-cdef float64_t FADING = 0.98    # decay of n_won and n_lost per row that counts for them
-cdef float64_t BOLDEST = 0.9    # largest stake
-cdef float64_t STEP = 0.05      # weight of a row in the recent error rate
+cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that counts for them
+cdef float64_t MAX_STAKE = 0.9    # largest stake
+cdef float64_t ERROR_RATE_STEP = 0.05      # weight of a row in the recent error rate
 cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
 cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the opposite bet that is enough
 cdef enum:
-    PATIENCE = 200      # rows before the opposite bet starts
+    ROWS_BEFORE_LOSS = 200      # rows before the opposite bet starts
 
 
 @cython.final
 cdef class Challenger:
     """Comparison of a tree, grown by `grower`, with the subtree that it may replace.
 
-    `level` is the log wealth that is required; after `max_rows` rows the challenger is
-    abandoned. `usual` is the upper limit of the past error rate at the node.
+    `required_log_wealth` is the log wealth that is required; after `max_rows` rows the
+    challenger is abandoned. `past_error_rate` is the upper limit of the past error rate
+    at the node.
     """
 
     cdef readonly Grower grower
     cdef readonly intp_t node       # root of the subtree
     cdef readonly int64_t slot
     cdef readonly int64_t serial    # number of earlier challengers in the tree
-    cdef float64_t level            # log wealth that is required
+    cdef float64_t required_log_wealth
     cdef float64_t gain             # log wealths
     cdef float64_t loss
     cdef float64_t rise
-    cdef float64_t usual            # past error rate of the subtree
+    cdef float64_t past_error_rate
     cdef float64_t share            # its recent error rate
     cdef float64_t n_won            # recent rows that only the challenger, and only the
     cdef float64_t n_lost           # subtree, predicted correctly
@@ -508,17 +508,17 @@ cdef class Challenger:
     cdef Challenger next            # in the linked list of the tree, or None
 
     def __init__(
-        self, Grower grower, intp_t node, int64_t slot, int64_t serial, float64_t level,
-        int64_t max_rows, float64_t usual,
+        self, Grower grower, intp_t node, int64_t slot, int64_t serial,
+        float64_t required_log_wealth, int64_t max_rows, float64_t past_error_rate,
     ):
         self.grower = grower
         self.node = node
         self.slot = slot
         self.serial = serial
-        self.level = level
+        self.required_log_wealth = required_log_wealth
         self.max_rows = max_rows
-        self.usual = usual
-        self.share = usual
+        self.past_error_rate = past_error_rate
+        self.share = past_error_rate
 
     cdef int learn(
         self, uint64_t path, const float32_t* x, label_t y, float64_t weight,
@@ -533,24 +533,24 @@ cdef class Challenger:
             self.grower.finite = finite
             self.grower.tree.version += 1
             self.grower.learn_row(x, y, weight, &predicted_class, NULL)
-            self.judge(predicted_class != y, wrong)
-        if self.verdict != OPEN:
+            self.update_hits(predicted_class != y, wrong)
+        if self.verdict != UNDECIDED:
             decided = 1
         if self.next is not None:
             decided |= self.next.learn(path, x, y, weight, wrong, finite)
         return decided
 
-    cdef void judge(self, bint wrong, bint other_wrong) noexcept nogil:
+    cdef void update_hits(self, bint wrong, bint other_wrong) noexcept nogil:
         self.n_rows += 1
         if wrong != other_wrong:
             self._compare(other_wrong)
         self.rise += log(
-            self.share / self.usual if other_wrong
-            else (1.0 - self.share) / (1.0 - self.usual)
+            self.share / self.past_error_rate if other_wrong
+            else (1.0 - self.share) / (1.0 - self.past_error_rate)
         )
-        self.share += STEP * (other_wrong - self.share)
-        self.share = min(max(self.share, self.usual), MAX_ERROR_RATE)
-        if max(self.gain, self.rise) >= self.level and self.n_won > self.n_lost:
+        self.share += ERROR_RATE_STEP * (other_wrong - self.share)
+        self.share = min(max(self.share, self.past_error_rate), MAX_ERROR_RATE)
+        if max(self.gain, self.rise) >= self.required_log_wealth and self.n_won > self.n_lost:
             self.verdict = WON
         elif self.loss >= ABANDON_LOG_WEALTH or self.n_rows >= self.max_rows:
             self.verdict = LOST
@@ -559,13 +559,13 @@ cdef class Challenger:
         # Update the gain with a row that exactly one of the two predicted correctly.
         cdef float64_t lead = self.n_won - self.n_lost
         lead /= self.n_won + self.n_lost + 2.0
-        lead = min(max(lead, -BOLDEST), BOLDEST)
+        lead = min(max(lead, -MAX_STAKE), MAX_STAKE)
         if lead > 0.0:
             self.gain += log(1.0 + (lead if won else -lead))
-        elif self.n_rows > PATIENCE:
+        elif self.n_rows > ROWS_BEFORE_LOSS:
             self.loss = max(self.loss + log(1.0 + (lead if won else -lead)), 0.0)
-        self.n_won *= FADING
-        self.n_lost *= FADING
+        self.n_won *= WINS_DECAY
+        self.n_lost *= WINS_DECAY
         if won:
             self.n_won += 1.0
         else:
@@ -575,37 +575,40 @@ cdef class Challenger:
         """Numbers for a state."""
         return (
             (
-                self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
-                self.usual, self.share,
+                self.required_log_wealth, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
+                self.past_error_rate, self.share,
             ),
             (self.n_rows, self.max_rows, <int> self.verdict),
         )
 
-    def take_numbers(self, numbers):
+    def set_numbers(self, numbers):
         """Set the numbers of a state."""
         wealths, counts = numbers
         (
-            self.level, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
-            self.usual, self.share,
+            self.required_log_wealth, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
+            self.past_error_rate, self.share,
         ) = wealths
         self.n_rows, self.max_rows, verdict = counts
         self.verdict = <Verdict> <int> verdict
 
 
 cdef enum:
-    MAX_SLOTS = 8      # challengers at a time
-    LIMITED_SLOTS = 2   # with a memory limit
-    LEAST_ROWS = 1000   # a challenger may learn at least so many rows, or as many as
-    MAX_ROWS = 4000    # its node has had, but at most so many
-    AFFORDED = 2000     # rows that unsuccessful challengers may learn in total, plus
-    SHARE = 2           # one in so many rows of the stream
-    REST = 200          # rows of a node before the next challenger after a failed one
-    AGAIN = 1000        # rows before a new warning restarts a challenger
+    MAX_SLOTS = 8           # challengers at a time
+    MAX_SLOTS_WITH_LIMIT = 2    # with a memory limit
+    # A challenger may learn as many rows as its node has had, within these limits.
+    MIN_CHALLENGER_ROWS = 1000
+    MAX_CHALLENGER_ROWS = 4000
+    # Unsuccessful challengers may learn FREE_SHADOW_ROWS rows in total, and in addition
+    # one per SHADOW_INTERVAL rows of the stream.
+    FREE_SHADOW_ROWS = 2000
+    SHADOW_INTERVAL = 2
+    ROWS_AFTER_FAILURE = 200        # rows between a failed challenger and the next one
+    ROWS_BEFORE_RESTART = 1000        # rows before a new warning restarts a challenger
 
 
 # LocalGrower: a growing tree in which a drift replaces only the affected subtree.
 #
-# A watch (`Watch`) at every node bets that its error rate rises. After its warning a
+# A `NodeMonitor` at every node bets that its error rate rises. After its warning a
 # second tree learns the rows of this node and bets that it is more accurate
 # (`Challenger`). If it succeeds, it replaces the subtree, and the node keeps its id; if it
 # does not succeed in time, it is discarded. A false warning therefore costs only time.
@@ -615,13 +618,13 @@ cdef enum:
 # A node below a challenger's node gets none of its own, and the number of challengers is
 # limited. The node may be a leaf, whose statistics are then replaced. Removed nodes stay
 # in the arrays of the tree, so that the others keep their ids; see `nodes/_derived.py`.
-cdef class LocalGrower(WatchingGrower):
+cdef class LocalGrower(MonitoredGrower):
     """Grow a tree row by row, and challengers of subtrees that may have drifted.
 
     The settings' ``drift`` has the confidence that a repair requires.
     """
 
-    cdef Watches watches
+    cdef NodeMonitors monitors
     cdef Challenger first           # of the linked list, or None
     cdef uint64_t slots             # bit mask of those in use
     cdef int64_t n_begun
@@ -633,34 +636,34 @@ cdef class LocalGrower(WatchingGrower):
     def __init__(self, Tree tree, recipe):
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
             raise corrupt_state("growing tree")
-        WatchingGrower.__init__(self, tree, recipe)
+        MonitoredGrower.__init__(self, tree, recipe)
         self.delta = recipe.settings.drift.delta
-        self.watches = Watches(tree.n_classes)
-        self.limit.watch_bytes = self.watches.node_bytes()
+        self.monitors = NodeMonitors(tree.n_classes)
+        self.limit.monitor_bytes = self.monitors.node_bytes()
         self.max_slots = MAX_SLOTS
         if self.limit.max_bytes != NO_LIMIT:
-            self.max_slots = LIMITED_SLOTS
-            self.limit.check_challengers(LIMITED_SLOTS)
+            self.max_slots = MAX_SLOTS_WITH_LIMIT
+            self.limit.check_challengers(MAX_SLOTS_WITH_LIMIT)
 
     @property
     def n_bytes(self):
-        """Bytes of the trees, of their leaves' statistics, and of the watches."""
-        watched = self.tree.node_count * self.watches.node_bytes()
-        return WatchingGrower.n_bytes.__get__(self) + watched
+        """Bytes of the trees, of their leaves' statistics, and of the monitors."""
+        n_monitor_bytes = self.tree.node_count * self.monitors.node_bytes()
+        return MonitoredGrower.n_bytes.__get__(self) + n_monitor_bytes
 
     def counts_since(self):
         """Class counts of the rows at each node since it was made."""
-        return self.watches.counts(self.tree.node_count)
+        return self.monitors.counts(self.tree.node_count)
 
-    cdef int watch(
+    cdef int monitor_row(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
-        # Update the watches with a row, and let challengers learn it.
+        # Update the monitors with a row, and let challengers learn it.
         cdef uint64_t path = 0
         cdef uint64_t left
-        self.watches.reserve(self.tree.node_count)
-        self.warned = self.watches.follow(
-            self.tree.parent, self.reached, wrong, y, weight, &path
+        self.monitors.reserve(self.tree.node_count)
+        self.warned = self.monitors.update(
+            self.tree.parent, self.row_leaf, wrong, y, weight, &path
         )
         left = path
         while left != 0:
@@ -668,16 +671,16 @@ cdef class LocalGrower(WatchingGrower):
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
-                self.retry_change(DECIDE)
+                self.retry_change(RESOLVE)
         elif (
             self.warned >= 0 and self.slots != (<uint64_t> 1 << self.max_slots) - 1
-            and (self.n_shadow - AFFORDED) * SHARE <= self.n_rows_seen
+            and (self.n_shadow - FREE_SHADOW_ROWS) * SHADOW_INTERVAL <= self.n_rows_seen
         ):
             with gil:
-                self.retry_change(BEGIN)
+                self.retry_change(START)
         return 0
 
-    cdef list others(self):
+    cdef list background_growers(self):
         cdef Challenger entry = self.first
         growers = []
         while entry is not None:
@@ -686,18 +689,18 @@ cdef class LocalGrower(WatchingGrower):
         return growers
 
     cdef int change(self, Change what) except -1:
-        if what == BEGIN:
-            self._begin(self.warned)
+        if what == START:
+            self._start_challenger(self.warned)
         else:
             self._decide()
         return 0
 
-    def _begin(self, intp_t node):
+    def _start_challenger(self, intp_t node):
         # Start a challenger at a node, without rows.
-        cdef Watch* watch = &self.watches.at[node]
+        cdef NodeMonitor* monitor = &self.monitors.at[node]
         cdef int64_t slot = 0
-        cdef int64_t k = watch.n_begun + 1
-        if watch.slot > 0:
+        cdef int64_t k = monitor.n_begun + 1
+        if monitor.slot > 0:
             self._abandon(self._challenger_at(node))
         while self.slots >> slot & 1:
             slot += 1
@@ -708,23 +711,23 @@ cdef class LocalGrower(WatchingGrower):
         )
         tree._add_root()
         cdef Grower grower = self._grower_at(tree, node, self.n_begun)
-        self.open_second(grower)
+        self.open_new_grower(grower)
         cdef Challenger challenger = Challenger(
             grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
-            min(max(watch.n_rows, <int64_t> LEAST_ROWS), <int64_t> MAX_ROWS),
-            usual_share(watch),
+            min(max(monitor.n_rows, <int64_t> MIN_CHALLENGER_ROWS), <int64_t> MAX_CHALLENGER_ROWS),
+            past_error_limit(monitor),
         )
         # nothing fails from here on
-        watch.n_begun = k
-        watch.wealth = 1.0
-        watch.rest = watch.n_rows + AGAIN
+        monitor.n_begun = k
+        monitor.wealth = 1.0
+        monitor.next_start = monitor.n_rows + ROWS_BEFORE_RESTART
         self._take_slot(challenger)
 
     cdef void _take_slot(self, Challenger challenger) noexcept:
         cdef Challenger last = self.first
         self.n_begun = max(self.n_begun, challenger.serial + 1)
         self.slots |= <uint64_t> 1 << challenger.slot
-        self.watches.at[challenger.node].slot = challenger.slot + 1
+        self.monitors.at[challenger.node].slot = challenger.slot + 1
         if last is None:
             self.first = challenger
             return
@@ -735,7 +738,7 @@ cdef class LocalGrower(WatchingGrower):
     cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial):
         # A grower for a challenger, without leaves.
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
-        cdef Grower grower = self.second(tree, seed, LIMITED_SLOTS)
+        cdef Grower grower = self.make_second_grower(tree, seed, MAX_SLOTS_WITH_LIMIT)
         grower.depth_above = self.tree.depth[node]
         return grower
 
@@ -744,8 +747,8 @@ cdef class LocalGrower(WatchingGrower):
         cdef Challenger challenger = self.first
         while challenger is not None:
             if challenger.verdict == WON and self._has_capacity_for(challenger):
-                self._repair(challenger)
-            elif challenger.verdict != OPEN:
+                self._replace_subtree(challenger)
+            elif challenger.verdict != UNDECIDED:
                 self._abandon(challenger)
             challenger = challenger.next
 
@@ -758,7 +761,7 @@ cdef class LocalGrower(WatchingGrower):
             n_leaves -= self.tree.n_children[node] == 0
             node = self.tree.next_below(challenger.node, node)
         return n_leaves <= self.settings.max_leaves and self.limit.has_capacity(
-            self.tree, self.leaves, branch.node_count, branch.n_ordinals
+            self.tree, self.leaves, branch.node_count, branch.n_mapped_codes
         )
 
     def _challenger_at(self, intp_t node):
@@ -768,42 +771,42 @@ cdef class LocalGrower(WatchingGrower):
         return entry
 
     def _abandon(self, Challenger challenger):
-        cdef Watch* watch = &self.watches.at[challenger.node]
-        watch.wealth = 1.0
-        watch.rest = watch.n_rows + REST
+        cdef NodeMonitor* monitor = &self.monitors.at[challenger.node]
+        monitor.wealth = 1.0
+        monitor.next_start = monitor.n_rows + ROWS_AFTER_FAILURE
         self._release_slot(challenger)
 
-    cdef void _release_slot(self, Challenger gone) noexcept:
+    cdef void _release_slot(self, Challenger removed) noexcept:
         cdef Challenger before = self.first
-        self.slots &= ~(<uint64_t> 1 << gone.slot)
-        self.watches.at[gone.node].slot = 0
-        if before is gone:
-            self.first = gone.next
+        self.slots &= ~(<uint64_t> 1 << removed.slot)
+        self.monitors.at[removed.node].slot = 0
+        if before is removed:
+            self.first = removed.next
             return
-        while before.next is not gone:
+        while before.next is not removed:
             before = before.next
-        before.next = gone.next
+        before.next = removed.next
 
-    def _repair(self, Challenger challenger):
+    def _replace_subtree(self, Challenger challenger):
         cdef intp_t node = challenger.node
         cdef intp_t n_before = self.tree.node_count
         cdef Grower other = challenger.grower
-        cdef Tree tree = self.tree._grafted(node, other.tree)
+        cdef Tree tree = self.tree._with_subtree(node, other.tree)
         cdef Challenger entry = self.first
-        tree.grows(self.tree.criterion, self.lock, self.settings.max_depth)
+        tree.start_growth(self.tree.criterion, self.lock, self.settings.max_depth)
         self.leaves.reserve(tree.node_count)
-        self.watches.reserve(tree.node_count)
+        self.monitors.reserve(tree.node_count)
         self._drifts.append((self.time_of_row(), node))
         # nothing fails from here on
-        self.leaves.graft(node, tree, other.leaves, n_before)
+        self.leaves.replace_subtree(node, tree, other.leaves, n_before)
         self.n_shadow -= challenger.n_rows      # it was successful
         self.tree = tree
-        self.watches.start(node)
-        self.source.whole = self.source.whole and other.source.whole
+        self.monitors.start(node)
+        self.source.all_integer = self.source.all_integer and other.source.all_integer
         self.max_rows = max(self.max_rows, other.max_rows)
         self.limit.update_full(tree, self.leaves)
         while entry is not None:
-            if entry is challenger or tree.parent[entry.node] == DEAD:
+            if entry is challenger or tree.parent[entry.node] == REMOVED:
                 self._release_slot(entry)
             entry = entry.next
 
@@ -816,21 +819,21 @@ cdef class LocalGrower(WatchingGrower):
                 write_nodes(entry.grower.tree), entry.grower.__getstate__(),
             ))
             entry = entry.next
-        return WatchingGrower._state(self)._replace(
-            watches=self.watches.write(self.tree.node_count), challengers=tuple(challengers),
+        return MonitoredGrower._state(self)._replace(
+            monitors=self.monitors.write(self.tree.node_count), challengers=tuple(challengers),
             n_shadow=self.n_shadow, n_begun=self.n_begun,
         )
 
     def _load(self, state):
-        if state.watches is None:
+        if state.monitors is None:
             raise corrupt_state("growing tree")
-        WatchingGrower._load(self, state._replace(watches=None, challengers=()))
-        self.watches.read(state.watches, self.tree.node_count)
+        MonitoredGrower._load(self, state._replace(monitors=None, challengers=()))
+        self.monitors.read(state.monitors, self.tree.node_count)
         self.n_shadow, self.n_begun = state.n_shadow, state.n_begun
         self.first, self.slots = None, 0
         for entry in state.challengers:
             self._load_challenger(entry)
-        if self.watches.n_slots() != len(state.challengers):
+        if self.monitors.n_slots() != len(state.challengers):
             raise corrupt_state("growing tree")
 
     def _load_challenger(self, state):
@@ -840,10 +843,10 @@ cdef class LocalGrower(WatchingGrower):
         node, slot, serial, numbers, nodes, growth = state
         if not (
             all([type(value) is int for value in (node, slot, serial)])
-            and 0 <= node < self.tree.node_count and self.tree.parent[node] != DEAD
+            and 0 <= node < self.tree.node_count and self.tree.parent[node] != REMOVED
             and 0 <= slot < self.max_slots and not self.slots >> slot & 1
             and 0 <= serial < self.n_begun
-            and self.watches.at[node].slot == slot + 1
+            and self.monitors.at[node].slot == slot + 1
         ):
             raise corrupt_state("growing tree")
         tree = read_nodes(Tree, nodes)
@@ -851,5 +854,5 @@ cdef class LocalGrower(WatchingGrower):
             raise corrupt_state("growing tree")
         grower = with_state(self._grower_at(tree, node, serial), growth)
         challenger = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
-        challenger.take_numbers(numbers)
+        challenger.set_numbers(numbers)
         self._take_slot(challenger)

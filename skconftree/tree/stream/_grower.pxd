@@ -27,7 +27,7 @@ cdef class MemoryLimit:
     cdef intp_t requested               # of all trees that share it
     cdef bint full
     cdef intp_t node_bytes              # of a node, without its memory
-    cdef intp_t watch_bytes             # of a node that is watched, or 0
+    cdef intp_t monitor_bytes             # of a node that is monitored, or 0
     cdef intp_t split_bytes             # more, if it has split
     cdef intp_t bare_bytes              # of a leaf without statistics
     cdef intp_t pool_bytes
@@ -37,18 +37,16 @@ cdef class MemoryLimit:
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
     cdef enforce(self, Tree tree, LeafStore leaves)
-    cdef intp_t n_reserve_bytes(
-        self, Tree tree, LeafStore leaves, intp_t max_rows
-    ) noexcept nogil
+    cdef intp_t n_reserve_bytes(self, Tree tree, LeafStore leaves, intp_t max_rows) noexcept nogil
 
 
 # Grower: a tree that is trained row by row.
 #
 # Every row takes the same steps, independent of its batch: it is routed to its leaf,
-# predicted, and counted there; the leaf tries to split if enough weight has arrived
-# since its last attempt. Nothing is deferred to the end of a call, so the result does not
+# predicted, and counted there; the leaf tries to split if it received enough
+# weight since its last attempt. Nothing is deferred to the end of a call, so the result does not
 # depend on how a stream is split into batches. Tasks of the whole tree (signals, the
-# memory limit) run when the number of rows is a multiple of BOUNDARY. Predictions are the
+# memory limit) run when the number of rows is a multiple of CHECK_INTERVAL. Predictions are the
 # same from `learn` and from `predict_proba`, which uses scratch memory of its own.
 
 cdef class Grower:
@@ -61,7 +59,7 @@ cdef class Grower:
     cdef Splitter splitter
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef Arena arena
-    cdef float64_t* below               # [n_classes]
+    cdef float64_t* node_proba               # [n_classes]
 
     cdef readonly object recipe         # arguments of the constructor
     cdef GrowthSettings settings
@@ -69,18 +67,18 @@ cdef class Grower:
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
     cdef Blocks blocks                  # owns the next two:
-    cdef float64_t* share               # [child_capacity, n_classes] of new children
+    cdef float64_t* child_shares                # [child_capacity, n_classes] of new children
     cdef Leaf** children                # [child_capacity] new children
     cdef intp_t child_capacity
     cdef MemoryLimit limit
 
-    cdef intp_t depth_above             # depth of its root in the tree it is a part of
-    cdef intp_t reached                 # leaf of the last row
+    cdef intp_t depth_above             # depth of its root in the tree that contains it
+    cdef intp_t row_leaf                 # leaf of the last row
     cdef intp_t max_rows                # that a leaf has stored
     cdef bint finite                    # no value of the rows is missing
-    cdef intp_t leaving                 # index in X_pool of the row being learned, or -1
+    cdef intp_t pool_row                 # index in X_pool of the row being learned, or -1
     cdef int64_t n_before               # rows of a forest's stream before this one, or -1
-    cdef object held                    # exception to raise after the row
+    cdef object pending_error                     # exception to raise after the row
 
     cdef inline int64_t time_of_row(self) noexcept nogil:
         # Number of rows of the stream, including the one being learned.
@@ -98,7 +96,7 @@ cdef class Grower:
         const float64_t[::1] weight,
     ) except -1
     cdef open_pool(self, const uint8_t[::1] learned=*)
-    cdef learned_bits(self)
+    cdef labeled_bits(self)
     cdef load_pool(self, bits)
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,

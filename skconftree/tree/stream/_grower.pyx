@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport NO_LIMIT
-from skconftree.tree.leaves._contract cimport LeafSplit, only_fresh
+from skconftree.tree.leaves._contract cimport LeafSplit, uses_fresh_only
 from skconftree.tree.leaves._counts cimport ensure_capacity
 from skconftree.tree.leaves._leaf cimport (
     LEAF_COUNTS, add_row, convert, new_leaf, release_leaf, start_child,
@@ -38,9 +38,7 @@ from skconftree.utils._memory cimport (
 )
 from skconftree.utils._typedefs cimport int16_t
 
-cdef bint _is_summed(
-    Grower grower, const Leaf* leaf, intp_t stopped_at
-) noexcept nogil:
+cdef bint _is_summed(Grower grower, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
     # Whether the prediction of a row is a sum over several leaves.
     cdef intp_t c
     if stopped_at >= 0:
@@ -60,7 +58,7 @@ cdef int _predict_by_tree(Grower grower, intp_t node, float64_t* out) except -1:
             release_reserve()
 
 
-cdef void _fill_below(Grower grower, intp_t node, float64_t* out) noexcept nogil:
+cdef void _fill_node_proba(Grower grower, intp_t node, float64_t* out) noexcept nogil:
     # Class probabilities of an internal node.
     cdef intp_t c
     cdef float64_t total = 0.0
@@ -80,12 +78,12 @@ cdef void _fill_below(Grower grower, intp_t node, float64_t* out) noexcept nogil
         out[c] = out[c] / total if total > 0.0 else 1.0 / grower.policy.n_classes
 
 
-cdef intp_t _majority_below(Grower grower, intp_t node) noexcept nogil:
+cdef intp_t _majority_of_node(Grower grower, intp_t node) noexcept nogil:
     cdef intp_t best = 0
     cdef intp_t c
-    _fill_below(grower, node, grower.below)
+    _fill_node_proba(grower, node, grower.node_proba)
     for c in range(1, grower.policy.n_classes):
-        if grower.below[c] > grower.below[best]:
+        if grower.node_proba[c] > grower.node_proba[best]:
             best = c
     return best
 
@@ -107,9 +105,7 @@ cdef int _check_stored(
     if valid:
         with nogil:
             for i in range(n):
-                valid = valid and (
-                    y[i] < grower.policy.n_classes and starts[i] <= starts[i + 1]
-                )
+                valid = valid and (y[i] < grower.policy.n_classes and starts[i] <= starts[i + 1])
             for i in range(starts[n]):
                 valid = valid and 0 <= column_indices[i] < n_features
     return require_fit(valid)
@@ -135,18 +131,14 @@ cdef class MemoryLimit:
     lists of the unlabeled rows in `leaves` have a fixed size.
     """
 
-    def __init__(
-        self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
-    ):
+    def __init__(self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes):
         self.requested = settings.max_bytes
         self.max_bytes = settings.max_bytes
         if settings.max_bytes != NO_LIMIT and settings.drift is not None:
             self.max_bytes //= 2
         self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
         self.split_bytes = tree.split_bytes()
-        self.bare_bytes = (
-            sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
-        )
+        self.bare_bytes = (sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t))
         if with_boxes:
             self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
         self.pool_bytes = pool_bytes(&leaves.policy)
@@ -188,7 +180,7 @@ cdef class MemoryLimit:
         cdef intp_t total, node
         if self.max_bytes == NO_LIMIT:
             return
-        total = bytes_of(tree, leaves) + tree.node_count * self.watch_bytes
+        total = bytes_of(tree, leaves) + tree.node_count * self.monitor_bytes
         if total <= self.max_bytes:
             return
         counts = tree.counts_of_leaves()
@@ -200,22 +192,16 @@ cdef class MemoryLimit:
             if total <= self.max_bytes:
                 break
 
-    cdef intp_t n_reserve_bytes(
-        self, Tree tree, LeafStore leaves, intp_t max_rows
-    ) noexcept nogil:
-        # Memory to learn rows up to the next boundary: the arrays of the tree may be
+    cdef intp_t n_reserve_bytes(self, Tree tree, LeafStore leaves, intp_t max_rows) noexcept nogil:
+        # Memory to learn rows up to the next checkpoint: the arrays of the tree may be
         # copied, and so may the rows of the largest leaf; some leaves may split.
         cdef intp_t d = tree.n_features
-        cdef intp_t leaf = (
-            2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
-        )
-        cdef intp_t rows = max_rows * (
-            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
-        )
+        cdef intp_t leaf = (2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t))
+        cdef intp_t rows = max_rows * (d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t))
         return (
             RESERVE_BYTES + 4 * rows
             + 3 * tree.capacity
-            * (self.node_bytes + self.split_bytes + self.watch_bytes)
+            * (self.node_bytes + self.split_bytes + self.monitor_bytes)
             + min(4 * leaf, <intp_t> MAX_RETAINED_BYTES)
         )
 
@@ -227,9 +213,9 @@ cdef intp_t _min_bytes(
     cdef intp_t n_nodes = tree.node_count + n_outcomes
     cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
     return (
-        n_nodes * (limit.node_bytes + limit.watch_bytes)
-        + (n_nodes - tree.n_dead - n_leaves) * limit.split_bytes
-        + (tree.n_ordinals + n_codes) * sizeof(int16_t)
+        n_nodes * (limit.node_bytes + limit.monitor_bytes)
+        + (n_nodes - tree.n_removed - n_leaves) * limit.split_bytes
+        + (tree.n_mapped_codes + n_codes) * sizeof(int16_t)
         + n_leaves * limit.bare_bytes + limit.pool_bytes
     )
 
@@ -243,7 +229,7 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
 
 
 cdef enum:
-    BOUNDARY = 1024     # rows
+    CHECK_INTERVAL = 1024   # rows between two checkpoints
     TABLES = 4096       # integer counts up to this one are looked up
 
 
@@ -272,7 +258,7 @@ cdef class Grower:
         criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
         self.lock = ModelLock()
-        tree.grows(criterion, self.lock, settings.max_depth)
+        tree.start_growth(criterion, self.lock, settings.max_depth)
         self.recipe = recipe
         self.settings = settings
         n_categories = None     # 1 for each nominal feature
@@ -289,7 +275,7 @@ cdef class Grower:
             d, K, settings.leaf_prediction, class_weight, recipe.in_forest
         )
         self.leaves = LeafStore(
-            d, K, settings, recipe.nominal, self.predictor.judging,
+            d, K, settings, recipe.nominal, self.predictor.counts_hits,
             0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
             recipe.in_forest,
         )
@@ -297,10 +283,10 @@ cdef class Grower:
         self.source.policy = self.policy
         self.predictor.policy = self.policy
         self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
-        self.leaving = -1
+        self.pool_row = -1
         self.n_before = -1
         self.arena = Arena()
-        self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
+        self.node_proba = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
             self.class_weight = self.source.node.class_weight
 
@@ -315,15 +301,13 @@ cdef class Grower:
         cdef intp_t node = 0
         cdef intp_t to
         stopped_at[0] = -1
-        if not finite or self.tree.n_ordinals > 0:
+        if not finite or self.tree.n_mapped_codes > 0:
             while self.tree.nodes[node].feature >= 0:
                 to = self.tree.child(node, x)
                 if to == node:
                     if stopped_at[0] < 0:
                         stopped_at[0] = node
-                    to = self.tree.nodes[node].left + (
-                        self.tree.branching[node].missing_left
-                    )
+                    to = self.tree.nodes[node].left + (self.tree.branching[node].missing_left)
                 node = to
             return node
         while self.tree.nodes[node].feature >= 0:
@@ -335,7 +319,7 @@ cdef class Grower:
     @property
     def predicts_by_bayes(self):
         """Whether leaves may predict by naive Bayes."""
-        return self.predictor.judging
+        return self.predictor.counts_hits
 
     def predict_proba(self, const float32_t[:, ::1] X, bint finite):
         """Class probabilities of rows; the caller holds the read lock."""
@@ -363,7 +347,7 @@ cdef class Grower:
         if stopped_at < 0:
             self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
         else:
-            _fill_below(self, stopped_at, out)
+            _fill_node_proba(self, stopped_at, out)
 
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -385,7 +369,7 @@ cdef class Grower:
                     f = self.policy.nominal[j]
                     for i in range(n):
                         valid = valid and (
-                            self.splitter.tests.sets.has_capacity(X[i, f])
+                            self.splitter.candidates.sets.fits_code(X[i, f])
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
@@ -395,18 +379,18 @@ cdef class Grower:
         # Assign the rows of `X_pool` to the leaves that they reach, except for those that
         # were already learned.
         cdef const float32_t[:, ::1] pool = self.source.pool
-        cdef intp_t[::1] home
+        cdef intp_t[::1] leaf_of_row
         cdef intp_t i, stopped_at
         if pool is None:
             return
-        home = np.full(pool.shape[0], -1, dtype=np.intp)
+        leaf_of_row = np.full(pool.shape[0], -1, dtype=np.intp)
         for i in range(pool.shape[0]):
             if learned is None or not learned[i]:
-                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
-        self.leaves.open_pool(home)
+                leaf_of_row[i] = self._route_row(&pool[i, 0], False, &stopped_at)
+        self.leaves.open_pool(leaf_of_row)
 
-    cdef learned_bits(self):
-        # For a state: the other rows follow from the tree.
+    cdef labeled_bits(self):
+        # For a state: the other rows update from the tree.
         waiting = self.unlabeled()
         return None if waiting is None else np.packbits(~waiting).tobytes()
 
@@ -468,9 +452,7 @@ cdef class Grower:
             leaf = self.leaves.at[
                 self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
             ]
-            remove_from_pool(
-                leaf, self.policy, self.source.pool, index_in_pool(leaf, rows[i])
-            )
+            remove_from_pool(leaf, self.policy, self.source.pool, index_in_pool(leaf, rows[i]))
 
     def share_lock(self, Lockable owner):
         """Use the lock of the owning model; called before other threads see this."""
@@ -516,7 +498,7 @@ cdef class Grower:
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
-                self.source.whole = False
+                self.source.all_integer = False
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.bin_indices)
             convert(leaf, self.policy)
@@ -527,7 +509,7 @@ cdef class Grower:
         self.leaves.retire_evidence()
 
     def reserve_memory(self):
-        """Reserve memory for rows up to the next boundary, or raise MemoryError.
+        """Reserve memory for rows up to the next checkpoint, or raise MemoryError.
 
         `learn` does so, too. A failure has no effect.
         """
@@ -540,8 +522,8 @@ cdef class Grower:
     ):
         """Learn rows in their order; the caller holds the write lock.
 
-        Errors and interrupts in the middle of a row are stored in `held` and raised at
-        a boundary, so that a call ends after a multiple of `BOUNDARY` rows.
+        Errors and interrupts in the middle of a row are stored in `pending_error` and raised at
+        a checkpoint, so that a call ends after a multiple of `CHECK_INTERVAL` rows.
 
         `X` is float32, an array or CSR. A row of weight 0 is not learned, and only its
         categories may be unknown. `predicted` and `proba`, unless None, are filled with
@@ -573,16 +555,13 @@ cdef class Grower:
             self._check_rows(rows, y, weight)
         require_fit(
             (predicted is None or predicted.shape[0] == n)
-            and (
-                proba is None
-                or proba.shape[0] == n and proba.shape[1] == self.policy.n_classes
-            )
+            and (proba is None or proba.shape[0] == n and proba.shape[1] == self.policy.n_classes)
             and (from_pool is None or from_pool.shape[0] == n)
         )
         if predicted is not None:
             out = &predicted_class
         self.finite = finite
-        self.held = None
+        self.pending_error = None
         reserve_bytes(self._reserve_bytes())
         try:
             with nogil:
@@ -597,22 +576,22 @@ cdef class Grower:
                     if proba is not None:
                         proba_row = &proba[i, 0]
                     if from_pool is not None:
-                        self.leaving = from_pool[i]
+                        self.pool_row = from_pool[i]
                     self.learn_row(x, y[i], w, out, proba_row)
                     if is_sparse:
                         for j in range(starts[i], starts[i + 1]):
                             row[column_indices[j]] = 0.0
                     if predicted is not None:
                         predicted[i] = predicted_class
-                    if self.n_rows_seen % BOUNDARY == 0:
+                    if self.n_rows_seen % CHECK_INTERVAL == 0:
                         with gil:
                             self.limit_memory()
-                            _raise_held(self)
+                            _raise_pending(self)
                             PyErr_CheckSignals()
                             reserve_bytes(self._reserve_bytes())
-            _raise_held(self)
+            _raise_pending(self)
         finally:
-            self.leaving = -1
+            self.pool_row = -1
             trim_reserve()
 
     cdef int learn_row(
@@ -625,30 +604,30 @@ cdef class Grower:
         cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
         cdef Scratch* scratch = &self.predictor.scratch
-        cdef bint judging = self.predictor.judging
+        cdef bint counts_hits = self.predictor.counts_hits
         cdef float64_t* leaf_proba = NULL   # `proba` if the predictor has to fill it
         cdef const float32_t* row
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t predicted_class
-        self.reached = node
+        self.row_leaf = node
         if proba != NULL:
-            if not judging and _is_summed(self, leaf, stopped_at):
+            if not counts_hits and _is_summed(self, leaf, stopped_at):
                 with gil:
                     _predict_by_tree(self, stopped_at if stopped_at >= 0 else node, proba)
             elif stopped_at >= 0:
-                _fill_below(self, stopped_at, proba)
+                _fill_node_proba(self, stopped_at, proba)
             else:
                 leaf_proba = proba
         row = self.predictor.locate(leaf, x, scratch)
-        if judging or predicted != NULL or leaf_proba != NULL:
+        if counts_hits or predicted != NULL or leaf_proba != NULL:
             predicted_class = self.predictor.predict_before(
                 self.tree, leaf, x, row, predicted != NULL, leaf_proba
             )
             if predicted != NULL:
                 predicted[0] = predicted_class
                 if stopped_at >= 0:
-                    predicted[0] = _majority_below(self, stopped_at)
+                    predicted[0] = _majority_of_node(self, stopped_at)
         if weight == 0.0:
             return 0    # the row is ignored
         self.leaves.observe(x, self.finite)
@@ -663,21 +642,18 @@ cdef class Grower:
         add_row(leaf, self.policy, row, y, weight, scratch.bin_indices)
         if leaf.n_rows > self.max_rows:
             self.max_rows = leaf.n_rows
-        if self.leaving >= 0:
+        if self.pool_row >= 0:
             remove_from_pool(
-                leaf, self.policy, self.source.pool, index_in_pool(leaf, self.leaving)
+                leaf, self.policy, self.source.pool, index_in_pool(leaf, self.pool_row)
             )
-        if judging:
-            self.predictor.judge(leaf, y, weight)
+        if counts_hits:
+            self.predictor.update_hits(leaf, y, weight)
         if weight != rint(weight):
-            self.source.whole = False
+            self.source.all_integer = False
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
         if self.tree.shrinkage > 0.0:
-            count_above(
-                self.tree.counts, self.policy.n_classes, self.tree.parent, node, y,
-                weight,
-            )
+            count_above(self.tree.counts, self.policy.n_classes, self.tree.parent, node, y, weight)
         self.tree.version += 1
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1
@@ -687,7 +663,7 @@ cdef class Grower:
         self.total_weight += weight
         self.n_rows_seen += 1
         convert(leaf, self.policy)
-        if _is_due(self, leaf):
+        if _is_split_due(self, leaf):
             self._grow(leaf)
         return 0
 
@@ -704,7 +680,7 @@ cdef class Grower:
                 continue
             at = &self.tree.nodes[node]
             code = <intp_t> x[at.feature]
-            if not _has_capacity_for_code(self, node, code):
+            if not _fits_limit_with_code(self, node, code):
                 node = at.left + self.tree.branching[node].missing_left
                 continue
             try:
@@ -715,13 +691,13 @@ cdef class Grower:
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
         # A pure leaf does not try to split, nor does a leaf without statistics.
-        cdef bint separate = only_fresh(leaf, self.policy)
-        cdef const float64_t* counts = leaf.fresh if separate else leaf.held
-        cdef float64_t n = leaf.n_fresh if separate else leaf.n_held
+        cdef bint separate = uses_fresh_only(leaf, self.policy)
+        cdef const float64_t* counts = leaf.fresh if separate else leaf.total
+        cdef float64_t n = leaf.n_fresh if separate else leaf.n_total
         cdef float64_t min_weight = self.settings.min_samples_split
         cdef intp_t n_present = 0
         cdef intp_t c
-        if not leaf.memory.remembers or self.limit.full:
+        if not leaf.memory.may_split or self.limit.full:
             return False
         if self.leaves.n_leaves >= self.settings.max_leaves:
             return False
@@ -743,8 +719,8 @@ cdef class Grower:
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0 and _has_capacity(self, &split):
-                    _install(self, leaf, &split)
+                if split.feature >= 0 and _fits_limits(self, &split):
+                    _split_leaf(self, leaf, &split)
                     self.limit.update_full(self.tree, self.leaves)
             if not self.settings.recurses:
                 break
@@ -758,7 +734,7 @@ cdef class Grower:
         self.source.node.min_weight = self.settings.min_samples_leaf
         if self.settings.min_samples_leaf < 0.0:
             self.source.node.min_weight *= -self.weight_seen
-        self.source.node.min_seen_weight = (
+        self.source.node.min_reweighted = (
             self.settings.min_weight_fraction_leaf * self.total_weight
         )
         self.splitter.total_weight = self.total_weight
@@ -801,12 +777,10 @@ cdef class Grower:
         return self.limit.n_reserve_bytes(self.tree, self.leaves, self.max_rows)
 
     def __reduce__(self):
-        # Under the lock, so that all parts are of the same moment.
+        # Under the lock, so that tree and leaves are of the same moment.
         self.lock.read()
         try:
-            return type(self).read, (
-                copy(self.tree), self.recipe.values(), self.__getstate__()
-            )
+            return type(self).read, (copy(self.tree), self.recipe.values(), self.__getstate__())
         finally:
             self.lock.leave()
 
@@ -824,11 +798,11 @@ cdef class Grower:
             weight_seen=self.weight_seen,
             total_weight=self.total_weight,
             full=bool(self.limit.full),
-            whole=bool(self.source.whole),
+            whole=bool(self.source.all_integer),
             leaves=self.leaves.write(),
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
-            learned=self.learned_bits(),
+            learned=self.labeled_bits(),
             losses=self.predictor.write_losses(),
         )
 
@@ -838,7 +812,7 @@ cdef class Grower:
     def _load(self, state):
         if (
             state.detector is not None or state.background is not None
-            or state.watches is not None or state.challengers or state.drifts
+            or state.monitors is not None or state.challengers or state.drifts
         ):
             raise corrupt_state("growing tree")
         self.policy.missing = state.missing
@@ -853,34 +827,33 @@ cdef class Grower:
         self.weight_seen = state.weight_seen
         self.total_weight = state.total_weight
         self.limit.full = state.full
-        self.source.whole = state.whole
+        self.source.all_integer = state.whole
 
 
-cdef int _raise_held(Grower grower) except -1:
+cdef int _raise_pending(Grower grower) except -1:
     # Raise the exception of an earlier row; the model is consistent now.
-    held = grower.held
-    grower.held = None
-    if held is not None:
-        raise held
+    error, grower.pending_error = grower.pending_error, None
+    if error is not None:
+        raise error
     return 0
 
 
-cdef bint _has_capacity_for_code(Grower grower, intp_t node, intp_t code) noexcept nogil:
+cdef bint _fits_limit_with_code(Grower grower, intp_t node, intp_t code) noexcept nogil:
     return code < grower.tree.branching[node].n_codes or (
         grower.limit.has_capacity(grower.tree, grower.leaves, 0, capacity_for_code(code))
     )
 
 
-cdef bint _is_due(Grower grower, const Leaf* leaf) noexcept nogil:
+cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
     cdef float64_t wait = grower.settings.grace_period
     if wait < grower.settings.grace_limit:     # wait longer, as splits are permanent
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
-        wait = max(wait, grower.settings.root_grace * leaf.n_held / grower.weight_seen)
+        wait = max(wait, grower.settings.root_grace * leaf.n_total / grower.weight_seen)
         wait = min(wait, grower.settings.grace_limit)
     return leaf.n_fresh - leaf.n_examined >= wait and grower._may_split(leaf)
 
 
-cdef bint _has_capacity(Grower grower, const Split* split) noexcept nogil:
+cdef bint _fits_limits(Grower grower, const Split* split) noexcept nogil:
     # Whether a split with several outcomes exceeds the limits of leaves or memory.
     cdef intp_t r = split.children.n_outcomes
     cdef intp_t n_codes = 0
@@ -893,7 +866,7 @@ cdef bint _has_capacity(Grower grower, const Split* split) noexcept nogil:
     )
 
 
-cdef int _install(Grower grower, Leaf* leaf, const Split* split) except -1 nogil:
+cdef int _split_leaf(Grower grower, Leaf* leaf, const Split* split) except -1 nogil:
     # Split a leaf and create the memories of its children. If an allocation fails, the
     # tree is unchanged.
     cdef const Children* children = &split.children
@@ -907,7 +880,7 @@ cdef int _install(Grower grower, Leaf* leaf, const Split* split) except -1 nogil
     leaf_split.pool = children.pool
     leaf_split.cut = split.cut.position
     leaf_split.missing_left = children.missing_left
-    leaf_split.ordinals = children.ordinals
+    leaf_split.child_of_code = children.child_of_code
     leaf_split.n_codes = children.n_codes
     leaf_split.unknown = children.unknown
     _reserve(grower, &leaf_split)
@@ -915,7 +888,7 @@ cdef int _install(Grower grower, Leaf* leaf, const Split* split) except -1 nogil
     # nothing fails from here on
     grower.tree.split(
         leaf.node, split.feature, split.threshold, children.missing_left,
-        children.missing_seen, children.ordinals, children.n_codes,
+        children.missing_seen, children.child_of_code, children.n_codes,
         children.unknown, &split.evidence,
     )
     _add_children(grower, leaf, &leaf_split)
@@ -931,18 +904,16 @@ cdef int _reserve(Grower grower, const LeafSplit* leaf_split) except -1 nogil:
         while True:
             try:
                 grower.tree.reserve(grower.tree.node_count + r)
-                grower.tree.reserve_ordinals(grower.tree.n_ordinals + leaf_split.n_codes)
+                grower.tree.reserve_mapped_codes(grower.tree.n_mapped_codes + leaf_split.n_codes)
                 break
             except MemoryError:
                 release_reserve()
     grower.leaves.reserve(grower.tree.node_count + r)
     if r > grower.child_capacity:
-        grower.share = <float64_t*> resize_array(
-            &grower.blocks, grower.share, r * grower.policy.n_classes, sizeof(float64_t)
+        grower.child_shares = <float64_t*> resize_array(
+            &grower.blocks, grower.child_shares, r * grower.policy.n_classes, sizeof(float64_t)
         )
-        grower.children = <Leaf**> resize_array(
-            &grower.blocks, grower.children, r, sizeof(Leaf*)
-        )
+        grower.children = <Leaf**> resize_array(&grower.blocks, grower.children, r, sizeof(Leaf*))
         grower.child_capacity = r
     return 0
 
@@ -959,8 +930,8 @@ cdef int _make_children(
         for z in range(r):
             grower.children[z] = new_leaf(grower.policy, grower.tree.node_count + z)
             start_child(
-                leaf, grower.policy, leaf_split, z, grower.share + z * grower.policy.n_classes,
-                grower.children[z],
+                leaf, grower.policy, leaf_split, z,
+                grower.child_shares + z * grower.policy.n_classes, grower.children[z],
             )
         partition_pool(leaf, grower.policy, leaf_split, grower.source.pool, grower.children)
         done = True
@@ -978,7 +949,7 @@ cdef void _add_children(
     cdef intp_t K = grower.tree.n_classes
     cdef intp_t r = leaf_split.n_outcomes
     cdef const float64_t* counts = grower.tree.counts + leaf.node * K
-    cdef float64_t* rest = grower.share + (r - 1) * K
+    cdef float64_t* rest = grower.child_shares + (r - 1) * K
     cdef float64_t* child
     cdef float64_t total = 0.0
     cdef float64_t n
@@ -986,18 +957,16 @@ cdef void _add_children(
     cdef intp_t rows_left = n_rows
     cdef intp_t rows, z, c
     # the children have the stored rows of the leaf
-    cdef bint exact = (
-        leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
-    )
+    cdef bint exact = (leaf.memory.stores_rows and not leaf.dropped and leaf.drawn == NULL)
     for c in range(K):
         total += counts[c]
         rest[c] = counts[c]
     for z in range(r):
-        child = grower.share + z * K
+        child = grower.child_shares + z * K
         if z < r - 1:
             for c in range(K):
-                if exact and counts[c] == leaf.held[c]:
-                    child[c] = grower.children[z].held[c]
+                if exact and counts[c] == leaf.total[c]:
+                    child[c] = grower.children[z].total[c]
                 else:
                     child[c] = min(child[c] * counts[c], rest[c])
                 rest[c] = max(rest[c] - child[c], 0.0)

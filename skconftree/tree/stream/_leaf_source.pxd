@@ -6,7 +6,7 @@
 # If a leaf has no bin for missing values, or stores moments, rows without a value go to
 # the right of every split.
 #
-# Only evidence is scanned: the rows since the leaf's creation, or all it holds
+# Only evidence is scanned: the rows since the leaf's creation, or all its rows
 # (Policy.separate).
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
@@ -19,9 +19,9 @@ from skconftree.utils._typedefs cimport (
 
 
 cdef class LeafSource(Source):
-    cdef bint whole                     # every weight so far is an integer
+    cdef bint all_integer                     # every weight so far is an integer
     cdef Policy* policy
-    cdef const Policy* own              # for the features that the leaf uses
+    cdef const Policy* leaf_policy              # for the features that the leaf uses
     cdef Leaf* leaf
     cdef NodeRecord record              # input of the splitter,
     cdef const float64_t* counts        # [n_classes] and the leaf's class counts
@@ -40,25 +40,25 @@ cdef class LeafSource(Source):
     cdef float32_t* column              # [capacity] values of the feature
     cdef uint32_t* order                # [capacity] its sorted rows
     cdef uint64_t* keys                 # [2, capacity]
-    cdef intp_t n_labeled_seen          # rows with a value of the feature
+    cdef intp_t n_labeled_present          # rows with a value of the feature
 
     # The leaf's unlabeled rows, sorted by the feature.
     cdef const int32_t* line            # [Leaf.n_pool]
-    cdef intp_t n_pool_seen             # rows with a value, which are first
+    cdef intp_t n_pool_present             # rows with a value, which are first
     cdef bint stores_positions          # of cuts; False with a memory limit
     cdef int32_t* cut_positions         # Leaf.cut_positions, or NULL
 
     # Counts per bin of other memories, and of rows with fixed cuts.
-    cdef bint tabulated
+    cdef bint uses_table
     cdef float64_t* table               # [MAX_BINS, n_classes + 1]
     cdef float32_t* edges               # [MAX_BINS] upper ends of the bins
     cdef intp_t n_bins
-    cdef intp_t ready                   # feature in `order` or `table`; -1: none
+    cdef intp_t prepared_feature                   # feature in `order` or `table`; -1: none
 
     # Rows without a value of the feature.
     cdef float64_t* missing_counts      # [n_classes + 1]; the last one is of unlabeled rows
     cdef float64_t n_missing            # labeled rows
-    cdef intp_t n_seen                  # rows with a value, labeled or not
+    cdef intp_t n_present                  # rows with a value, labeled or not
 
     # Set the leaf to scan.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil

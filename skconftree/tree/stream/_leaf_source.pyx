@@ -4,13 +4,13 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._contract cimport BinTable, only_fresh
+from skconftree.tree.leaves._contract cimport BinTable, uses_fresh_only
 from skconftree.tree.leaves._leaf_store cimport (
     first_above, is_beyond, line_of, next_beyond, reserve_positions, sort_pool,
 )
 from skconftree.tree.leaves._rows cimport index_of, policy_of
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
-from skconftree.tree.split._scan cimport ValueCounts, drawn_between
+from skconftree.tree.split._scan cimport ValueCounts, random_threshold
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
 from skconftree.utils._inline cimport midpoint
@@ -30,76 +30,72 @@ cdef class LeafSource(Source):
         const float64_t[:, ::1] root_box,
     ):
         super().__init__(ExaminedNode(settings, root))
-        self.node.cuts_only = False     # a value may be missing
+        self.node.only_thresholds = False     # a value may be missing
         cdef intp_t n_features = root.n_features
         cdef intp_t n_classes = root.n_classes
         cdef intp_t n_bins = settings.max_bins
         self.right_is_rest = True
-        self.whole = True
+        self.all_integer = True
         self.sketches = True
         self.pool = pool
         self.stores_positions = settings.max_bytes == NO_LIMIT
         self.root_box = root_box
         self.arena = Arena()
         self.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
-        self.table = <float64_t*> self.arena.take(
-            n_bins * (n_classes + 1), sizeof(float64_t)
-        )
+        self.table = <float64_t*> self.arena.take(n_bins * (n_classes + 1), sizeof(float64_t))
         self.edges = <float32_t*> self.arena.take(n_bins, sizeof(float32_t))
-        self.missing_counts = <float64_t*> self.arena.take_zeros(
-            n_classes + 1, sizeof(float64_t)
-        )
+        self.missing_counts = <float64_t*> self.arena.take_zeros(n_classes + 1, sizeof(float64_t))
 
     def __dealloc__(self):
         release_all(&self.blocks)
 
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil:
         cdef NodeRecord* record = &self.record
-        cdef bint separate = only_fresh(leaf, self.policy)
+        cdef bint separate = uses_fresh_only(leaf, self.policy)
         cdef intp_t f
         self.leaf = leaf
-        self.own = policy_of(leaf, self.policy)
-        self.ready = -1
-        self.tabulated = (
-            not leaf.memory.keeps_rows or leaf.memory.counts_rows
+        self.leaf_policy = policy_of(leaf, self.policy)
+        self.prepared_feature = -1
+        self.uses_table = (
+            not leaf.memory.stores_rows or leaf.memory.counts_bins
             or self.policy.fixed_cuts
         )
         # each candidate split gets its share of the evidence
         self.every_cut = self.policy.fixed_cuts
-        if leaf.memory.keeps_rows and not leaf.memory.counts_rows:
+        if leaf.memory.stores_rows and not leaf.memory.counts_bins:
             self._reserve(leaf.n_rows)
             _gather_rows(self)
         if leaf.n_pool > 0 and not leaf.pool_sorted:
             self._reserve(leaf.n_pool)
             sort_pool(leaf, self.policy, self.pool, self.column, self.keys, self.order)
         self.cut_positions = NULL
-        if leaf.n_pool > 0 and self.stores_positions and not self.tabulated:
+        if leaf.n_pool > 0 and self.stores_positions and not self.uses_table:
             reserve_positions(leaf, self.policy)
             self.cut_positions = leaf.cut_positions
         record.id = leaf.node
         record.depth = depth
         record.start = 0
-        record.end = <intp_t> (leaf.n_fresh if separate else leaf.n_held) + 1
-        record.pool = leaf.n_fresh if separate else leaf.n_held
+        record.end = <intp_t> (leaf.n_fresh if separate else leaf.n_total) + 1
+        record.pool = leaf.n_fresh if separate else leaf.n_total
         if self.node.by_volume:
             record.box = leaf.box
             record.pool = leaf.box[2 * self.node.n_features]
         elif self.node.has_pool:
             record.pool += leaf.n_pool
-        for f in range(self.own.n_features):
+        for f in range(self.leaf_policy.n_features):
             self.features[f] = <int32_t> f
             if leaf.drawn != NULL:
                 self.features[f] = leaf.drawn.features[f]
         record.features = self.features
-        record.n_features = self.own.n_features
-        self.counts = leaf.fresh if separate else leaf.held
+        record.n_features = self.leaf_policy.n_features
+        self.counts = leaf.fresh if separate else leaf.total
         # inherited histograms have fractional counts
-        self.node.integral = self.whole and (
-            leaf.memory.keeps_rows or leaf.memory.counts_rows and (
-                self.policy.separate or leaf.n_held == leaf.n_fresh
+        self.node.integral = self.all_integer and (
+            leaf.memory.stores_rows or leaf.memory.counts_bins and (
+                self.policy.separate or leaf.n_total == leaf.n_fresh
             )
         )
-        self.node.filters = True
+        self.node.has_min_weight = True
         return 0
 
     cdef void begin(self) noexcept nogil:
@@ -109,7 +105,7 @@ cdef class LeafSource(Source):
         # trees of a forest average out early splits and skip this.
         self.node.stats.attempt = self.leaf.attempt + (
             not self.policy.single_bayes
-            and (self.policy.hands_over or not self.policy.separate)
+            and (self.policy.inherited_is_evidence or not self.policy.separate)
         )
         # every attempt draws new features and cuts, but the same sets of categories
         self.node.visit_key = mix(
@@ -131,19 +127,19 @@ cdef class LeafSource(Source):
         return 0
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
-        cdef intp_t stride = self.own.n_features
+        cdef intp_t stride = self.leaf_policy.n_features
         cdef intp_t position = index_of(self.leaf, feature)
         cdef float64_t w
         cdef intp_t i
-        self.n_labeled_seen = self.n_rows
+        self.n_labeled_present = self.n_rows
         for i in range(self.n_rows):
             self.column[i] = self.x[i * stride + position]
             if self.column[i] != self.column[i]:
-                self.n_labeled_seen -= 1
+                self.n_labeled_present -= 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[i]
                 self.missing_counts[self.y[i]] += w
                 self.n_missing += w
-        self.n_seen = self.n_labeled_seen + self.n_pool_seen
+        self.n_present = self.n_labeled_present + self.n_pool_present
         presort(self.column, self.n_rows, self.keys, self.keys + self.capacity, self.order)
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
@@ -155,22 +151,20 @@ cdef class LeafSource(Source):
         memcpy(values.missing, self.missing_counts, (K + 1) * sizeof(float64_t))
         values.n_missing = self.n_missing
         for c in range(K):
-            values.seen[c] = self.node.counts[c] - self.missing_counts[c]
-        values.n_seen = self.node.n - self.n_missing
-        values.pool_seen = (
-            self.node.record.pool - self.n_missing - self.missing_counts[K]
-        )
-        values.seen[K] = values.pool_seen - values.n_seen
+            values.present[c] = self.node.counts[c] - self.missing_counts[c]
+        values.n_present = self.node.n - self.n_missing
+        values.pool_present = (self.node.record.pool - self.n_missing - self.missing_counts[K])
+        values.present[K] = values.pool_present - values.n_present
         return True
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
-        if not self.tabulated:
-            if self.n_rows == 0 or self.n_seen == 0:
+        if not self.uses_table:
+            if self.n_rows == 0 or self.n_present == 0:
                 return 0
             if self.node.has_pool:
                 return _walk_with_pool(self, feature, scan)
             return scan.walk_sorted(
-                self.order, self.n_seen, self.y, NULL, self.row_weight,
+                self.order, self.n_present, self.y, NULL, self.row_weight,
                 self.node.counts,
             )
         if self.policy.fixed_cuts:
@@ -186,51 +180,47 @@ cdef class LeafSource(Source):
         ):
             return -1
         return self.leaf.memory.sketch(
-            self.leaf, self.own, index_of(self.leaf, feature), self.node.n, left
+            self.leaf, self.leaf_policy, index_of(self.leaf, feature), self.node.n, left
         )
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         _prepare(self, feature)
-        return self.n_bins - 1 if self.tabulated else self.n_seen
+        return self.n_bins - 1 if self.uses_table else self.n_present
 
-    cdef intp_t draw(
-        self, intp_t feature, float64_t u, float64_t* threshold
-    ) noexcept nogil:
+    cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
         # A uniform threshold between the extreme values, or a random cut of a table.
         cdef intp_t position = 0
         cdef float64_t low = INFINITY
         cdef float64_t high = -INFINITY
         _prepare(self, feature)
-        if self.tabulated:
+        if self.uses_table:
             if self.n_bins < 2:
                 return -1
             position = <intp_t> (u * (self.n_bins - 1))
             threshold[0] = self.edges[position]
             return position
-        if self.n_labeled_seen > 0:
+        if self.n_labeled_present > 0:
             low = self.column[self.order[0] >> 1]
-            high = self.column[self.order[self.n_labeled_seen - 1] >> 1]
-        if self.n_pool_seen > 0:
+            high = self.column[self.order[self.n_labeled_present - 1] >> 1]
+        if self.n_pool_present > 0:
             low = min(low, <float64_t> self.pool[self.line[0], feature])
-            high = max(
-                high, <float64_t> self.pool[self.line[self.n_pool_seen - 1], feature]
-            )
+            high = max(high, <float64_t> self.pool[self.line[self.n_pool_present - 1], feature])
         if not low < high:
             return -1
-        threshold[0] = drawn_between(low, high, u)
+        threshold[0] = random_threshold(low, high, u)
         while (
-            position < self.n_labeled_seen
+            position < self.n_labeled_present
             and self.column[self.order[position] >> 1] <= threshold[0]
         ):
             position += 1
         return position + first_above(
-            self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0], False
+            self.pool, self.line, 0, self.n_pool_present, feature, threshold[0], False
         )
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         cdef intp_t n_left
         _prepare(self, feature)
-        if self.tabulated:
+        if self.uses_table:
             return self.edges[position]
         n_left = _n_labeled(self, feature, position)
         return midpoint(
@@ -247,7 +237,7 @@ cdef class LeafSource(Source):
         cdef intp_t i, b, c, row, n_left, until, _
         cdef float64_t w
         _prepare(self, feature)
-        if self.tabulated:
+        if self.uses_table:
             for b in range(position + 1):
                 for c in range(width):
                     children.pool[0] += self.table[b * width + c]
@@ -258,9 +248,9 @@ cdef class LeafSource(Source):
             for i in range(n_left):
                 row = self.order[i] >> 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
-                if not self.whole:      # add in the same order as walk(): sums round
+                if not self.all_integer:      # add in the same order as walk(): sums round
                     until = first_above(
-                        self.pool, self.line, below, self.n_pool_seen, feature,
+                        self.pool, self.line, below, self.n_pool_present, feature,
                         self.column[row], True,
                     )
                     for _ in range(below, until):
@@ -274,9 +264,7 @@ cdef class LeafSource(Source):
         values.labeled_missing = 0
         return self.count_values(feature, values)
 
-    cdef intp_t count_categories(
-        self, intp_t feature, float64_t* counts
-    ) noexcept nogil:
+    cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         # The last category stands for those that no labeled row of the tree has had.
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.node.n_classes
@@ -284,7 +272,7 @@ cdef class LeafSource(Source):
         cdef intp_t i, code
         memset(counts, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
         leaf.memory.count_categories(
-            leaf, self.own, index_of(leaf, feature), n_codes, counts, K + 1
+            leaf, self.leaf_policy, index_of(leaf, feature), n_codes, counts, K + 1
         )
         if self.pool is not None:
             for i in range(leaf.n_pool):
@@ -298,29 +286,29 @@ cdef class LeafSource(Source):
 cdef void _gather_rows(LeafSource source) noexcept nogil:
     # Point at the rows that are evidence.
     cdef Leaf* leaf = source.leaf
-    cdef intp_t first = leaf.n_inherited if only_fresh(leaf, source.policy) else 0
+    cdef intp_t first = leaf.n_inherited if uses_fresh_only(leaf, source.policy) else 0
     source.n_rows = leaf.n_rows - first
-    source.x = leaf.x + first * source.own.n_features
+    source.x = leaf.x + first * source.leaf_policy.n_features
     source.y = leaf.y + first
     source.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
 
 
 cdef void _prepare(LeafSource source, intp_t feature) noexcept nogil:
-    if source.ready == feature:
+    if source.prepared_feature == feature:
         return
-    source.ready = feature
+    source.prepared_feature = feature
     source.n_missing = 0.0
-    source.n_pool_seen = 0
+    source.n_pool_present = 0
     memset(source.missing_counts, 0, (source.node.n_classes + 1) * sizeof(float64_t))
     if source.leaf.n_pool > 0:
         source.line = line_of(source.leaf, source.policy, feature)
-        source.n_pool_seen = first_above(
+        source.n_pool_present = first_above(
             source.pool, source.line, 0, source.leaf.n_pool, feature, INFINITY, False
         )
         source.missing_counts[source.node.n_classes] = (
-            <float64_t> (source.leaf.n_pool - source.n_pool_seen)
+            <float64_t> (source.leaf.n_pool - source.n_pool_present)
         )
-    if not source.tabulated:
+    if not source.uses_table:
         source._sort(feature)
     else:
         _tabulate(source, feature)
@@ -336,7 +324,7 @@ cdef void _tabulate(LeafSource source, intp_t feature) noexcept nogil:
     table.missing = source.missing_counts
     table.n_missing = 0.0
     source.leaf.memory.tabulate(
-        source.leaf, source.own, index_of(source.leaf, feature), &table
+        source.leaf, source.leaf_policy, index_of(source.leaf, feature), &table
     )
     source.n_bins = table.n_bins
     source.n_missing = table.n_missing
@@ -349,9 +337,9 @@ cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
     if source.n_bins == 0:    # no candidate split of any kind
         source.missing_counts[source.node.n_classes] = 0.0
     for b in range(source.n_bins):
-        if source.n_pool_seen == 0:
+        if source.n_pool_present == 0:
             break
-        until = source.n_pool_seen
+        until = source.n_pool_present
         if b < source.n_bins - 1:
             until = first_above(
                 source.pool, source.line, below, until, feature, source.edges[b], False
@@ -390,39 +378,37 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
     cdef intp_t below = 0       # unlabeled rows below the last labeled value
     cdef intp_t last = -1
     cdef intp_t until = 0
-    cdef intp_t step = max(source.n_pool_seen // max(source.n_labeled_seen, 1), 1)
+    cdef intp_t step = max(source.n_pool_present // max(source.n_labeled_present, 1), 1)
     cdef intp_t n_lines = source.policy.pool.n_lines - 1
     cdef int32_t* cut_positions = NULL
     cdef intp_t p, row, position
     if source.cut_positions != NULL:
         cut_positions = source.cut_positions + source.policy.pool_line[feature] - 1
     memset(running, 0, K * sizeof(float64_t))
-    for p in range(source.n_labeled_seen):
+    for p in range(source.n_labeled_present):
         row = source.order[p] >> 1
         if last >= 0 and source.column[row] != source.column[last]:
             cut = midpoint(source.column[last], source.column[row])
             if source.row_weight != NULL:     # sums of integers do not depend on the order
                 below = first_above(
-                    source.pool, source.line, until, source.n_pool_seen, feature,
+                    source.pool, source.line, until, source.n_pool_present, feature,
                     source.column[last], True,
                 )
                 until = below
             position = -1 if cut_positions == NULL else cut_positions[last * n_lines]
             if is_beyond(
-                source.pool, source.line, until, source.n_pool_seen, feature, cut, position
+                source.pool, source.line, until, source.n_pool_present, feature, cut, position
             ):
                 until = position
             else:
                 until = next_beyond(
-                    source.pool, source.line, until, source.n_pool_seen, feature, cut,
+                    source.pool, source.line, until, source.n_pool_present, feature, cut,
                     step,
                 )
                 if cut_positions != NULL:
                     cut_positions[last * n_lines] = <int32_t> until
             memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
-            scan.pool_left[scan.size] = (
-                n_left + <float64_t> below + <float64_t> (until - below)
-            )
+            scan.pool_left[scan.size] = (n_left + <float64_t> below + <float64_t> (until - below))
             scan.emit(n_left, p + until)
         w = 1.0 if source.row_weight == NULL else source.row_weight[row]
         running[source.y[row]] += w
@@ -434,14 +420,14 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
 cdef intp_t _n_labeled(LeafSource source, intp_t feature, intp_t position) noexcept nogil:
     # Number of labeled rows among those on the left; they precede equal unlabeled ones.
     cdef intp_t low = 0
-    cdef intp_t high = source.n_labeled_seen
+    cdef intp_t high = source.n_labeled_present
     cdef intp_t middle
-    if source.n_pool_seen == 0:
+    if source.n_pool_present == 0:
         return position
     while low < high:
         middle = low + ((high - low) >> 1)
         if middle + first_above(
-            source.pool, source.line, 0, source.n_pool_seen, feature,
+            source.pool, source.line, 0, source.n_pool_present, feature,
             source.column[source.order[middle] >> 1], True,
         ) < position:
             low = middle + 1

@@ -150,7 +150,7 @@ class GrowerState(NamedTuple):
     missing: bool = False  # a row with a missing value has been seen
     n_codes: tuple | None = None  # categories of each feature, -1: numeric
     drifts: tuple = ()  # row and node of each detected drift
-    watches: object = None  # of the nodes, from `Watches.write`
+    monitors: object = None  # of the nodes, from `NodeMonitors.write`
     # Challengers: node, slot, serial number, numbers of the `Challenger`, tree, and the
     # state of its growth.
     challengers: tuple = ()
